@@ -1,0 +1,75 @@
+import Foundation
+
+/// What one part of the benchmark has found.
+struct Section {
+    var title: String
+    /// What was done, in a sentence or two.
+    var method: String
+    var header: [String]
+    var rows: [[String]] = []
+    /// Aims, each with what was measured.
+    var findings: [Finding] = []
+
+    struct Finding {
+        var aim: String
+        var measured: String
+        var isMet: Bool
+    }
+
+    init(title: String, method: String, header: [String]) {
+        self.title = title
+        self.method = method
+        self.header = header
+    }
+
+    var markdown: String {
+        var lines = ["## \(title)", "", method, ""]
+        lines.append("| " + header.joined(separator: " | ") + " |")
+        lines.append("|---|" + String(repeating: "---:|", count: header.count - 1))
+        lines += rows.map { "| " + $0.joined(separator: " | ") + " |" }
+        if !findings.isEmpty {
+            lines += ["", "| Aim | Measured | |", "|---|---|---|"]
+            lines += findings.map { "| \($0.aim) | \($0.measured) | \($0.isMet ? "met" : "**missed**") |" }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+/// The document that is written from a whole run.
+struct Report {
+    var machine: String
+    var versions: [String]
+    var command: String
+    var sections: [Section]
+
+    var markdown: String {
+        """
+        # Benchmarks
+
+        Written by `\(command)` on \(Date.now.formatted(.iso8601)). All programs ran side by side in one run, in turn, round after round;
+        what is shown are medians, and medians of the ratios within a round. **Ratios are the result.** Absolute times are noisy: the
+        server shares the machine's processors with what is measured. CPU is that of whole processes, user and system; Nightshift's is its
+        service's and its command line's together.
+
+        - Machine: \(machine)
+        - Programs: \(versions.joined(separator: "; "))
+
+        \(sections.map(\.markdown).joined(separator: "\n"))
+        """
+    }
+
+    static func machine() -> String {
+        func value(_ key: String, _ path: String) -> String? {
+            (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n")
+                .first { $0.hasPrefix(key) }?.split(separator: ":", maxSplits: 1).last?
+                .trimmingCharacters(in: .whitespaces)
+        }
+        let kernel = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
+        return [
+            "\(ProcessInfo.processInfo.activeProcessorCount) processors",
+            value("model name", "/proc/cpuinfo") ?? "processor unknown",
+            "\(ProcessInfo.processInfo.physicalMemory >> 30) GiB of memory",
+            "Linux \(kernel.trimmingCharacters(in: .whitespacesAndNewlines))",
+        ].joined(separator: ", ")
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Glibc
+
+@main
+struct Main {
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.contains("--help") || arguments.contains("-h") {
+            print(Options.usage)
+            return
+        }
+        do {
+            try run(try Options(arguments))
+        } catch {
+            FileHandle.standardError.write(Data("nightshift-bench: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run(_ options: Options) throws {
+        let disk = try Workspace(below: options.disk)
+        let memory = try Workspace(below: options.memory)
+        var succeeded = false
+        defer {
+            memory.remove()
+            // The log is what explains a failure.
+            if succeeded { disk.remove() }
+        }
+        let origin = try Origin(workspace: memory)
+        defer { origin.stop() }
+        let bench = Bench(options: options, disk: disk, memory: memory, origin: origin)
+
+        let sections = try options.parts.map { part in
+            switch part {
+            case .throughput: try Throughput(bench: bench).run()
+            case .small: try SmallFiles(bench: bench).run()
+            case .backlog: try Backlog(bench: bench).run()
+            case .latency: try Latency(bench: bench).run()
+            case .idle: try Idle(bench: bench).run()
+            }
+        }
+        let report = Report(
+            machine: Report.machine(), versions: try Peer.versions(workspace: disk), command: "make bench",
+            sections: sections)
+        print(report.markdown)
+        if let output = options.output, options.isWhole {
+            try report.markdown.write(toFile: output, atomically: true, encoding: .utf8)
+            bench.note("written to \(output)")
+        }
+        succeeded = true
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+
+/// What the command line asks for.
+struct Options {
+    /// Where `nightshift` and `nightshiftd` are.
+    var binaries = ".build/release"
+    /// Where the document is written after a whole run; nowhere unless given.
+    var output: String?
+    /// A folder on a disk, for what is to be written there.
+    var disk = FileManager.default.currentDirectoryPath + "/.build-bench"
+    /// A folder in memory.
+    var memory = "/dev/shm"
+    var parts: [Part] = Part.allCases
+    var rounds: Int?
+    var quick = false
+
+    enum Part: String, CaseIterable {
+        case throughput
+        case small
+        case backlog
+        case latency
+        case idle
+    }
+
+    static let usage = """
+        Usage: nightshift-bench [--binaries DIR] [--output FILE] [--disk DIR] [--memory DIR]
+                                [--only \(Part.allCases.map(\.rawValue).joined(separator: "|"))] [--rounds N] [--quick]
+
+        Measures Nightshift's release binaries in DIR (.build/release) side by side with curl, wget2 and aria2 on
+        loopback. --only (repeatable) runs some parts only; then, and with --quick, no FILE is written.
+        """
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        var only: [Part] = []
+        func value(_ option: String) throws -> String {
+            guard let value = rest.popFirst() else { throw BenchError("\(option) needs a value") }
+            return value
+        }
+        while let option = rest.popFirst() {
+            switch option {
+            case "--binaries": binaries = try value(option)
+            case "--output": output = try value(option)
+            case "--disk": disk = try value(option)
+            case "--memory": memory = try value(option)
+            case "--quick": quick = true
+            case "--rounds":
+                guard let count = Int(try value(option)), count > 0 else { throw BenchError("--rounds needs a number") }
+                rounds = count
+            case "--only":
+                let name = try value(option)
+                guard let part = Part(rawValue: name) else { throw BenchError("there is no part '\(name)'") }
+                only.append(part)
+            default: throw BenchError("what is '\(option)'?\n\(Self.usage)")
+            }
+        }
+        if !only.isEmpty { parts = only }
+    }
+
+    /// Whether this run measures everything in full, so that it may replace the document.
+    var isWhole: Bool { parts.count == Part.allCases.count && !quick }
+}

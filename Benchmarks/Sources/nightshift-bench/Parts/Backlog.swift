@@ -1,0 +1,84 @@
+import Foundation
+
+/// A hundred thousand tasks: how fast they are accepted, what they cost in memory, and starting with them.
+struct Backlog {
+    let bench: Bench
+    private let batch = 5_000
+
+    func run() throws -> Section {
+        let count = bench.options.quick ? 20_000 : 100_000
+        var section = Section(
+            title: "\(count) tasks accepted",
+            method:
+                "In batches of \(batch) over one connection; each batch is on disk when it is answered. *Suspended* ones wait for their owner, *waiting* ones for "
+                + "a host that refuses connections. Starting is from the start of the process until it answers `GET /v1/status`.",
+            header: ["Tasks", "Tasks/s", "Slowest batch ms", "Service MiB", "Peak MiB", "Start s", "MiB after start"])
+        for isSuspended in [true, false] {
+            let label = isSuspended ? "suspended" : "waiting"
+            bench.note("a backlog of \(count) tasks, \(label)")
+            let result = try measure(count, suspended: isSuspended)
+            section.rows.append([
+                label, Format.number(result.rate, 0), Format.milliseconds(result.slowest),
+                Format.mebibytes(result.memory), Format.mebibytes(result.peak), Format.number(result.start, 3),
+                Format.mebibytes(result.memoryAfter),
+            ])
+            let memory = max(result.memory, result.memoryAfter)
+            section.findings += [
+                Section.Finding(
+                    aim: "\(label): 20,000 tasks/s", measured: Format.number(result.rate, 0),
+                    isMet: result.rate >= 20_000),
+                Section.Finding(
+                    aim: "\(label): memory below 60 MB", measured: "\(Format.mebibytes(memory)) MiB",
+                    isMet: memory < 60_000_000),
+                Section.Finding(
+                    aim: "\(label): start in less than 1 s", measured: "\(Format.number(result.start, 3)) s",
+                    isMet: result.start < 1),
+            ]
+        }
+        return section
+    }
+
+    private struct Result {
+        var rate: Double
+        var slowest: Double
+        var memory: Int64
+        var peak: Int64
+        var start: Double
+        var memoryAfter: Int64
+    }
+
+    private func measure(_ count: Int, suspended: Bool) throws -> Result {
+        let service = try bench.service(in: bench.disk)
+        let bodies = stride(from: 0, to: count, by: batch).map { Self.body($0..<min($0 + batch, count), suspended) }
+        var times: [Double] = []
+        let memory: Int64
+        let peak: Int64
+        do {
+            defer { service.stop() }
+            let client = try service.client()
+            for body in bodies {
+                let start = Instant()
+                _ = try client.require("POST", "/v1/tasks", body: body)
+                times.append(start.elapsed)
+            }
+            memory = try service.view.memory()
+            peak = try service.view.peakMemory()
+        }
+        let again = try bench.restart(service)
+        defer { again.stop() }
+        let memoryAfter = try again.view.memory()
+        let status = try again.client().require("GET", "/v1/status").json()
+        let known = (status["tasks"] as? [String: Int])?.values.reduce(0, +) ?? 0
+        guard known == count else { throw BenchError("\(known) of \(count) tasks are there after the restart") }
+        return Result(
+            rate: Double(count) / times.reduce(0, +), slowest: times.max() ?? 0, memory: memory, peak: peak,
+            start: again.startTime, memoryAfter: memoryAfter)
+    }
+
+    /// One request. Port 9 (discard) on loopback refuses connections.
+    static func body(_ numbers: Range<Int>, _ suspended: Bool, begin: String? = nil) -> String {
+        let extra = (suspended ? #","suspended":true"# : "") + (begin.map { #","earliestBeginDate":"\#($0)""# } ?? "")
+        let tasks = numbers.map { #"{"url":"http://127.0.0.1:9/file-\#($0).bin"\#(extra)}"# }
+        return #"{"tasks":[\#(tasks.joined(separator: ","))]}"#
+    }
+}

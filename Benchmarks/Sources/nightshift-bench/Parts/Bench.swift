@@ -1,0 +1,57 @@
+import Foundation
+
+/// What every part of the benchmark has to hand.
+struct Bench {
+    let options: Options
+    let disk: Workspace
+    let memory: Workspace
+    let origin: Origin
+
+    func note(_ text: String) {
+        FileHandle.standardError.write(Data("nightshift-bench: \(text)\n".utf8))
+    }
+
+    /// A service in an empty home of its own.
+    func service(in workspace: Workspace, home: String = "home") throws -> Service {
+        try Service(binaries: options.binaries, home: try workspace.empty(home), log: workspace.log)
+    }
+
+    /// Starts the service again on the home it has left.
+    func restart(_ service: Service) throws -> Service {
+        try Service(binaries: options.binaries, home: service.home, log: disk.log)
+    }
+}
+
+/// Costs of several programs, gathered round after round.
+struct Rounds {
+    private(set) var names: [String] = []
+    private var costs: [String: [Cost]] = [:]
+    private var broken: [String: String] = [:]
+
+    /// Runs each program once per round, in turn, after one round that does not count.
+    mutating func measure(
+        _ count: Int, _ programs: [(name: String, run: () throws -> Cost)], note: (String) -> Void
+    ) {
+        names = programs.map(\.name)
+        for round in 0...count {
+            for program in programs where broken[program.name] == nil {
+                do {
+                    let cost = try program.run()
+                    if round > 0 { costs[program.name, default: []].append(cost) }
+                } catch {
+                    broken[program.name] = "\(error)"
+                    note("\(program.name) is left out: \(error)")
+                }
+            }
+        }
+    }
+
+    func isBroken(_ name: String) -> Bool { broken[name] != nil }
+
+    func median(_ name: String, _ value: (Cost) -> Double) -> Double { (costs[name] ?? []).map(value).median }
+
+    /// The median over the rounds of how `name` compares with `other`.
+    func ratio(_ name: String, to other: String, _ value: (Cost) -> Double) -> Double {
+        zip(costs[name] ?? [], costs[other] ?? []).map { value($0) / value($1) }.median
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+
+/// Many small files: Nightshift makes each durable, the others do not.
+struct SmallFiles {
+    let bench: Bench
+    private let size = 20 << 10
+
+    func run() throws -> Section {
+        let count = bench.options.quick ? 500 : 2_000
+        let rounds = bench.options.rounds ?? (bench.options.quick ? 2 : 5)
+        var section = Section(
+            title: "\(count) files of 20 KiB to disk",
+            method:
+                "\(rounds) rounds after one for warming up. Nightshift with its default settings, every file and directory entry synced; the others with 16 "
+                + "transfers at once and no sync. Ratios are Nightshift's value divided by the other's.",
+            header: [
+                "Program", "Wall s", "Files/s", "CPU s", "Peak MiB", "Nightshift's wall ÷ this",
+                "Nightshift's CPU ÷ this",
+            ])
+        let root = "\(bench.origin.root)/small"
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+        for index in 0..<count { try Workspace.fill("\(root)/\(index).bin", size: size, seed: UInt64(index + 2)) }
+        let urls = (0..<count).map { "\(bench.origin.plain)/small/\($0).bin" }
+
+        bench.note("many small files")
+        let service = try bench.service(in: bench.disk)
+        defer { service.stop() }
+        let measured = try measure(rounds, urls: urls, service: service)
+        for name in measured.names {
+            guard !measured.isBroken(name) else {
+                section.rows.append([name, "failed", "–", "–", "–", "–", "–"])
+                continue
+            }
+            let wall = measured.median(name) { $0.wall }
+            let isSelf = name == "nightshift"
+            section.rows.append([
+                name, Format.number(wall), Format.number(Double(count) / wall, 0),
+                Format.number(measured.median(name) { $0.cpu }),
+                Format.mebibytes(Int64(measured.median(name) { Double($0.memory) })),
+                isSelf ? "" : Format.number(measured.ratio("nightshift", to: name) { $0.wall }),
+                isSelf ? "" : Format.number(measured.ratio("nightshift", to: name) { $0.cpu }),
+            ])
+        }
+        let ratio = measured.ratio("nightshift", to: Self.name(.aria2)) { $0.wall }
+        section.findings.append(
+            Section.Finding(
+                aim: "at least as fast as aria2 -j16", measured: "\(Format.number(ratio)) of its time",
+                isMet: ratio <= 1))
+        return section
+    }
+
+    private static func name(_ peer: Peer) -> String {
+        switch peer {
+        case .curl: "curl -Z --parallel-max 16"
+        case .wget2: "wget2 --max-threads=16"
+        case .aria2, .aria2x4: "aria2 -j16"
+        }
+    }
+
+    private func measure(_ count: Int, urls: [String], service: Service) throws -> Rounds {
+        let list = "\(bench.disk.path)/list"
+        var programs: [(name: String, run: () throws -> Cost)] = []
+        func add(_ name: String, _ fetch: @escaping (String) throws -> Cost) {
+            programs.append(
+                (
+                    name,
+                    {
+                        let directory = try bench.disk.empty("out")
+                        sync()
+                        let cost = try fetch(directory)
+                        for url in urls {
+                            let file = "\(directory)/\(url.split(separator: "/").last ?? "")"
+                            guard Workspace.size(file) == Int64(size) else { throw BenchError("\(file) is not whole") }
+                        }
+                        return cost
+                    }
+                ))
+        }
+        add("nightshift") { directory in
+            try urls.joined(separator: "\n").write(toFile: list, atomically: false, encoding: .utf8)
+            return try service.run(["get", "-i", list, "-d", directory], limit: 120)
+        }
+        for peer in Peer.allCases {
+            guard try peer.command(many: urls, directory: "/", list: list) != nil else { continue }
+            add(Self.name(peer)) { directory in
+                let command = try peer.command(many: urls, directory: directory, list: list) ?? []
+                return try peer.run(command, log: bench.disk.log, limit: 120)
+            }
+        }
+        var rounds = Rounds()
+        rounds.measure(count, programs, note: bench.note)
+        return rounds
+    }
+}

@@ -1,0 +1,89 @@
+# The commands of the house. Each installs the system packages it needs, or names them.
+
+SHELL := /bin/bash
+SWIFT ?= swift
+PREFIX ?= /usr/local
+DESTDIR ?=
+override PREFIX := $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
+
+bindir := $(PREFIX)/bin
+# Where systemd looks for user units below /usr, /usr/local and ~/.local alike.
+unitdir := $(PREFIX)/share/systemd/user
+docdir := $(PREFIX)/share/doc/nightshift
+bashdir := $(PREFIX)/share/bash-completion/completions
+zshdir := $(PREFIX)/share/zsh/site-functions
+fishdir := $(PREFIX)/share/fish/vendor_completions.d
+
+# Static, so that what is installed does not need the toolchain that built it.
+release := --configuration release --static-swift-stdlib
+binaries := $(shell pwd)/.build/release
+formatted := Sources Tests Benchmarks Package.swift
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test tsan bench release install uninstall format lint clean
+
+help:
+	@echo 'make demo              watch a download survive a killed service and cut connections (about a minute, no internet)'
+	@echo 'make install PREFIX=   build and install nightshift, nightshiftd, systemd units, completions and documents'
+	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
+	@echo 'make test              every test'
+	@echo 'make tsan              the tests under the thread sanitizer'
+	@echo 'make bench             measure against curl, wget2 and aria2; writes docs/benchmarks.md'
+	@echo 'make format, make lint rewrite to the house format; check it'
+	@echo 'make clean             remove what was built'
+
+build:
+	@scripts/packages.sh build
+	$(SWIFT) build
+
+demo: build
+	@scripts/demo.sh
+
+test:
+	@scripts/packages.sh build test
+	@scripts/test.sh
+
+tsan:
+	@scripts/packages.sh build test
+	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan
+
+release:
+	@scripts/packages.sh build
+	$(SWIFT) build $(release) --product nightshiftd
+	$(SWIFT) build $(release) --product nightshift
+
+bench: release
+	@scripts/packages.sh bench
+	$(SWIFT) build --package-path Benchmarks --scratch-path .build-bench --configuration release
+	.build-bench/release/nightshift-bench --binaries $(binaries) --output docs/benchmarks.md $(BENCH)
+
+install: release
+	install -D -m 755 $(binaries)/nightshift $(DESTDIR)$(bindir)/nightshift
+	install -D -m 755 $(binaries)/nightshiftd $(DESTDIR)$(bindir)/nightshiftd
+	install -d $(DESTDIR)$(unitdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) $(DESTDIR)$(docdir)
+	for unit in nightshiftd.service nightshiftd.socket; do \
+		sed 's|^ExecStart=[^ ]*nightshiftd|ExecStart=$(bindir)/nightshiftd|' packaging/systemd/$$unit \
+			>$(DESTDIR)$(unitdir)/$$unit && chmod 644 $(DESTDIR)$(unitdir)/$$unit || exit 1; \
+	done
+	$(binaries)/nightshift completions bash >$(DESTDIR)$(bashdir)/nightshift
+	$(binaries)/nightshift completions zsh >$(DESTDIR)$(zshdir)/_nightshift
+	$(binaries)/nightshift completions fish >$(DESTDIR)$(fishdir)/nightshift.fish
+	install -m 644 LICENSE README.md CHANGELOG.md docs/*.md $(DESTDIR)$(docdir)/
+	@echo
+	@echo 'Installed. The service starts with the first "nightshift get URL". To let systemd keep it:'
+	@echo '    systemctl --user daemon-reload && systemctl --user enable --now nightshiftd.service'
+
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/nightshift $(DESTDIR)$(bindir)/nightshiftd
+	rm -f $(DESTDIR)$(unitdir)/nightshiftd.service $(DESTDIR)$(unitdir)/nightshiftd.socket
+	rm -f $(DESTDIR)$(bashdir)/nightshift $(DESTDIR)$(zshdir)/_nightshift $(DESTDIR)$(fishdir)/nightshift.fish
+	rm -rf $(DESTDIR)$(docdir)
+
+format:
+	$(SWIFT) format --in-place --recursive $(formatted)
+
+lint:
+	$(SWIFT) format lint --strict --recursive $(formatted)
+
+clean:
+	rm -rf .build .build-tsan .build-bench Benchmarks/.build

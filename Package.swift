@@ -1,0 +1,153 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+]
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTPTypesHTTP1: Target.Dependency = .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+
+let package = Package(
+    name: "nightshift",
+    products: [
+        .executable(name: "nightshiftd", targets: ["nightshiftd"]),
+        .executable(name: "nightshift", targets: ["nightshift"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // L0: words and shims.
+        .target(name: "NightshiftAPI", swiftSettings: strict),
+        .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl")]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
+
+        // L1: parts that know nothing of each other.
+        .target(name: "Store", dependencies: ["NightshiftAPI", grdb], swiftSettings: strict),
+        .target(name: "Device", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
+        .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
+        .target(name: "NightshiftCurl", dependencies: ["CNightshift"], swiftSettings: strict),
+
+        // L2: what Nightshift does.
+        .target(
+            name: "Transfers",
+            dependencies: ["NightshiftAPI", "CNightshift", "CDigest", "Store", "Scheduler", "Device", logging],
+            swiftSettings: strict),
+
+        // L3: how it meets the world.
+        .target(
+            name: "HTTPTransport", dependencies: ["NightshiftAPI", "Transfers", "NightshiftCurl", "CNightshift"],
+            swiftSettings: strict),
+        .target(
+            name: "LocalAPI",
+            dependencies: [
+                "NightshiftAPI", "Transfers", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTP1,
+                nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
+            ],
+            swiftSettings: strict),
+
+        // L4: composition and clients.
+        .target(
+            name: "Daemon",
+            dependencies: [
+                "NightshiftAPI", "CNightshift", "CSystemd", "Store", "Device", "Scheduler", "Transfers",
+                "HTTPTransport",
+                "LocalAPI", configuration, logging, serviceLifecycle, unixSignals,
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "CLI", dependencies: ["NightshiftAPI", "NightshiftCurl", "CNightshift", argumentParser],
+            swiftSettings: strict),
+
+        // L5: main only.
+        .executableTarget(name: "nightshiftd", dependencies: ["Daemon", argumentParser], swiftSettings: strict),
+        .executableTarget(name: "nightshift", dependencies: ["CLI"], swiftSettings: strict),
+
+        // Tests: their tools first.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .executableTarget(
+            name: "misbehaving-origin", dependencies: ["TestSupport", argumentParser], path: "Tests/MisbehavingOrigin",
+            swiftSettings: strict),
+        .target(
+            name: "SimulationSupport",
+            dependencies: ["NightshiftAPI", "Device", "Store", "Transfers", "TestSupport", logging],
+            path: "Tests/SimulationSupport", swiftSettings: strict),
+        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "StoreTests", dependencies: ["NightshiftAPI", "Store", "TestSupport", grdb], swiftSettings: strict),
+        .testTarget(
+            name: "SchedulerTests", dependencies: ["NightshiftAPI", "Scheduler", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "DeviceTests", dependencies: ["NightshiftAPI", "Device", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "NightshiftCurlTests", dependencies: ["NightshiftCurl", "CNightshift", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TransfersTests",
+            dependencies: [
+                "NightshiftAPI", "CNightshift", "CDigest", "Store", "Scheduler", "Device", "Transfers",
+                "SimulationSupport", "TestSupport", logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: ["NightshiftAPI", "Transfers", "NightshiftCurl", "HTTPTransport", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "LocalAPITests",
+            dependencies: [
+                "NightshiftAPI", "Device", "Store", "Transfers", "LocalAPI", "SimulationSupport", "TestSupport",
+                httpTypes,
+                hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
+            ],
+            exclude: ["schemathesis.sh"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CLITests", dependencies: ["NightshiftAPI", "CLI", "TestSupport", argumentParser],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "NightshiftAPI", "Device", "Store", "Scheduler", "Transfers", "SimulationSupport", "TestSupport",
+                logging,
+                grdb,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "NightshiftAPI", "NightshiftCurl", "TestSupport", "nightshiftd", "nightshift", "misbehaving-origin",
+            ],
+            swiftSettings: strict),
+    ]
+)

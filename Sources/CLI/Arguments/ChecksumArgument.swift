@@ -1,0 +1,22 @@
+import ArgumentParser
+import NightshiftAPI
+
+/// `sha-256:9f86…`; the hyphen may be left out.
+enum ChecksumArgument {
+    static func parse(_ text: String) throws -> Checksum {
+        let parts = text.split(separator: ":", maxSplits: 1).map { $0.lowercased() }
+        let known = Checksum.Algorithm.allCases
+        guard parts.count == 2,
+            let algorithm = known.first(where: {
+                $0.rawValue == parts[0] || $0.rawValue.filter { $0 != "-" } == parts[0]
+            })
+        else {
+            throw ValidationError(
+                "a checksum is ALGORITHM:HEX with one of \(known.map(\.rawValue).joined(separator: ", "))")
+        }
+        guard parts[1].count == algorithm.hexLength, parts[1].allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+            throw ValidationError("a \(algorithm.rawValue) checksum has \(algorithm.hexLength) hexadecimal digits")
+        }
+        return Checksum(algorithm: algorithm, hex: parts[1])
+    }
+}

@@ -1,0 +1,45 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Asks for a password on the terminal without showing it.
+enum PasswordPrompt {
+    /// Reads a line from `input`, which has to be a terminal.
+    ///
+    /// Characters are read one by one with the terminal's own editing and signals off, so that ^C leaves a terminal
+    /// that shows again what is typed.
+    static func read(_ prompt: String, input: Int32 = 0, errors: Output) throws -> String {
+        var saved = termios()
+        guard isatty(input) == 1, tcgetattr(input, &saved) == 0 else {
+            throw CommandFailure.usage(
+                "A password can only be asked for on a terminal. Write --user NAME:PASSWORD, or run it there.")
+        }
+        var silent = saved
+        silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+        guard tcsetattr(input, TCSAFLUSH, &silent) == 0 else {
+            throw CommandFailure.failed("The terminal does not let its echo be turned off.")
+        }
+        defer {
+            tcsetattr(input, TCSAFLUSH, &saved)
+            errors.line()
+        }
+        errors.write(prompt)
+        var bytes: [UInt8] = []
+        while true {
+            var byte: UInt8 = 0
+            let count = Glibc.read(input, &byte, 1)
+            if count < 0 && errno == EINTR { continue }
+            guard count == 1 else { return String(decoding: bytes, as: UTF8.self) }
+            switch byte {
+            case 0x0A, 0x0D: return String(decoding: bytes, as: UTF8.self)
+            case 0x03: throw CancellationError()
+            case 0x04: throw CommandFailure.usage("No password was given.")
+            case 0x15: bytes.removeAll()
+            case 0x08, 0x7F: _ = bytes.popLast()
+            default: bytes.append(byte)
+            }
+        }
+    }
+}

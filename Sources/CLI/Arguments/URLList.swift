@@ -1,0 +1,151 @@
+import Foundation
+import NightshiftAPI
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The URLs of a file or of standard input, one to a line, read in bounded memory.
+///
+/// The list is read twice: once to find mistakes, so that a bad line 70,000 is told before anything is accepted, and
+/// once to hand it over. What cannot be read twice is first copied into a file without a name.
+struct URLList: ~Copyable {
+    private let descriptor: Int32
+
+    /// Opens `path`, or standard input for `-`.
+    init(path: String, standardInput: Int32 = 0) throws {
+        let opened = path == "-" ? dup(standardInput) : open(path, O_RDONLY | O_CLOEXEC)
+        guard opened >= 0 else {
+            throw CommandFailure.usage("\(path): \(String(cString: strerror(errno)))")
+        }
+        if lseek(opened, 0, SEEK_CUR) >= 0 && path != "-" {
+            descriptor = opened
+            return
+        }
+        defer { close(opened) }
+        descriptor = try Self.copied(opened)
+    }
+
+    deinit { close(descriptor) }
+
+    /// How many URLs there are; throws a usage error that names each bad line, up to ten.
+    borrowing func validated() throws -> Int {
+        var count = 0
+        var mistakes: [String] = []
+        try forEachLine { number, url in
+            count += 1
+            if let mistake = URLArgument.mistake(in: url) { mistakes.append("line \(number): \(mistake)") }
+            return mistakes.count < 10
+        }
+        guard mistakes.isEmpty else {
+            throw CommandFailure.usage(mistakes.joined(separator: "\n") + "\nNothing was accepted.")
+        }
+        return count
+    }
+
+    /// Calls `body` with at most `size` URLs at a time, in order.
+    borrowing func forEachBatch(of size: Int, _ body: ([String]) async throws -> Void) async throws {
+        var lines = try LineReader(descriptor: descriptor)
+        var batch: [String] = []
+        while let line = try lines.next() {
+            guard let url = Self.url(in: line) else { continue }
+            batch.append(url)
+            if batch.count == size {
+                try await body(batch)
+                batch.removeAll(keepingCapacity: true)
+            }
+        }
+        if !batch.isEmpty { try await body(batch) }
+    }
+
+    private borrowing func forEachLine(_ body: (Int, String) throws -> Bool) throws {
+        var lines = try LineReader(descriptor: descriptor)
+        var number = 0
+        while let line = try lines.next() {
+            number += 1
+            guard let url = Self.url(in: line) else { continue }
+            guard try body(number, url) else { return }
+        }
+    }
+
+    /// Nil for blank lines and comments.
+    private static func url(in line: String) -> String? {
+        let text = line.trimmingSpaces()
+        return text.isEmpty || text.hasPrefix("#") ? nil : text
+    }
+
+    private static func copied(_ source: Int32) throws -> Int32 {
+        let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
+        var name = Array((folder + "/nightshift-list-XXXXXX").utf8CString)
+        let copy = mkstemp(&name)
+        unlink(name)
+        guard copy >= 0 else {
+            throw CommandFailure.failed("The list cannot be kept: \(String(cString: strerror(errno)))")
+        }
+        var buffer = [UInt8](repeating: 0, count: LineReader.chunk)
+        while true {
+            let count = read(source, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return copy }
+            var written = 0
+            while written < count {
+                let step = buffer[written..<count].withUnsafeBytes { write(copy, $0.baseAddress, $0.count) }
+                guard step > 0 else {
+                    close(copy)
+                    throw CommandFailure.failed("The list cannot be kept: \(String(cString: strerror(errno)))")
+                }
+                written += step
+            }
+        }
+    }
+}
+
+/// The lines of a file from its beginning, each at most ``Limits/urlLength`` and a little long.
+struct LineReader {
+    static let chunk = 65_536
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var atEnd = false
+
+    init(descriptor: Int32) throws {
+        guard lseek(descriptor, 0, SEEK_SET) >= 0 else {
+            throw CommandFailure.failed("The list cannot be read again: \(String(cString: strerror(errno)))")
+        }
+        self.descriptor = descriptor
+    }
+
+    mutating func next() throws -> String? {
+        var searched = start
+        while true {
+            if let end = buffer[searched...].firstIndex(of: 0x0A) {
+                defer { start = end + 1 }
+                return String(decoding: buffer[start..<end], as: UTF8.self)
+            }
+            if atEnd {
+                defer { start = buffer.count }
+                return start < buffer.count ? String(decoding: buffer[start...], as: UTF8.self) : nil
+            }
+            guard buffer.count - start <= Limits.urlLength + Self.chunk else {
+                throw CommandFailure.usage("The list has a line that is longer than any URL may be.")
+            }
+            buffer.removeFirst(start)
+            start = 0
+            searched = buffer.count
+            try fill()
+        }
+    }
+
+    private mutating func fill() throws {
+        var piece = [UInt8](repeating: 0, count: Self.chunk)
+        var count = read(descriptor, &piece, piece.count)
+        while count < 0 && errno == EINTR { count = read(descriptor, &piece, piece.count) }
+        guard count >= 0 else {
+            throw CommandFailure.failed("The list cannot be read: \(String(cString: strerror(errno)))")
+        }
+        atEnd = count == 0
+        buffer += piece[..<count]
+    }
+}

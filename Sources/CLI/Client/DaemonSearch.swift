@@ -1,0 +1,33 @@
+import Foundation
+
+/// Where `nightshiftd` may be: beside this program, in its installation's `libexec`, or in the search path.
+struct DaemonSearch: Sendable {
+    /// This program's own file.
+    var executable: String
+    /// `PATH`.
+    var searchPath: String
+
+    var candidates: [String] {
+        let folder = URL(filePath: executable).deletingLastPathComponent()
+        let near = [
+            folder.appending(path: "nightshiftd"),
+            folder.deletingLastPathComponent().appending(path: "libexec/nightshift/nightshiftd"),
+        ].map { $0.path(percentEncoded: false) }
+        // A relative entry would name another program in every directory.
+        let far = searchPath.split(separator: ":").filter { $0.hasPrefix("/") }.map { "\($0)/nightshiftd" }
+        return near + far
+    }
+
+    var daemon: String? {
+        candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    func requireDaemon() throws -> String {
+        guard let daemon else {
+            throw CommandFailure.unreachable(
+                "The service's program nightshiftd was not found. Looked for:\n  "
+                    + candidates.joined(separator: "\n  "))
+        }
+        return daemon
+    }
+}

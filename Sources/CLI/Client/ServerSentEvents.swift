@@ -1,0 +1,85 @@
+import Foundation
+import NightshiftAPI
+
+/// One event of a `text/event-stream`.
+struct ServerSentEvent: Hashable, Sendable {
+    var name: String
+    /// The stream's last id when the event was complete.
+    var id: String?
+    var data: String
+}
+
+/// Cuts the bytes of an event stream into events, however the bytes arrive.
+///
+/// By the HTML standard, section 9.2.6: lines end with LF, CR or CR LF; a blank line ends an event; an event without
+/// data is none; the id stays until another one comes.
+struct ServerSentEventParser: Sendable {
+    private var line: [UInt8] = []
+    private var lastByteWasReturn = false
+    private var isFirstLine = true
+    private var name = ""
+    private var data: String?
+    private var id: String?
+
+    /// The events that `bytes` complete.
+    mutating func feed(_ bytes: some Sequence<UInt8>) -> [ServerSentEvent] {
+        var events: [ServerSentEvent] = []
+        for byte in bytes {
+            defer { lastByteWasReturn = byte == 0x0D }
+            if byte == 0x0A && lastByteWasReturn { continue }
+            guard byte == 0x0A || byte == 0x0D else {
+                line.append(byte)
+                continue
+            }
+            if let event = endLine() { events.append(event) }
+            line.removeAll(keepingCapacity: true)
+        }
+        return events
+    }
+
+    private mutating func endLine() -> ServerSentEvent? {
+        if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+        isFirstLine = false
+        if line.isEmpty { return endEvent() }
+        let field: ArraySlice<UInt8>
+        var value: ArraySlice<UInt8> = []
+        if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+            field = line[..<colon]
+            value = line[(colon + 1)...]
+            if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
+        } else {
+            field = line[...]
+        }
+        let text = String(decoding: value, as: UTF8.self)
+        switch String(decoding: field, as: UTF8.self) {
+        case "event": name = text
+        case "data": data = data.map { $0 + "\n" + text } ?? text
+        case "id": if !value.contains(0) { id = text }
+        // Comments, which keep the connection alive, `retry`, and what nobody knows.
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func endEvent() -> ServerSentEvent? {
+        defer {
+            name = ""
+            data = nil
+        }
+        guard let data else { return nil }
+        return ServerSentEvent(name: name.isEmpty ? "message" : name, id: id, data: data)
+    }
+}
+
+extension ServerSentEvent {
+    /// What the service says, or nil for an event that this program does not know.
+    func serviceEvent() throws -> ServiceEvent? {
+        let bytes = Data(data.utf8)
+        return switch name {
+        case "journal": .journal(try JSON.decode(JournalEntry.self, from: bytes))
+        case "progress": .progress(try JSON.decode(TaskProgress.self, from: bytes))
+        case "reset": .reset(lastEntry: try JSON.decode(StreamReset.self, from: bytes).lastEntry)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,35 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The service's socket, looked at without speaking to it.
+enum ServiceSocket {
+    enum State: Hashable, Sendable {
+        case accepting
+        /// Nobody listens: no socket, or one that a service left behind.
+        case silent
+        /// An `errno` that starting a service would not mend.
+        case refused(Int32)
+    }
+
+    static func state(of path: String) -> State {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        // The kernel's limit, with room for the final NUL.
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return .refused(ENAMETOOLONG) }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return .refused(errno) }
+        defer { close(descriptor) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        if result == 0 { return .accepting }
+        return errno == ENOENT || errno == ECONNREFUSED ? .silent : .refused(errno)
+    }
+}

@@ -1,0 +1,131 @@
+import ArgumentParser
+import Foundation
+import NightshiftAPI
+
+struct GetCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Download files, whatever happens on the way.",
+        discussion: """
+            The service keeps at it through broken connections, restarts and power cuts until the file is whole, and \
+            begins again by itself where the file has changed on the server. Only whole files appear under their name.
+
+            Progress is shown on standard error. When standard output is not a terminal, the path of each finished \
+            file is written there, one to a line. ^C leaves the transfers to the service (exit code 130).
+
+            Examples:
+              nightshift get https://example.org/big.iso
+              nightshift get -o a.iso --checksum sha-256:9f86... https://example.org/big.iso
+              nightshift get -d ~/Downloads -i list.txt
+              nightshift get --not-before 22:00 --detach https://example.org/big.iso
+            """)
+
+    @Argument(help: ArgumentHelp("What to download: http or https.", valueName: "url"))
+    var urls: [String] = []
+
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp(
+            "Read URLs from this file, one to a line, # for comments; - is standard input.", valueName: "file"),
+        completion: .file())
+    var inputFile: String?
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("Where the file goes; with one URL only.", valueName: "file"), completion: .file())
+    var output: String?
+
+    @Option(
+        name: [.customShort("d"), .customLong("directory")],
+        help: ArgumentHelp("The directory for the files. The current one unless given.", valueName: "directory"),
+        completion: .directory)
+    var directory: String?
+
+    @Option(
+        help: ArgumentHelp("What the whole file has to hash to, such as sha-256:9f86...", valueName: "algorithm:hex"),
+        transform: ChecksumArgument.parse)
+    var checksum: Checksum?
+
+    @Flag(help: "Replace a file that is there already.")
+    var force = false
+
+    @Option(
+        name: .customLong("continue"),
+        help: ArgumentHelp("Go on with a task that was ended by 'nightshift cancel --keep'.", valueName: "id"))
+    var continued: Int64?
+
+    @OptionGroup(title: "The request") var request: TransferOptions
+    @OptionGroup(title: "Waiting") var watching: WatchingOptions
+
+    func validate() throws {
+        let sources = [!urls.isEmpty, inputFile != nil, continued != nil].filter { $0 }.count
+        if sources == 0 { throw ValidationError("Say what to download: URLs, -i FILE or --continue ID.") }
+        if sources > 1 { throw ValidationError("URLs, -i and --continue cannot be combined.") }
+        if output != nil && directory != nil { throw ValidationError("-o and -d cannot be combined.") }
+        if urls.count > 1 || inputFile != nil {
+            if output != nil { throw ValidationError("-o names one file; use -d for several URLs.") }
+            if checksum != nil { throw ValidationError("--checksum is for one URL.") }
+        }
+        for url in urls {
+            if let mistake = URLArgument.mistake(in: url) {
+                throw ValidationError("'\(TaskText.shown(url: url))': \(mistake).")
+            }
+        }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        var template = try request.request(.download, invocation)
+        template.checksum = checksum
+        template.destination = try destination(invocation)
+        let submission = Submission(invocation: invocation, options: watching)
+        if let continued {
+            let task = try await invocation.service.task(TaskID(continued))
+            guard let token = task.resumeData else {
+                throw CommandFailure.failed("Task \(continued) has nothing to continue from.")
+            }
+            if output == nil && directory == nil, let destination = task.destination {
+                template.destination = destination
+            }
+            template.resumeData = token
+            return try await submission.run(names: [TaskText.name(task)], [template])
+        }
+        if let inputFile {
+            let list = try URLList(path: inputFile)
+            guard try list.validated() > 0 else { throw CommandFailure.usage("\(inputFile) holds no URL.") }
+            return try await submission.run(list: list) { self.tasks(for: $0, like: template, invocation) }
+        }
+        let tasks = self.tasks(for: urls, like: template, invocation)
+        return try await submission.run(names: tasks.map { Submission.name($0) }, tasks)
+    }
+
+    private func tasks(for urls: [String], like template: TaskRequest, _ invocation: Invocation) -> [TaskRequest] {
+        let proxies = ProxyVariables(invocation.environment)
+        return urls.map { url in
+            var task = template
+            task.url = url
+            // The service may have been started elsewhere, with other variables or none.
+            task.proxy = template.proxy ?? proxies.proxy(for: url)
+            return task
+        }
+    }
+
+    private func destination(_ invocation: Invocation) throws -> Destination {
+        let overwrite = force ? true : nil
+        guard let output else {
+            let folder = invocation.absolute(directory ?? ".")
+            try DestinationCheck.requireDirectory(folder)
+            return Destination(directory: folder, overwrite: overwrite)
+        }
+        let path = invocation.absolute(output)
+        try DestinationCheck.requireFile(path, asTyped: output, force: force)
+        return Destination(
+            directory: URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false).droppingFinalSlash,
+            filename: TaskText.lastComponent(path), overwrite: overwrite)
+    }
+}
+
+extension String {
+    fileprivate var droppingFinalSlash: String {
+        count > 1 && hasSuffix("/") ? String(dropLast()) : self
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct LimitCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "limit",
+        abstract: "Show or change what all transfers together may use.",
+        discussion: """
+            Takes effect at once and is kept. For single transfers there is 'nightshift set'.
+
+            Examples:
+              nightshift limit
+              nightshift limit 2M
+              nightshift limit none --transfers 8
+            """)
+
+    @Argument(
+        help: ArgumentHelp("Bytes per second, such as 500K or 1.5M, or none.", valueName: "rate"),
+        transform: Rate.parse)
+    var rate: Rate?
+
+    @Option(help: ArgumentHelp("How many transfers run at once.", valueName: "count"))
+    var transfers: Int?
+
+    @OptionGroup var format: JSONOption
+
+    func validate() throws {
+        if let transfers, transfers < 1 { throw ValidationError("At least one transfer has to be allowed.") }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let service = invocation.service
+        var settings: ServiceSettings
+        if rate == nil && transfers == nil {
+            settings = try await service.get("/v1/settings", as: ServiceSettings.self)
+        } else {
+            try await service.ready()
+            settings = try await service.client.patch(
+                "/v1/settings", ServiceSettings(rateLimit: rate?.bytesPerSecond, maximumTransfers: transfers),
+                as: ServiceSettings.self)
+        }
+        if format.json {
+            try invocation.json(settings)
+        } else {
+            invocation.output.lines(Self.lines(settings))
+        }
+        return .whole
+    }
+
+    static func lines(_ settings: ServiceSettings) -> [String] {
+        ["rate limit  " + rate(settings), "at once     " + transfers(settings)]
+    }
+
+    static func rate(_ settings: ServiceSettings) -> String {
+        let limit = settings.rateLimit ?? 0
+        return limit > 0 ? QuantityText.rate(Double(limit)) : "none"
+    }
+
+    static func transfers(_ settings: ServiceSettings) -> String {
+        settings.maximumTransfers.map { "at most \($0) transfers" } ?? "as many transfers as the service allows"
+    }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import Foundation
+import NightshiftAPI
+
+extension TaskState: ExpressibleByArgument {}
+
+struct ListCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List transfers.",
+        discussion: """
+            Without options, those that have not ended.
+
+            Examples:
+              nightshift list
+              nightshift list --all
+              nightshift list --state failed --state waiting
+              nightshift list --all --json | jq '.tasks[].url'
+            """)
+
+    @Option(help: ArgumentHelp("Only transfers in this state. Can be repeated.", valueName: "state"))
+    var state: [TaskState] = []
+
+    @Flag(name: .shortAndLong, help: "Also those that have ended.")
+    var all = false
+
+    @OptionGroup var format: JSONOption
+
+    func validate() throws {
+        if all && !state.isEmpty { throw ValidationError("--state and --all cannot be combined.") }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let states = all ? [] : state.isEmpty ? TaskState.unfinished : state
+        let query = states.isEmpty ? "" : TaskState.query(states)
+        if format.json {
+            try await printJSON(query, invocation)
+        } else {
+            try await printTable(query, invocation)
+        }
+        return .whole
+    }
+
+    /// One document, written as it is read: a long list needs no memory.
+    private func printJSON(_ query: String, _ invocation: Invocation) async throws {
+        var separator = "{\"tasks\":["
+        try await invocation.service.forEachTask(query) { task in
+            invocation.output.write(Data(separator.utf8) + (try JSON.encode(task)))
+            separator = ",\n"
+        }
+        invocation.output.line((separator.hasPrefix("{") ? separator : "") + "]}")
+    }
+
+    private func printTable(_ query: String, _ invocation: Invocation) async throws {
+        let output = invocation.output
+        let style = Style(isEnabled: output.allowsColor)
+        // Lines are cut for a terminal only: a pipe gets all of them.
+        let table = TaskTable(columns: output.isTerminal ? output.size().columns : .max, style: style)
+        let times = invocation.times
+        var count = 0
+        try await invocation.service.forEachTask(query) { task in
+            if count == 0 { output.line(style.strong(TaskTable.header)) }
+            count += 1
+            output.line(table.line(task, times: times))
+        }
+        if count == 0 {
+            invocation.errors.line(all ? "There are no transfers." : "No transfers; --all shows those that have ended.")
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct PauseCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Hold transfers until they are resumed.",
+        discussion: """
+            The bytes that are here stay here; no time limit runs meanwhile.
+
+            Examples:
+              nightshift pause 12
+              nightshift pause --all
+            """)
+
+    @OptionGroup var selection: TaskSelection
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let service = invocation.service
+        let ids = try await selection.ids([.waiting, .running], service)
+        return try await invocation.changeEach(ids, json: format.json, verb: "paused") {
+            try await service.client.post("/v1/tasks/\($0)/suspend", as: TaskStatus.self)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import Foundation
+import NightshiftAPI
+
+struct PutCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put",
+        abstract: "Upload a file.",
+        discussion: """
+            The file must not change until it is sent: a changed file is an error, never a mixture. What the server \
+            answers is written to standard output, or to a file with -o.
+
+            Examples:
+              nightshift put photo.jpg https://example.org/inbox/photo.jpg
+              nightshift put -X POST -H 'X-Kind: report' r.json https://example.org/new
+              nightshift put --detach --limit-rate 1M a.tar https://example.org/a.tar
+            """)
+
+    @Argument(help: "The file to send.", completion: .file())
+    var file: String
+
+    @Argument(help: "Where to send it: http or https.")
+    var url: String
+
+    @Option(
+        name: [.customShort("X"), .customLong("request")],
+        help: ArgumentHelp("The method. PUT unless given.", valueName: "method"))
+    var method = "PUT"
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("Write the server's answer to this file.", valueName: "file"), completion: .file())
+    var output: String?
+
+    @Flag(help: "Replace the file of -o where it is there already.")
+    var force = false
+
+    @OptionGroup(title: "The request") var request: TransferOptions
+    @OptionGroup(title: "Waiting") var watching: WatchingOptions
+
+    func validate() throws {
+        if let mistake = URLArgument.mistake(in: url) {
+            throw ValidationError("'\(TaskText.shown(url: url))': \(mistake).")
+        }
+        if output != nil && watching.detach { throw ValidationError("-o needs to wait; it cannot go with --detach.") }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        var task = try request.request(.upload, invocation)
+        task.url = url
+        task.method = method
+        task.source = invocation.absolute(file)
+        task.proxy = task.proxy ?? ProxyVariables(invocation.environment).proxy(for: url)
+        try requireSource(invocation.absolute(file))
+        let answer = output.map { invocation.absolute($0) }
+        if let answer, let output { try DestinationCheck.requireFile(answer, asTyped: output, force: force) }
+
+        let submission = Submission(invocation: invocation, options: watching)
+        let (status, ids) = try await submission.submitted(names: [Submission.name(task)], [task])
+        guard let id = ids.first, !watching.detach, status != .interrupted else { return status }
+        try await passOn(answerOf: id, to: answer, invocation)
+        return status
+    }
+
+    private func requireSource(_ path: String) throws {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw CommandFailure.failed("There is no file \(path).")
+        }
+        guard !isDirectory.boolValue else { throw CommandFailure.failed("\(path) is a directory.") }
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw CommandFailure.failed("\(path) may not be read.")
+        }
+    }
+
+    /// The response's body, also that of a refusal: it often says why.
+    private func passOn(answerOf id: TaskID, to file: String?, _ invocation: Invocation) async throws {
+        guard file != nil || !watching.json else { return }
+        let body: Data
+        do {
+            body = try await invocation.service.client.send("GET", "/v1/tasks/\(id)/content")
+        } catch let problem as Problem where problem.status == 404 || problem.status == 409 {
+            // No body came.
+            body = Data()
+        }
+        if let file {
+            do {
+                try body.write(to: URL(filePath: file), options: .atomic)
+            } catch {
+                throw CommandFailure.failed("\(file) could not be written: \(error.localizedDescription)")
+            }
+        } else if invocation.output.isTerminal {
+            let text = TerminalText.escaped(String(decoding: body, as: UTF8.self), keepingNewlines: true)
+            if !text.isEmpty { invocation.output.write(text.hasSuffix("\n") ? text : text + "\n") }
+        } else {
+            invocation.output.write(body)
+        }
+    }
+}

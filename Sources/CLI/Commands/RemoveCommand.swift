@@ -1,0 +1,28 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct RemoveCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Forget transfers that have ended.",
+        discussion: """
+            Finished files stay where they are. A transfer that has not ended is cancelled first, by \
+            'nightshift cancel'.
+
+            Examples:
+              nightshift remove 12
+              nightshift remove --all
+            """)
+
+    @OptionGroup var selection: TaskSelection
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let service = invocation.service
+        let ids = try await selection.ids(TaskState.ended, service)
+        return try await invocation.changeEach(ids, json: format.json, verb: "removed") { id in
+            _ = try await service.client.send("DELETE", "/v1/tasks/\(id)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct ResumeCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Let held transfers go on.",
+        discussion: """
+            Examples:
+              nightshift resume 12
+              nightshift resume --all
+            """)
+
+    @OptionGroup var selection: TaskSelection
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let service = invocation.service
+        let ids = try await selection.ids([.suspended], service)
+        return try await invocation.changeEach(ids, json: format.json, verb: "resumed") {
+            try await service.client.post("/v1/tasks/\($0)/resume", as: TaskStatus.self)
+        }
+    }
+}

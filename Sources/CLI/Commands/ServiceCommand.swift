@@ -1,0 +1,30 @@
+import ArgumentParser
+
+struct ServiceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "service",
+        abstract: "Start, stop and install the service.",
+        discussion: """
+            The service starts by itself with the first command that needs it. Installed, it also goes on after a \
+            restart of the machine, before anyone types a command.
+
+            Examples:
+              nightshift service install
+              nightshift service stop
+              nightshift service run
+            """,
+        subcommands: [
+            ServiceRunCommand.self, ServiceStartCommand.self, ServiceStopCommand.self, ServiceInstallCommand.self,
+            ServiceUninstallCommand.self,
+        ])
+}
+
+/// The `--json` document of `service start|stop|install|uninstall`.
+struct ServiceChange: Encodable {
+    var isRunning: Bool?
+    var processID: Int32?
+    /// Unit files that were written or taken away.
+    var files: [String]?
+    /// Whether systemd was told.
+    var isEnabled: Bool?
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct ServiceStartCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start",
+        abstract: "Start the service in the background, where it does not run yet.",
+        discussion: """
+            Examples:
+              nightshift service start
+            """)
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let status = try await invocation.service.get("/v1/status", as: ServiceStatus.self)
+        if format.json {
+            try invocation.json(ServiceChange(isRunning: true, processID: status.processID))
+        } else {
+            invocation.output.line("The service runs as process \(status.processID).")
+        }
+        return .whole
+    }
+}

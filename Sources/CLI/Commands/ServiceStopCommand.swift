@@ -1,0 +1,60 @@
+import ArgumentParser
+import NightshiftAPI
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+struct ServiceStopCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stop",
+        abstract: "Stop the service; transfers go on when it runs again.",
+        discussion: """
+            Returns when the service is gone. The next command that needs it starts it again, and so does a \
+            'nightshift get' that still waits somewhere.
+
+            Examples:
+              nightshift service stop
+            """)
+
+    @OptionGroup var format: JSONOption
+
+    /// The service leaves within 2 s; a disk that is stuck may need more.
+    private static let patience: Duration = .seconds(15)
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let service = invocation.service
+        guard ServiceSocket.state(of: service.launcher.socket) == .accepting else {
+            try say("The service does not run.", invocation)
+            return .whole
+        }
+        // Read first: asking whether the socket still answers would make systemd start the service again.
+        let process = try await service.client.get("/v1/status", as: ServiceStatus.self).processID
+        _ = try await service.client.send("POST", "/v1/shutdown")
+        let clock = ContinuousClock()
+        let deadline = clock.now + Self.patience
+        while kill(process, 0) == 0 {
+            guard clock.now < deadline else {
+                throw CommandFailure.failed("The service (process \(process)) was told to stop, and still runs.")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        let returns = invocation.userManager.isActive(UnitFiles.socketName)
+        try say(
+            "The service is stopped."
+                + (returns
+                    ? " systemd starts it again when it is needed; 'nightshift service uninstall' ends that." : ""),
+            invocation)
+        return .whole
+    }
+
+    private func say(_ words: String, _ invocation: Invocation) throws {
+        if format.json {
+            try invocation.json(ServiceChange(isRunning: false))
+        } else {
+            invocation.output.line(words)
+        }
+    }
+}

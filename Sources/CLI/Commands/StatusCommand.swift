@@ -1,0 +1,53 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct StatusCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show how the service is.",
+        discussion: """
+            Does not start it: where it does not run, the exit code is 3.
+
+            Examples:
+              nightshift status
+              nightshift status --json
+            """)
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let service = invocation.service
+        guard ServiceSocket.state(of: service.launcher.socket) == .accepting else {
+            throw CommandFailure.unreachable(
+                "The service does not run. It starts with the first command that needs it, or with "
+                    + "'nightshift service start'.")
+        }
+        let status = try await service.client.get("/v1/status", as: ServiceStatus.self)
+        if format.json {
+            try invocation.json(status)
+        } else {
+            invocation.output.lines(Self.lines(status, times: invocation.times))
+        }
+        return .whole
+    }
+
+    static func lines(_ status: ServiceStatus, times: TimeText) -> [String] {
+        var facts = Facts()
+        facts.add("version", status.version)
+        facts.add("process", String(status.processID))
+        facts.add("started", times.both(status.startedAt))
+        facts.add("state in", TerminalText.escaped(status.home))
+        facts.add("network", status.networkAvailable ? "there" : "none")
+        let counts = TaskState.allCases.compactMap { state in
+            status.tasks[state.rawValue].flatMap { $0 > 0 ? "\($0) \(state.rawValue)" : nil }
+        }
+        facts.add("transfers", counts.isEmpty ? "none" : counts.joined(separator: ", "))
+        facts.add("rate", QuantityText.rate(status.bytesPerSecond))
+        facts.add("rate limit", LimitCommand.rate(status.settings))
+        facts.add("at once", LimitCommand.transfers(status.settings))
+        let paused = status.pausedHosts.map {
+            "  left alone   \(TerminalText.escaped($0.origin)) until \(times.both($0.until))"
+        }
+        return ["The service runs."] + facts.lines + paused
+    }
+}

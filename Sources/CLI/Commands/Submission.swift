@@ -1,0 +1,100 @@
+import Foundation
+import NightshiftAPI
+
+/// Hands tasks to the service and waits for them, or not.
+struct Submission: Sendable {
+    var invocation: Invocation
+    var options: WatchingOptions
+
+    /// Tasks in one request: each is one transaction, and a line of the list is soon on disk.
+    static let batch = 1_000
+
+    static func name(_ task: TaskRequest) -> String {
+        if let name = task.destination?.filename { return TerminalText.escaped(name) }
+        if let source = task.source { return TerminalText.escaped(TaskText.lastComponent(source)) }
+        return task.url.map { TaskText.name(ofURL: $0) } ?? "?"
+    }
+
+    func run(names: [String], _ tasks: [TaskRequest]) async throws -> ExitStatus {
+        try await submitted(names: names, tasks).status
+    }
+
+    /// As ``run(names:_:)``, with the ids.
+    func submitted(names: [String], _ tasks: [TaskRequest]) async throws -> (status: ExitStatus, ids: [TaskID]) {
+        let service = invocation.service
+        let lastEntry = try await journalEnd(service)
+        let ids = try await enqueue(tasks, service)
+        if options.detach {
+            try printIDs(ids)
+            return (.whole, ids)
+        }
+        var followed = FollowedTasks()
+        for (id, (name, task)) in zip(ids, zip(names, tasks)) {
+            followed.add(FollowedTask(id: id, kind: task.kind, name: name))
+        }
+        return (try await follow(followed, accepted: ids, lastEntry), ids)
+    }
+
+    /// The same for a list that may be longer than memory likes.
+    func run(list: borrowing URLList, _ tasks: ([String]) -> [TaskRequest]) async throws -> ExitStatus {
+        let service = invocation.service
+        let lastEntry = try await journalEnd(service)
+        var followed = FollowedTasks()
+        var accepted: [TaskID] = []
+        do {
+            try await list.forEachBatch(of: Self.batch) { urls in
+                let requests = tasks(urls)
+                let ids = try await enqueue(requests, service)
+                accepted += ids
+                if options.detach {
+                    if !options.json { try printIDs(ids) }
+                } else {
+                    for (id, request) in zip(ids, requests) {
+                        followed.add(FollowedTask(id: id, kind: request.kind, name: Self.name(request)))
+                    }
+                }
+            }
+        } catch {
+            if !accepted.isEmpty {
+                invocation.errors.line(
+                    "Accepted before that, and going on: \(TaskRange.text(accepted)) (\(accepted.count) tasks).")
+            }
+            throw error
+        }
+        if options.detach {
+            if options.json { try printIDs(accepted) }
+            return .whole
+        }
+        return try await follow(followed, accepted: accepted, lastEntry)
+    }
+
+    private func enqueue(_ tasks: [TaskRequest], _ service: Service) async throws -> [TaskID] {
+        do {
+            return try await service.enqueue(tasks)
+        } catch let failure as ServiceUnreachable {
+            // Asking again could transfer everything twice.
+            throw CommandFailure.unreachable(
+                failure.message + "\nWhether the tasks were accepted is not known; 'nightshift list' shows it.")
+        }
+    }
+
+    private func journalEnd(_ service: Service) async throws -> Int64 {
+        try await service.get("/v1/status", as: ServiceStatus.self).lastJournalEntry
+    }
+
+    private func printIDs(_ ids: [TaskID]) throws {
+        if options.json {
+            try invocation.json(EnqueueResponse(ids: ids))
+        } else {
+            invocation.output.write(ids.map { "\($0)\n" }.joined())
+        }
+    }
+
+    private func follow(_ tasks: FollowedTasks, accepted: [TaskID], _ lastEntry: Int64) async throws -> ExitStatus {
+        var reporter = invocation.reporter(json: options.json, quiet: options.quiet)
+        try reporter.accepted(accepted)
+        return try await Following(
+            invocation: invocation, tasks: tasks, lastEntry: lastEntry, reporter: reporter
+        ).run().status
+    }
+}

@@ -1,0 +1,120 @@
+import ArgumentParser
+import Foundation
+import NightshiftAPI
+
+/// What `get` and `put` say about a request and how it travels.
+struct TransferOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: ArgumentHelp("Send this header field, 'Name: value'. Can be repeated.", valueName: "field"),
+        transform: HeaderArgument.parse)
+    var headers: [HeaderField] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Log in with this name; the password is asked for unless it follows after a colon.",
+            valueName: "name[:password]"))
+    var user: String?
+
+    @Option(help: ArgumentHelp("0 to 1; higher goes first. 0.5 unless given.", valueName: "number"))
+    var priority: Double?
+
+    @Option(
+        help: ArgumentHelp("Bytes per second, such as 500K or 1.5M.", valueName: "rate"), transform: Rate.parse)
+    var limitRate: Rate?
+
+    @Option(
+        help: ArgumentHelp("Do not begin before, such as +2h, 22:00 or 2026-11-22T06:30.", valueName: "time"),
+        transform: Moment.parse)
+    var notBefore: Moment?
+
+    @Option(
+        help: ArgumentHelp(
+            "Give up when it is not whole after, such as 90s, 10m or 2d. 7 days unless given.",
+            valueName: "duration"),
+        transform: TimeSpan.parse)
+    var timeout: TimeSpan?
+
+    @Option(help: ArgumentHelp("Use this proxy; an empty one forbids any.", valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        help: ArgumentHelp("Trust the certificates in this PEM file, not the system's.", valueName: "file"),
+        completion: .file())
+    var cacert: String?
+
+    @Option(help: ArgumentHelp("The client's certificate, a PEM file.", valueName: "file"), completion: .file())
+    var cert: String?
+
+    @Option(
+        help: ArgumentHelp("The client certificate's key, where it is in a file of its own.", valueName: "file"),
+        completion: .file())
+    var key: String?
+
+    func validate() throws {
+        if let priority, !(0...1).contains(priority) { throw ValidationError("A priority is from 0 to 1.") }
+        if let user, user.isEmpty || user.hasPrefix(":") { throw ValidationError("--user needs a name.") }
+        if key != nil && cert == nil { throw ValidationError("--key needs --cert.") }
+    }
+
+    /// A request with everything these options say, without URL and files. May ask for a password.
+    func request(_ kind: TaskKind, _ invocation: Invocation) throws -> TaskRequest {
+        var request = TaskRequest(kind: kind)
+        request.headers = headers.isEmpty ? nil : headers
+        request.credential = try credential(invocation)
+        request.priority = priority
+        request.rateLimit = limitRate.flatMap { $0.bytesPerSecond > 0 ? $0.bytesPerSecond : nil }
+        if let notBefore {
+            guard let date = notBefore.resolved(now: invocation.now(), timeZone: invocation.timeZone) else {
+                throw CommandFailure.usage("There is no such day as the one in --not-before.")
+            }
+            request.earliestBeginDate = date
+        }
+        request.resourceTimeout = timeout?.seconds
+        request.proxy = proxy.map { $0.isEmpty || $0.contains("://") ? $0 : "http://" + $0 }
+        request.retryPolicy = .transientResponses
+        request.failsOnHTTPError = true
+        if cacert != nil || cert != nil {
+            request.tls = TLSSettings(
+                certificateAuthority: try readable(cacert, invocation),
+                clientCertificate: try readable(cert, invocation), clientKey: try readable(key, invocation))
+        }
+        return request
+    }
+
+    private func credential(_ invocation: Invocation) throws -> Credential? {
+        guard let user else { return nil }
+        if let colon = user.firstIndex(of: ":") {
+            return Credential(user: String(user[..<colon]), password: String(user[user.index(after: colon)...]))
+        }
+        let name = TerminalText.escaped(user)
+        return Credential(
+            user: user, password: try PasswordPrompt.read("Password for \(name): ", errors: invocation.errors))
+    }
+
+    private func readable(_ path: String?, _ invocation: Invocation) throws -> String? {
+        guard let path = path.map({ invocation.absolute($0) }) else { return nil }
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw CommandFailure.failed("\(path) cannot be read.")
+        }
+        return path
+    }
+}
+
+/// Whether a command waits for its transfers, and what it says meanwhile.
+struct WatchingOptions: ParsableArguments {
+    @Flag(help: "Print the ids once the tasks are on disk, and return.")
+    var detach = false
+
+    @Flag(help: "Write JSON, one object to a line, on standard output.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Say only what goes wrong.")
+    var quiet = false
+}
+
+/// `--json` of the commands that answer with one document.
+struct JSONOption: ParsableArguments {
+    @Flag(help: "Write one JSON document on standard output.")
+    var json = false
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct WaitCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wait",
+        abstract: "Wait until transfers have ended, without a word.",
+        discussion: """
+            The exit code is 0 when all are whole and 1 when one is not. With --json, the tasks are written at the end.
+
+            Examples:
+              nightshift wait 12 && mpv film.mkv
+              nightshift wait 12-20 --json
+            """)
+
+    @Argument(
+        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"), transform: TaskRange.parse)
+    var ranges: [TaskRange]
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let ids = TaskRange.ids(ranges)
+        var tasks = FollowedTasks()
+        for id in ids {
+            let status = try await invocation.service.task(id)
+            tasks.add(FollowedTask(id: id, kind: status.kind, name: TaskText.name(status)))
+        }
+        let follower = Follower(
+            service: invocation.service, reporter: SilentReporter(), tasks: tasks, lastEntry: nil)
+        try await follower.run()
+        if format.json {
+            var ended: [TaskStatus] = []
+            for id in ids { ended.append(try await invocation.service.task(id)) }
+            try invocation.json(TaskPage(tasks: ended, next: nil))
+        }
+        return await follower.snapshot.failed == 0 ? .whole : .failed
+    }
+}

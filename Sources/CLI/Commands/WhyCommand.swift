@@ -1,0 +1,32 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct WhyCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "why",
+        abstract: "Explain why a transfer is in its state.",
+        discussion: """
+            Says what it waits for, since when, until when or what would end it, and what went wrong lately.
+
+            Examples:
+              nightshift why 12
+              nightshift why 12 --json
+            """)
+
+    @Argument(help: "The task's number.")
+    var id: Int64
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let explanation = try await invocation.service.get("/v1/tasks/\(id)/why", as: Explanation.self)
+        if format.json {
+            try invocation.json(explanation)
+        } else {
+            let report = TaskReport(
+                times: invocation.times, style: Style(isEnabled: invocation.output.allowsColor))
+            invocation.output.lines(report.lines(explaining: explanation))
+        }
+        return .whole
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import NightshiftAPI
+
+/// Follows tasks to their end, through restarts of the service.
+actor Follower {
+    private let service: Service
+    private var reporter: any TransferReporter
+    private var tasks: FollowedTasks
+    /// The last journal entry whose meaning is in ``tasks``.
+    private var lastEntry: Int64
+    /// Whether statuses have to be read before events mean anything.
+    private var needsReading: Bool
+
+    /// - Parameters:
+    ///   - tasks: what is known already.
+    ///   - lastEntry: the journal's end before `tasks` was true; nil when nothing is known yet.
+    init(service: Service, reporter: any TransferReporter, tasks: FollowedTasks, lastEntry: Int64?) {
+        self.service = service
+        self.reporter = reporter
+        self.tasks = tasks
+        self.lastEntry = lastEntry ?? 0
+        needsReading = lastEntry == nil
+    }
+
+    /// The tasks as they are now.
+    var snapshot: FollowedTasks { tasks }
+
+    func tick() {
+        reporter.tick(tasks)
+    }
+
+    /// Takes the picture off the screen and says how things stand. To be called once, when ``run()`` is over.
+    func finish() {
+        reporter.finish(tasks)
+    }
+
+    /// Returns when every task has ended.
+    func run() async throws {
+        var pause: Duration = .zero
+        var isLost = false
+        while true {
+            do {
+                try await service.ready()
+                if needsReading { try await read() }
+                if tasks.pending.isEmpty { return }
+                for try await event in service.client.events(path, lastEventID: lastEntry) {
+                    if isLost {
+                        isLost = false
+                        try reporter.connection(isLost: false)
+                    }
+                    pause = .zero
+                    try await take(event)
+                    if tasks.pending.isEmpty { return }
+                }
+                try Task.checkCancellation()
+            } catch is ServiceUnreachable {
+                try Task.checkCancellation()
+            } catch let problem as Problem where problem.status == 503 || problem.status == 429 {
+                // It is about to stop, or has too many readers for the moment.
+            }
+            if !isLost {
+                isLost = true
+                try reporter.connection(isLost: true)
+            }
+            // At once the first time; then slower and slower, for a service that ends again and again.
+            try await Task.sleep(for: pause)
+            pause = min(max(pause * 2, .milliseconds(100)), .seconds(5))
+        }
+    }
+
+    private func take(_ event: ServiceEvent) async throws {
+        switch event {
+        case .progress(let progress):
+            guard tasks.pending[progress.id] != nil else { return }
+            tasks.apply(progress)
+            try reporter.progressed(progress)
+        case .journal(let entry):
+            if let id = entry.task, let task = tasks.pending[id] {
+                try reporter.decided(entry, task: task)
+                if entry.decision == .removed { try reporter.removed(task) }
+            }
+            if case .status(let id) = tasks.apply(entry) { try await read(id) }
+            // Only now: an entry whose meaning could not be read comes again after the next connect.
+            lastEntry = max(lastEntry, entry.id)
+        case .reset(let last):
+            lastEntry = last
+            needsReading = true
+            try await read()
+        }
+    }
+
+    private func read(_ id: TaskID) async throws {
+        do {
+            try note(try await service.client.get("/v1/tasks/\(id)", as: TaskStatus.self))
+        } catch let problem as Problem where problem.status == 404 {
+            guard let task = tasks.pending[id] else { return }
+            tasks.forget(id)
+            try reporter.removed(task)
+        }
+    }
+
+    /// Reads all statuses anew. The journal's end is asked for first, so that nothing falls in between.
+    private func read() async throws {
+        let last = try await service.client.get("/v1/status", as: ServiceStatus.self).lastJournalEntry
+        let ids = tasks.pending.keys.sorted()
+        if ids.count <= 20 && !tasks.includesNewTasks {
+            for id in ids { try await read(id) }
+        } else {
+            try await readPages(ids)
+        }
+        lastEntry = last
+        needsReading = false
+    }
+
+    private func readPages(_ ids: [TaskID]) async throws {
+        var missing = Set(ids)
+        let first = tasks.includesNewTasks ? nil : ids.first.map { TaskID($0.rawValue - 1) }
+        let query = tasks.includesNewTasks && ids.isEmpty ? TaskState.query(TaskState.unfinished) : ""
+        try await service.forEachTask(query, after: first, through: tasks.includesNewTasks ? nil : ids.last) { status in
+            missing.remove(status.id)
+            if tasks.pending[status.id] != nil || !status.state.isTerminal { try note(status) }
+        }
+        for id in missing.sorted() {
+            guard let task = tasks.pending[id] else { continue }
+            tasks.forget(id)
+            try reporter.removed(task)
+        }
+    }
+
+    private func note(_ status: TaskStatus) throws {
+        if tasks.update(status) { try reporter.ended(status, of: tasks) }
+    }
+
+    /// Few tasks are asked for by number; of many, all events are read and those of others passed over.
+    private var path: String {
+        let ids = tasks.pending.keys
+        guard ids.count <= 100 && !tasks.includesNewTasks else { return "/v1/events?progress=true" }
+        return "/v1/events?progress=true&task=" + ids.sorted().map(\.description).joined(separator: ",")
+    }
+}

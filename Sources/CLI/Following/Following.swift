@@ -1,0 +1,82 @@
+import Foundation
+import NightshiftAPI
+
+/// Watches tasks until they have ended or the person at the terminal has seen enough.
+struct Following: Sendable {
+    var invocation: Invocation
+    var tasks: FollowedTasks
+    /// The journal's end before `tasks` was true; nil when nothing is known yet.
+    var lastEntry: Int64?
+    var reporter: any TransferReporter
+
+    private static let picturesPerSecond = 5
+
+    func run() async throws -> (status: ExitStatus, tasks: FollowedTasks) {
+        let follower = Follower(service: invocation.service, reporter: reporter, tasks: tasks, lastEntry: lastEntry)
+        let signals = InterruptSignals()
+        defer { withExtendedLifetime(signals) {} }
+        let interrupts = signals.stream
+        let isInterrupted: Bool
+        do {
+            isInterrupted = try await follow(follower, interrupts)
+        } catch {
+            await follower.finish()
+            throw error
+        }
+        await follower.finish()
+        let tasks = await follower.snapshot
+        if isInterrupted {
+            tellHowToComeBack(tasks)
+            return (.interrupted, tasks)
+        }
+        return (tasks.failed == 0 ? .whole : .failed, tasks)
+    }
+
+    /// True when a signal came before the end.
+    private func follow(_ follower: Follower, _ interrupts: AsyncStream<Void>) async throws -> Bool {
+        try await withThrowingTaskGroup(of: Bool?.self) { group in
+            group.addTask {
+                try await follower.run()
+                return false
+            }
+            group.addTask {
+                for await _ in interrupts { return true }
+                return nil
+            }
+            group.addTask {
+                while !Task.isCancelled {
+                    await follower.tick()
+                    try await Task.sleep(for: .milliseconds(1_000 / Self.picturesPerSecond))
+                }
+                return nil
+            }
+            defer { group.cancelAll() }
+            while let result = try await group.next() {
+                if let result { return result }
+            }
+            return false
+        }
+    }
+
+    private func tellHowToComeBack(_ tasks: FollowedTasks) {
+        // A long list of single numbers helps nobody.
+        let ids = TaskRange.text(tasks.pending.keys)
+        let isShort = ids.count <= 60
+        invocation.errors.lines([
+            (tasks.pending.count == 1 ? "The transfer goes" : "The transfers go") + " on without this terminal.",
+            "Come back with: nightshift watch" + (isShort ? " " + ids : ""),
+            "Stop with:      nightshift cancel " + (isShort ? ids : "ID..."),
+        ])
+    }
+}
+
+extension Invocation {
+    /// The reporter that suits the options and what standard error is.
+    func reporter(json: Bool, quiet: Bool) -> any TransferReporter {
+        if json { return JSONReporter(output: output, isQuiet: quiet) }
+        let paths = PathOutput(output: output)
+        if quiet { return QuietReporter(paths: paths, errors: errors) }
+        if errors.isTerminal { return LiveReporter(paths: paths, screen: errors, now: now) }
+        return PlainReporter(paths: paths, errors: errors, now: now)
+    }
+}

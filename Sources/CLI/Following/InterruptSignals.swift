@@ -1,0 +1,34 @@
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// ^C and a polite kill as values, while it is kept.
+///
+/// Not shared: it lives and ends in the function that watches.
+final class InterruptSignals {
+    let stream: AsyncStream<Void>
+    private let sources: [any DispatchSourceSignal]
+    private static let numbers = [SIGINT, SIGTERM]
+
+    init() {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        self.stream = stream
+        sources = Self.numbers.map { number in
+            // The source only sees what the default action does not take first.
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { continuation.yield() }
+            source.resume()
+            return source
+        }
+    }
+
+    deinit {
+        for source in sources { source.cancel() }
+        for number in Self.numbers { signal(number, SIG_DFL) }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import NightshiftAPI
+
+/// One line of the `--json` output of `get`, `put` and `watch`.
+struct FollowingRecord: Encodable {
+    var event: String
+    var ids: [TaskID]?
+    var entry: JournalEntry?
+    var progress: TaskProgress?
+    var task: TaskStatus?
+    var id: TaskID?
+
+    init(_ event: String) {
+        self.event = event
+    }
+}
+
+/// Newline-delimited JSON on standard output.
+struct JSONReporter: TransferReporter {
+    var output: Output
+    /// Only what was accepted and what has ended.
+    var isQuiet: Bool
+
+    mutating func accepted(_ ids: [TaskID]) throws {
+        var record = FollowingRecord("accepted")
+        record.ids = ids
+        try write(record)
+    }
+
+    mutating func decided(_ entry: JournalEntry, task: FollowedTask) throws {
+        guard !isQuiet else { return }
+        var record = FollowingRecord("journal")
+        record.entry = entry
+        try write(record)
+    }
+
+    mutating func progressed(_ progress: TaskProgress) throws {
+        guard !isQuiet else { return }
+        var record = FollowingRecord("progress")
+        record.progress = progress
+        try write(record)
+    }
+
+    mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) throws {
+        var record = FollowingRecord("ended")
+        record.task = task
+        try write(record)
+    }
+
+    mutating func removed(_ task: FollowedTask) throws {
+        var record = FollowingRecord("removed")
+        record.id = task.id
+        try write(record)
+    }
+
+    mutating func connection(isLost: Bool) throws {
+        guard !isQuiet else { return }
+        try write(FollowingRecord(isLost ? "connectionLost" : "connectionRestored"))
+    }
+
+    private func write(_ record: FollowingRecord) throws {
+        output.write(try JSON.encode(record) + Data("\n".utf8))
+    }
+}

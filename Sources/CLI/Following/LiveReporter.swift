@@ -1,0 +1,74 @@
+import Foundation
+import NightshiftAPI
+
+/// Redraws a few lines at the bottom of a terminal; what has ended scrolls away above them.
+struct LiveReporter: TransferReporter {
+    var paths: PathOutput
+    /// A terminal.
+    var screen: Output
+    var now: @Sendable () -> Date
+
+    /// With more tasks than this, files that are whole are counted in the total and not listed.
+    private static let mostListed = 100
+    /// What is on the screen below everything that stays.
+    private var drawn: [String] = []
+    private var notice: String?
+
+    init(paths: PathOutput, screen: Output, now: @escaping @Sendable () -> Date) {
+        self.paths = paths
+        self.screen = screen
+        self.now = now
+    }
+
+    mutating func decided(_ entry: JournalEntry, task: FollowedTask) {
+        guard entry.decision == .restarted else { return }
+        let reason = (entry.detail ?? entry.error?.message).map { ": " + TerminalText.escaped($0) } ?? ""
+        above(style.warning("\(task.name): starting again\(reason)"))
+    }
+
+    mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) {
+        paths.ended(task)
+        if task.state == .completed {
+            guard tasks.count <= Self.mostListed else { return }
+            let place = task.file.map { TerminalText.escaped($0) } ?? TaskText.name(task)
+            above("\(style.good(place)): \(TaskText.ending(task))")
+        } else {
+            above(style.bad("\(task.id) \(TaskText.name(task)): \(TaskText.ending(task))"))
+        }
+    }
+
+    mutating func removed(_ task: FollowedTask) {
+        above(style.bad("\(task.id) \(task.name): removed from the list"))
+    }
+
+    mutating func connection(isLost: Bool) {
+        notice = isLost ? "The service went away; looking for it." : nil
+    }
+
+    mutating func tick(_ tasks: FollowedTasks) {
+        let lines = TransferView(size: screen.size(), style: style, now: now()).lines(tasks, notice: notice)
+        guard lines != drawn else { return }
+        screen.write(erase() + lines.map { $0 + "\n" }.joined())
+        drawn = lines
+    }
+
+    mutating func finish(_ tasks: FollowedTasks) {
+        screen.write(erase())
+        drawn = []
+        if tasks.count > 1 {
+            screen.line(TransferView(size: screen.size(), style: style, now: now()).total(tasks))
+        }
+    }
+
+    private var style: Style { Style(isEnabled: screen.allowsColor) }
+
+    private mutating func above(_ line: String) {
+        screen.write(erase() + line + "\n")
+        drawn = []
+    }
+
+    /// Up to the first drawn line, and everything from there on away.
+    private func erase() -> String {
+        drawn.isEmpty ? "" : "\u{1b}[\(drawn.count)A\r\u{1b}[J"
+    }
+}

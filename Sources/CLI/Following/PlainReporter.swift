@@ -1,0 +1,47 @@
+import Foundation
+import NightshiftAPI
+
+/// One line for each thing that happens, for logs and for terminals that cannot be redrawn.
+struct PlainReporter: TransferReporter {
+    var paths: PathOutput
+    var errors: Output
+    var now: @Sendable () -> Date
+
+    mutating func decided(_ entry: JournalEntry, task: FollowedTask) {
+        let head = "\(task.id) \(task.name): "
+        switch entry.decision {
+        case .started: errors.line(head + "started")
+        case .continued: errors.line(head + "continued" + particulars(entry))
+        case .restarted: errors.line(head + "starting again" + particulars(entry))
+        case .suspended: errors.line(head + "paused")
+        case .held:
+            guard let reason = entry.wait?.reason, Self.worthTelling.contains(reason) else { return }
+            errors.line(
+                head + TaskText.waiting(entry.wait, lastError: entry.error ?? task.lastError, now: now()))
+        default: break
+        }
+    }
+
+    mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) {
+        paths.ended(task)
+        let place = task.file.map { TerminalText.escaped($0) } ?? TaskText.name(task)
+        errors.line("\(task.id) \(task.state == .completed ? place : TaskText.name(task)): \(TaskText.ending(task))")
+    }
+
+    mutating func removed(_ task: FollowedTask) {
+        errors.line("\(task.id) \(task.name): removed from the list")
+    }
+
+    mutating func connection(isLost: Bool) {
+        errors.line(isLost ? "The service went away; looking for it." : "The service is back.")
+    }
+
+    private func particulars(_ entry: JournalEntry) -> String {
+        (entry.detail ?? entry.error?.message).map { ": " + TerminalText.escaped($0) } ?? ""
+    }
+
+    /// Waits that say something about the network or this machine; the others are the queue's everyday life.
+    private static let worthTelling: Set<WaitReason> = [
+        .beginDate, .retry, .retryAfter, .hostBackoff, .network, .diskSpace,
+    ]
+}

@@ -1,0 +1,155 @@
+import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import Foundation
+import NightshiftAPI
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The checks of `nightshift doctor`. Looks only.
+struct Examination: Sendable {
+    var invocation: Invocation
+
+    func findings() async -> [Finding] {
+        let (status, service) = await checkService()
+        var findings = [checkPrograms(status), service]
+        if let status { findings.append(checkDatabase(status)) }
+        findings += [
+            checkPrivacy("state", of: invocation.paths.state, mode: 0o700),
+            checkPrivacy("runtime", of: invocation.paths.runtime, mode: 0o700),
+            checkPrivacy("socket", of: invocation.paths.socket, mode: 0o600),
+            checkSpace(), checkSystemd(), checkLinger(), checkProxy(), checkTrust(), CurlFacts.ofThisProcess.finding,
+            checkClock(),
+        ]
+        return findings
+    }
+
+    private func checkPrograms(_ status: ServiceStatus?) -> Finding {
+        let search = invocation.service.launcher.search
+        guard let daemon = search.daemon else {
+            return .fail(
+                "programs", "nightshiftd was not found", advice: "Install it beside nightshift, or into the PATH.")
+        }
+        if let status, status.version != NightshiftVersion.current {
+            return .warn(
+                "programs", "nightshift is \(NightshiftVersion.current), the running service \(status.version)",
+                advice: "Restart it with: nightshift service stop; nightshift service start")
+        }
+        return .ok("programs", "version \(NightshiftVersion.current), service program \(daemon)")
+    }
+
+    private func checkService() async -> (ServiceStatus?, Finding) {
+        let service = invocation.service
+        switch ServiceSocket.state(of: service.launcher.socket) {
+        case .silent:
+            return (nil, .ok("service", "does not run; it starts with the first command that needs it"))
+        case .refused(let code):
+            return (
+                nil,
+                .fail(
+                    "service", "\(service.launcher.socket): \(String(cString: strerror(code)))",
+                    advice: "Look at the owner and the permissions of the socket and its directory.")
+            )
+        case .accepting:
+            do {
+                let status = try await service.client.get("/v1/status", as: ServiceStatus.self)
+                return (status, .ok("service", "runs as process \(status.processID)"))
+            } catch {
+                let log = service.launcher.paths.log.path(percentEncoded: false)
+                return (nil, .fail("service", "its socket answers, and it does not", advice: "See its log \(log)"))
+            }
+        }
+    }
+
+    private func checkDatabase(_ status: ServiceStatus) -> Finding {
+        let count = status.tasks.values.reduce(0, +)
+        return .ok("database", "readable, \(count) transfers, journal at \(status.lastJournalEntry)")
+    }
+
+    private func checkPrivacy(_ name: String, of url: URL, mode: mode_t) -> Finding {
+        let path = url.path(percentEncoded: false)
+        var information = stat()
+        guard stat(path, &information) == 0 else {
+            if errno == ENOENT { return .ok(name, "\(path) is not there yet") }
+            return .fail(name, "\(path): \(String(cString: strerror(errno)))")
+        }
+        let advice = "chown and chmod \(String(mode, radix: 8)) \(path)"
+        guard information.st_uid == geteuid() else {
+            return .fail(name, "\(path) belongs to somebody else", advice: advice)
+        }
+        guard information.st_mode & 0o077 == 0 else {
+            return .fail(name, "\(path) is open to other users", advice: advice)
+        }
+        guard access(path, W_OK) == 0 else { return .fail(name, "\(path) cannot be written", advice: advice) }
+        return .ok(name, path)
+    }
+
+    private func checkSpace() -> Finding {
+        // The directory may still be missing; its nearest ancestor is on the same file system.
+        var url = invocation.paths.state
+        var information = statvfs()
+        while statvfs(url.path(percentEncoded: false), &information) != 0, url.pathComponents.count > 1 {
+            url.deleteLastPathComponent()
+        }
+        let free = Int64(clamping: UInt64(information.f_bavail) * UInt64(information.f_frsize))
+        let words = "\(QuantityText.size(free)) free"
+        if free < 64 << 20 { return .fail("space", words, advice: "Make room: the service keeps its state there.") }
+        if free < 1 << 30 { return .warn("space", words, advice: "Large transfers will wait for room.") }
+        return .ok("space", words)
+    }
+
+    private func checkSystemd() -> Finding {
+        let manager = invocation.userManager
+        guard manager.isRunning else {
+            return .ok("systemd", "the user's systemd does not run here; commands start the service")
+        }
+        if manager.isActive(UnitFiles.socketName) { return .ok("systemd", "starts the service on demand") }
+        return .warn(
+            "systemd", "runs, and does not know the service", advice: "nightshift service install")
+    }
+
+    private func checkLinger() -> Finding {
+        guard invocation.userManager.isRunning else { return .ok("linger", "only matters with systemd") }
+        let user = NSUserName()
+        if FileManager.default.fileExists(atPath: "/var/lib/systemd/linger/" + user) {
+            return .ok("linger", "the service stays when you log out")
+        }
+        return .warn(
+            "linger", "the service ends when you log out, and goes on at the next login",
+            advice: "To keep it running: loginctl enable-linger")
+    }
+
+    private func checkProxy() -> Finding {
+        guard ProxyVariables(invocation.environment).areSet else { return .ok("proxy", "none set") }
+        // Only which ones: their values may hold passwords.
+        let names = [
+            "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+        ].filter { invocation.environment[$0] != nil }
+        return .ok("proxy", "from \(names.joined(separator: ", "))")
+    }
+
+    private func checkTrust() -> Finding {
+        let places = [
+            invocation.environment["SSL_CERT_FILE"], "/etc/ssl/certs/ca-certificates.crt",
+            "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+        ].compactMap { $0 }
+        if let place = places.first(where: { FileManager.default.isReadableFile(atPath: $0) }) {
+            return .ok("certificates", place)
+        }
+        return .warn(
+            "certificates", "no trust store was found; https will fail",
+            advice: "Install the package ca-certificates.")
+    }
+
+    private func checkClock() -> Finding {
+        // The day this version was made: a clock before it makes certificates look not yet valid.
+        let now = invocation.now()
+        guard now.timeIntervalSince1970 > 1_790_000_000 else {
+            return .fail(
+                "clock", "it is not \(invocation.times.absolute(now))", advice: "Set the clock; https needs it.")
+        }
+        return .ok("clock", invocation.times.absolute(now))
+    }
+}

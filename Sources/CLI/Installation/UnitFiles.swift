@@ -1,0 +1,68 @@
+/// The systemd user units, as they are in `packaging/systemd`.
+enum UnitFiles {
+    static let socketName = "nightshiftd.socket"
+    static let serviceName = "nightshiftd.service"
+
+    /// What ``service`` starts until ``service(daemon:)`` says otherwise.
+    static let packagedDaemon = "/usr/bin/nightshiftd"
+
+    static let socket = """
+        [Unit]
+        Description=Nightshift background transfers, API socket
+
+        [Socket]
+        ListenStream=%t/nightshift/nightshift.sock
+        SocketMode=0600
+        DirectoryMode=0700
+
+        [Install]
+        WantedBy=sockets.target
+
+        """
+
+    static let service = """
+        [Unit]
+        Description=Nightshift background transfers
+        Requires=nightshiftd.socket
+        After=nightshiftd.socket
+
+        [Service]
+        Type=notify
+        ExecStart=/usr/bin/nightshiftd
+        Restart=on-failure
+        RestartSec=1s
+        WatchdogSec=5min
+        # Checkpoints take less than 2 s; a stuck disk may take longer.
+        TimeoutStopSec=15s
+
+        # Downloads go wherever the user may write, so the file system stays as it is for him, and new files get
+        # the permissions that his own umask gives.
+        NoNewPrivileges=yes
+        LockPersonality=yes
+        MemoryDenyWriteExecute=yes
+        RestrictRealtime=yes
+        RestrictSUIDSGID=yes
+        RestrictNamespaces=yes
+        RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+        SystemCallArchitectures=native
+
+        [Install]
+        # Not only on demand: transfers that a restart of the machine has interrupted go on at login, or at boot
+        # where the user lingers.
+        Also=nightshiftd.socket
+        WantedBy=default.target
+
+        """
+
+    /// The service unit for a daemon that is installed elsewhere.
+    static func service(daemon: String) -> String {
+        // systemd splits the line at spaces, and % and $ mean something to it.
+        let quoted =
+            daemon.contains(where: { " \t\"\\'".contains($0) })
+            ? "\"" + daemon.map { "\"\\".contains($0) ? "\\\($0)" : String($0) }.joined() + "\"" : daemon
+        let escaped = quoted.map { $0 == "%" ? "%%" : $0 == "$" ? "$$" : String($0) }.joined()
+        return service.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0 == "ExecStart=" + packagedDaemon ? "ExecStart=" + escaped : String($0) }
+            .joined(separator: "\n")
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import NightshiftAPI
+
+/// The user's own systemd, spoken to through `systemctl --user`.
+struct UserManager: Sendable {
+    var environment: [String: String]
+    /// `systemctl`, where there is one.
+    private let program: String?
+
+    init(environment: [String: String]) {
+        self.environment = environment
+        program = (environment["PATH"] ?? "").split(separator: ":").filter { $0.hasPrefix("/") }
+            .map { $0 + "/systemctl" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// Whether it runs and answers.
+    var isRunning: Bool {
+        guard program != nil, let runtime = environment["XDG_RUNTIME_DIR"] else { return false }
+        return FileManager.default.fileExists(atPath: runtime + "/systemd/private")
+    }
+
+    func isActive(_ unit: String) -> Bool {
+        isRunning && (try? run(["is-active", "--quiet", unit]))?.status == 0
+    }
+
+    /// Runs `systemctl --user` and throws what it says when it fails.
+    func require(_ arguments: [String]) throws {
+        let result = try run(arguments)
+        guard result.status == 0 else {
+            throw CommandFailure.failed("systemctl --user \(arguments.joined(separator: " ")): \(result.said)")
+        }
+    }
+
+    func run(_ arguments: [String]) throws -> (status: Int32, said: String) {
+        guard let program else { throw CommandFailure.failed("There is no systemctl here.") }
+        return try Self.run(program, ["--user", "--no-pager"] + arguments, environment: environment)
+    }
+
+    /// Runs a program to its end; its words of both kinds are taken together, they are few.
+    static func run(
+        _ program: String, _ arguments: [String], environment: [String: String]
+    ) throws -> (status: Int32, said: String) {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        process.environment = environment
+        process.standardInput = FileHandle.nullDevice
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        do {
+            try process.run()
+        } catch {
+            throw CommandFailure.failed("\(program) could not be started: \(error.localizedDescription)")
+        }
+        let said = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: said, as: UTF8.self).trimmingNewlines)
+    }
+}
+
+extension String {
+    fileprivate var trimmingNewlines: String {
+        String(reversed().drop { $0.isNewline }.reversed())
+    }
+}
+
+extension Invocation {
+    var userManager: UserManager { UserManager(environment: environment) }
+
+    /// Where a user's own units are (systemd.unit(5), "Unit File Load Path").
+    var unitDirectory: URL {
+        let base =
+            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+            ?? (environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? homeDirectory) + "/.config"
+        return URL(filePath: base, directoryHint: .isDirectory).appending(
+            path: "systemd/user", directoryHint: .isDirectory)
+    }
+
+    /// The units serve the user's default home only.
+    func requireDefaultHome() throws {
+        guard (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty else {
+            throw CommandFailure.usage(
+                "NIGHTSHIFT_HOME is set, and systemd's units are for the user's default service. "
+                    + "Unset it, or start this one with 'nightshift service start'.")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package import Foundation
+import NightshiftAPI
+
+/// Everything a command knows of the world around it: one value, so that tests can make up a world.
+package struct Invocation: Sendable {
+    /// Without the program's name.
+    package var arguments: [String]
+    package var environment: [String: String]
+    /// The current directory, absolute.
+    package var directory: String
+    package var homeDirectory: String
+    /// This program's own file.
+    package var executable: String
+    package var output: Output
+    package var errors: Output
+    package var timeZone: TimeZone
+    package var now: @Sendable () -> Date
+
+    package init(
+        arguments: [String], environment: [String: String], directory: String, homeDirectory: String,
+        executable: String, output: Output, errors: Output, timeZone: TimeZone, now: @escaping @Sendable () -> Date
+    ) {
+        self.arguments = arguments
+        self.environment = environment
+        self.directory = directory
+        self.homeDirectory = homeDirectory
+        self.executable = executable
+        self.output = output
+        self.errors = errors
+        self.timeZone = timeZone
+        self.now = now
+    }
+
+    /// The world of this process.
+    package static func ofThisProcess() -> Invocation {
+        let environment = ProcessInfo.processInfo.environment
+        return Invocation(
+            arguments: Array(CommandLine.arguments.dropFirst()),
+            environment: environment,
+            directory: FileManager.default.currentDirectoryPath,
+            homeDirectory: FileManager.default.homeDirectoryForCurrentUser.path(percentEncoded: false),
+            executable: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+                ?? CommandLine.arguments.first ?? "nightshift",
+            output: Output(descriptor: 1, environment: environment),
+            errors: Output(descriptor: 2, environment: environment),
+            timeZone: .current,
+            now: { Date() })
+    }
+
+    var paths: ServicePaths {
+        var environment = environment
+        if let home = environment["NIGHTSHIFT_HOME"], !home.isEmpty { environment["NIGHTSHIFT_HOME"] = absolute(home) }
+        return ServicePaths(
+            environment: environment, homeDirectory: URL(filePath: homeDirectory, directoryHint: .isDirectory))
+    }
+
+    var service: Service {
+        Service(
+            client: ServiceClient(socket: paths.socket.path(percentEncoded: false)),
+            launcher: ServiceLauncher(
+                paths: paths,
+                search: DaemonSearch(executable: executable, searchPath: environment["PATH"] ?? ""),
+                environment: environment.merging(
+                    environment["NIGHTSHIFT_HOME"].map { ["NIGHTSHIFT_HOME": absolute($0)] } ?? [:]
+                ) { $1 }))
+    }
+
+    var times: TimeText {
+        TimeText(now: now(), timeZone: timeZone)
+    }
+
+    /// `path` as it is meant from the current directory, without `.` and `..`.
+    func absolute(_ path: String) -> String {
+        let whole = path.hasPrefix("/") ? path : directory + "/" + path
+        let standard = URL(filePath: whole).standardizedFileURL.path(percentEncoded: false)
+        return standard.count > 1 && standard.hasSuffix("/") ? String(standard.dropLast()) : standard
+    }
+
+    /// A document on standard output: the whole of what `--json` promises.
+    func json(_ value: some Encodable) throws {
+        output.write(try JSON.encode(value) + Data("\n".utf8))
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Foundation
+import NightshiftAPI
+
+/// A subcommand that is a client of the service.
+protocol ClientCommand: ParsableCommand {
+    func run(_ invocation: Invocation) async throws -> ExitStatus
+}
+
+/// The `nightshift` program from its arguments to its exit code.
+package enum Program {
+    package static func run(_ invocation: Invocation) async -> ExitStatus {
+        do {
+            var command = try NightshiftCommand.parseAsRoot(invocation.arguments)
+            guard let client = command as? any ClientCommand else {
+                try command.run()
+                return .whole
+            }
+            return try await client.run(invocation)
+        } catch let failure as CommandFailure {
+            return report(failure, invocation)
+        } catch let problem as Problem {
+            return report(CommandFailure(problem), invocation)
+        } catch let failure as ServiceUnreachable {
+            return report(.unreachable(failure.message), invocation)
+        } catch is CancellationError {
+            return .interrupted
+        } catch {
+            return report(parserError: error, invocation)
+        }
+    }
+
+    /// What the argument parser has to say: help and versions on standard output, mistakes on standard error.
+    private static func report(parserError error: any Error, _ invocation: Invocation) -> ExitStatus {
+        switch NightshiftCommand.exitCode(for: error) {
+        case .success:
+            invocation.output.line(NightshiftCommand.fullMessage(for: error))
+            return .whole
+        case .validationFailure:
+            if wantsJSON(invocation) {
+                return report(.usage(NightshiftCommand.message(for: error)), invocation)
+            }
+            invocation.errors.line(NightshiftCommand.fullMessage(for: error))
+            return .usage
+        default:
+            return report(.failed(NightshiftCommand.message(for: error)), invocation)
+        }
+    }
+
+    private static func report(_ failure: CommandFailure, _ invocation: Invocation) -> ExitStatus {
+        if wantsJSON(invocation), let document = try? JSON.encode(ErrorReport(failure)) {
+            invocation.errors.write(document + Data("\n".utf8))
+        } else {
+            invocation.errors.line("nightshift: " + TerminalText.escaped(failure.message, keepingNewlines: true))
+        }
+        return failure.status
+    }
+
+    private static func wantsJSON(_ invocation: Invocation) -> Bool {
+        invocation.arguments.prefix { $0 != "--" }.contains("--json")
+    }
+}

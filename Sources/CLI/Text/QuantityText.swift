@@ -1,0 +1,71 @@
+import Foundation
+
+/// Sizes, rates and lengths of time as people read them.
+enum QuantityText {
+    /// "512 B", "1.5 KiB", "734 MiB": binary units, as the rates that are typed.
+    static func size(_ bytes: Int64) -> String {
+        guard bytes.magnitude >= 1024 else { return "\(bytes) B" }
+        var value = Double(bytes)
+        var unit = 0
+        // 1023.95 and up would be rounded to 1024.
+        while abs(value) >= (unit == 0 ? 1024 : 1023.5), unit < units.count - 1 {
+            value /= 1024
+            unit += 1
+        }
+        let digits = abs(value) < 99.95 ? 1 : 0
+        return String(format: "%.\(digits)f ", value) + units[unit]
+    }
+
+    static func rate(_ bytesPerSecond: Double) -> String {
+        guard bytesPerSecond.isFinite, bytesPerSecond > 0 else { return "0 B/s" }
+        return size(Int64(min(bytesPerSecond, 9e18))) + "/s"
+    }
+
+    /// "4 s", "1 min 5 s", "2 h 3 min", "3 d 4 h": the two largest units.
+    static func duration(_ seconds: Double) -> String {
+        guard seconds.isFinite else { return "for ever" }
+        // Upwards, so that a pause that is not over yet is never "0 s".
+        let total = Int64(min(max(0, seconds.rounded(.up)), 9e18))
+        let parts: [(Int64, String)] = [
+            (total / 86_400, "d"), (total % 86_400 / 3_600, "h"), (total % 3_600 / 60, "min"), (total % 60, "s"),
+        ]
+        guard let first = parts.firstIndex(where: { $0.0 > 0 }) else { return "0 s" }
+        return parts[first...].prefix(2).filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+
+    /// "0:04", "12:03", "1:02:03", "3d 04h": the time left, in few columns.
+    static func countdown(_ seconds: Double) -> String {
+        guard seconds.isFinite, seconds < 8_640_000 else { return "--:--" }
+        let total = Int(max(0, seconds.rounded(.up)))
+        if total >= 86_400 { return String(format: "%dd %02dh", total / 86_400, total % 86_400 / 3_600) }
+        if total >= 3_600 {
+            return String(format: "%d:%02d:%02d", total / 3_600, total % 3_600 / 60, total % 60)
+        }
+        return String(format: "%d:%02d", total / 60, total % 60)
+    }
+
+    /// Seconds left, or nil where nobody can know.
+    static func secondsLeft(done: Int64, of total: Int64, bytesPerSecond: Double) -> Double? {
+        guard total >= done, total > 0, bytesPerSecond >= 1 else { return nil }
+        return Double(total - done) / bytesPerSecond
+    }
+
+    /// Whole percents, 100 only when nothing is missing.
+    static func percent(done: Int64, of total: Int64) -> Int? {
+        guard total > 0, done >= 0 else { return nil }
+        if done >= total { return 100 }
+        return Int(Double(done) / Double(total) * 100)
+    }
+
+    /// "[=====>    ]", `columns` wide with its brackets.
+    static func bar(done: Int64, of total: Int64, columns: Int) -> String {
+        let inner = columns - 2
+        guard inner > 0, total > 0 else { return "" }
+        let filled = min(inner, max(0, Int(Double(inner) * Double(done) / Double(total))))
+        if filled == inner { return "[" + String(repeating: "=", count: inner) + "]" }
+        return "[" + String(repeating: "=", count: filled) + ">" + String(repeating: " ", count: inner - filled - 1)
+            + "]"
+    }
+
+    private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+}

@@ -1,0 +1,109 @@
+import Foundation
+import NightshiftAPI
+
+/// The lines of `show` and `why`.
+struct TaskReport {
+    var times: TimeText
+    var style: Style
+
+    func lines(showing task: TaskStatus) -> [String] {
+        var facts = Facts()
+        facts.add("state", stateLine(task))
+        facts.add("url", TaskText.shown(url: task.url))
+        if let current = task.currentURL, current != task.url { facts.add("led to", TaskText.shown(url: current)) }
+        if task.method != "GET" { facts.add("method", TerminalText.escaped(task.method)) }
+        facts.add("source", task.source.map { TerminalText.escaped($0) })
+        facts.add("file", task.file.map { TerminalText.escaped($0) } ?? destination(task.destination))
+        facts.add("received", amount(task.countOfBytesReceived, of: task.countOfBytesExpectedToReceive))
+        if task.kind == .upload {
+            facts.add("sent", amount(task.countOfBytesSent, of: task.countOfBytesExpectedToSend))
+        }
+        facts.add("rate", task.bytesPerSecond.map { QuantityText.rate($0) })
+        facts.add("rate limit", task.rateLimit.flatMap { $0 > 0 ? QuantityText.rate(Double($0)) : nil })
+        facts.add("priority", task.priority == 0.5 ? nil : String(task.priority))
+        facts.add("checksum", task.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
+        facts.add(
+            "verified", task.verified.isEmpty ? nil : TerminalText.escaped(task.verified.joined(separator: ", ")))
+        facts.add("response", task.response.map { "HTTP/\($0.httpVersion) \($0.status)" })
+        facts.add("attempts", String(task.attempts))
+        facts.add("restarts", task.restarts > 0 ? "\(task.restarts) (the remote file had changed)" : nil)
+        facts.add("created", times.both(task.createdAt))
+        facts.add("not before", task.earliestBeginDate.map { times.both($0) })
+        facts.add("started", task.startedAt.map { times.both($0) })
+        facts.add("ended", task.endedAt.map { times.both($0) })
+        facts.add("deadline", task.state.isTerminal ? nil : task.deadline.map { times.both($0) })
+        facts.add("last error", task.error == nil ? task.lastError.map { TaskText.full($0) } : nil)
+        facts.add("description", task.description.map { TerminalText.escaped($0) })
+        if task.resumeData != nil { facts.add("continue", "nightshift get --continue \(task.id)") }
+        return [style.strong("Task \(task.id): \(TaskText.name(task))")] + facts.lines
+    }
+
+    func lines(explaining explanation: Explanation) -> [String] {
+        let task = explanation.task
+        var lines = [
+            style.strong("Task \(task.id): \(TaskText.name(task))"),
+            "  \(task.state.rawValue): \(TerminalText.escaped(explanation.sentence))",
+        ]
+        var facts = Facts()
+        facts.add("waits for", task.wait?.detail.map { TerminalText.escaped($0) })
+        facts.add("since", since(explanation).map { times.both($0) })
+        facts.add("until", task.wait?.until.map { times.both($0) })
+        if task.wait?.until == nil {
+            facts.add("ended by", (explanation.endedBy ?? task.wait?.reason.endedBy).map { TerminalText.escaped($0) })
+        }
+        facts.add("gives up", task.state.isTerminal ? nil : task.deadline.map { times.both($0) })
+        lines += facts.lines
+        let errors = explanation.history.filter { $0.error != nil }.suffix(5)
+        if !errors.isEmpty {
+            lines.append("Last errors:")
+            lines += errors.map { entry in
+                "  \(times.absolute(entry.time))  \(entry.error.map { TaskText.full($0) } ?? "")"
+            }
+        }
+        if !explanation.history.isEmpty {
+            lines.append("What happened:")
+            lines += explanation.history.suffix(10).map { entry in
+                let particulars = entry.detail ?? entry.wait?.detail
+                return "  \(times.absolute(entry.time))  \(entry.decision.sentence)"
+                    + (particulars.map { " (\(TerminalText.escaped($0)))" } ?? "")
+            }
+        }
+        return lines
+    }
+
+    /// Since when the task is in its state: the wait's own time, else that of the last decision.
+    private func since(_ explanation: Explanation) -> Date? {
+        let task = explanation.task
+        if task.state.isTerminal { return task.endedAt }
+        return task.wait?.since ?? explanation.history.last?.time ?? task.createdAt
+    }
+
+    private func stateLine(_ task: TaskStatus) -> String {
+        switch task.state {
+        case .waiting: TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
+        case .completed: style.good("completed")
+        case .failed: style.bad(TaskText.ending(task))
+        case .suspended, .running, .finishing, .cancelled: task.state.rawValue
+        }
+    }
+
+    private func destination(_ destination: Destination?) -> String? {
+        destination.map { TerminalText.escaped($0.directory + "/" + ($0.filename ?? "")) }
+    }
+
+    private func amount(_ done: Int64, of total: Int64) -> String? {
+        guard total > 0 else { return done > 0 ? "\(QuantityText.size(done))" : nil }
+        let percent = QuantityText.percent(done: done, of: total).map { " (\($0)%)" } ?? ""
+        return "\(QuantityText.size(done)) of \(QuantityText.size(total))\(percent)"
+    }
+}
+
+/// Names and values, one to a line, values under each other.
+struct Facts {
+    private(set) var lines: [String] = []
+
+    mutating func add(_ name: String, _ value: String?) {
+        guard let value else { return }
+        lines.append("  " + TerminalText.padded(name, to: 13) + value)
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import NightshiftAPI
+
+/// Words for tasks, waits and failures, short enough for a line.
+enum TaskText {
+    /// What a person calls the task: its file's name, else the end of its URL, else the host. Escaped.
+    static func name(_ task: TaskStatus) -> String {
+        if let file = task.file ?? task.source { return TerminalText.escaped(lastComponent(file)) }
+        if let filename = task.destination?.filename { return TerminalText.escaped(filename) }
+        return name(ofURL: task.currentURL ?? task.url)
+    }
+
+    static func name(ofURL url: String) -> String {
+        var rest = url[...]
+        if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
+        rest = rest.prefix { $0 != "?" && $0 != "#" }
+        let parts = rest.split(separator: "/", omittingEmptySubsequences: true)
+        guard let last = parts.last else { return "?" }
+        if parts.count > 1 { return TerminalText.escaped(last.removingPercentEncoding ?? String(last)) }
+        // Only the authority is there, and it may begin with a name and password.
+        return TerminalText.escaped(String(last.split(separator: "@").last ?? last))
+    }
+
+    /// `url` without what stands before an `@` in its authority. Escaped.
+    static func shown(url: String) -> String {
+        guard let scheme = url.range(of: "://") else { return TerminalText.escaped(url) }
+        let rest = url[scheme.upperBound...]
+        let authority = rest.prefix { !"/?#".contains($0) }
+        guard let at = authority.lastIndex(of: "@") else { return TerminalText.escaped(url) }
+        return TerminalText.escaped(String(url[..<scheme.upperBound] + rest[rest.index(after: at)...]))
+    }
+
+    /// "waiting: host not found, again in 4 s".
+    static func waiting(_ wait: Wait?, lastError: TransferFailure?, now: Date) -> String {
+        guard let wait else { return "waiting: about to start" }
+        let again = wait.until.map { "again in " + QuantityText.duration(max(0, $0.timeIntervalSince(now))) }
+        let parts: [String?] =
+            switch wait.reason {
+            case .starting: ["about to start"]
+            case .connectionLimit: ["its host has enough connections"]
+            case .serviceLimit: ["enough transfers are running"]
+            case .beginDate:
+                [wait.until.map { "begins in " + QuantityText.duration($0.timeIntervalSince(now)) } ?? "begins later"]
+            case .retry: [lastError.map { phrase($0) } ?? "the last attempt failed", again]
+            case .retryAfter: ["the server asked for a pause", again]
+            case .hostBackoff: [lastError.map { phrase($0) } ?? "its host is in trouble", again]
+            case .network: ["no network"]
+            case .diskSpace: ["not enough free space"]
+            case .smallerFirst: ["smaller transfers go first"]
+            }
+        return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    /// "host not found", "HTTP 503".
+    static func phrase(_ failure: TransferFailure) -> String {
+        if let status = failure.status, failure.code == .httpStatus || failure.code == .serverUnavailable {
+            return "HTTP \(status)"
+        }
+        return phrase(failure.code)
+    }
+
+    static func phrase(_ code: TransferFailure.Code) -> String {
+        switch code {
+        case .cannotResolveHost: "host not found"
+        case .cannotConnect: "no connection to the host"
+        case .connectionLost: "connection lost"
+        case .idleTimeout: "no data for too long"
+        case .truncated: "the transfer broke off"
+        case .tlsFailure: "TLS failed"
+        case .proxyFailure: "the proxy failed"
+        case .protocolError: "the server broke the protocol"
+        case .serverUnavailable: "the server is unavailable"
+        case .resourceChanged: "the remote file changed"
+        case .diskFull: "the disk is full"
+        case .inputOutput: "the disk cannot be read or written"
+        case .badURL: "the URL is malformed"
+        case .unsupportedURL: "the URL is of an unsupported kind"
+        case .httpStatus: "the server answered with an error"
+        case .tooManyRedirects: "too many redirects"
+        case .redirectRefused: "an unsafe redirect"
+        case .untrustedServer: "the server's certificate is not trusted"
+        case .clientCertificate: "the client certificate was refused"
+        case .checksumMismatch: "the checksum is wrong"
+        case .sourceChanged: "the file changed while it was sent"
+        case .sourceMissing: "the file to send is missing"
+        case .destinationUnavailable: "the destination cannot be written"
+        case .tooLarge: "the file is too large"
+        case .timedOut: "the time limit was reached"
+        case .cancelled: "cancelled"
+        }
+    }
+
+    /// "host not found: nxdomain.example has no address". Escaped.
+    static func full(_ failure: TransferFailure) -> String {
+        let message = TerminalText.escaped(failure.message)
+        return message.isEmpty ? phrase(failure) : "\(phrase(failure)): \(message)"
+    }
+
+    /// How a task has ended, for its last line. Escaped.
+    static func ending(_ task: TaskStatus) -> String {
+        switch task.state {
+        case .completed:
+            var parts: [String] = []
+            if task.kind == .upload {
+                parts.append(QuantityText.size(task.countOfBytesSent) + " sent")
+                if let status = task.response?.status { parts.append("HTTP \(status)") }
+            } else {
+                parts.append(QuantityText.size(task.countOfBytesReceived))
+            }
+            if !task.verified.isEmpty {
+                parts.append(task.verified.map { TerminalText.escaped($0) }.joined(separator: ", ") + " verified")
+            }
+            return parts.joined(separator: ", ")
+        case .failed:
+            return "failed: " + (task.error.map { full($0) } ?? "no reason was given")
+        case .cancelled:
+            return "cancelled"
+        case .suspended, .waiting, .running, .finishing:
+            return task.state.rawValue
+        }
+    }
+
+    static func lastComponent(_ path: String) -> String {
+        path.split(separator: "/").last.map { String($0) } ?? path
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+
+/// Moments in a person's words, as seen from one moment in one time zone.
+struct TimeText: Sendable {
+    var now: Date
+    var timeZone: TimeZone
+
+    /// "2026-11-21 14:02:11".
+    func absolute(_ date: Date) -> String {
+        let part = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
+        return String(
+            format: "%04d-%02d-%02d %02d:%02d:%02d", part.year ?? 0, part.month ?? 0, part.day ?? 0, part.hour ?? 0,
+            part.minute ?? 0, part.second ?? 0)
+    }
+
+    /// "4 min ago", "in 12 s", "now".
+    func relative(_ date: Date) -> String {
+        let seconds = date.timeIntervalSince(now)
+        if abs(seconds) < 1 { return "now" }
+        return seconds > 0
+            ? "in " + QuantityText.duration(seconds) : QuantityText.duration((-seconds).rounded(.down)) + " ago"
+    }
+
+    func both(_ date: Date) -> String {
+        "\(absolute(date)) (\(relative(date)))"
+    }
+
+    var calendar: Calendar {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = timeZone
+        return calendar
+    }
+}

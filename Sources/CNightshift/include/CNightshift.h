@@ -1,0 +1,9 @@
+// The only C that apps come to link: shims without logic.
+#ifndef CNIGHTSHIFT_H
+#define CNIGHTSHIFT_H
+
+#include "CNightshiftCurl.h"
+#include "CNightshiftKernel.h"
+#include "CNightshiftSpawn.h"
+
+#endif

@@ -1,0 +1,42 @@
+// Kernel calls that Swift cannot make itself: variadic ones, and ones that glibc keeps behind feature macros.
+#ifndef CNIGHTSHIFT_KERNEL_H
+#define CNIGHTSHIFT_KERNEL_H
+
+#include <stdint.h>
+
+// Each returns what the call does: 0 or a value, or -1 with errno set.
+
+/// Starts writing out dirty pages of a range, and waits for nothing (sync_file_range(2)).
+int nightshift_start_writeback(int descriptor, int64_t offset, int64_t length);
+
+/// Reserves blocks without changing the file's size (fallocate(2) with KEEP_SIZE).
+int nightshift_reserve(int descriptor, int64_t offset, int64_t length);
+
+/// The magic number of the file system that the file is on (statfs(2)).
+int64_t nightshift_filesystem_type(int descriptor);
+
+/// Renames, and fails with EEXIST where `to` exists (renameat2(2) with NOREPLACE).
+int nightshift_rename_exclusive(const char *from, const char *to);
+
+/// Gives memory that is free again back to the system (malloc_trim(3)).
+void nightshift_release_memory(void);
+
+/// Nanoseconds since boot, time asleep included (CLOCK_BOOTTIME).
+int64_t nightshift_boot_nanoseconds(void);
+
+/// A descriptor that becomes readable, with ECANCELED, when the wall clock is set (timerfd_create(2)).
+int nightshift_clock_change_descriptor(void);
+
+/// Blocks until the wall clock is set; 0, or -1 when the descriptor fails.
+int nightshift_wait_for_clock_change(int descriptor);
+
+/// A netlink socket that hears of links, addresses and routes.
+int nightshift_network_change_descriptor(void);
+
+/// Blocks until something about links, addresses or routes changes; 0, or -1 when the descriptor fails.
+int nightshift_wait_for_network_change(int descriptor);
+
+/// Names the calling thread, at most 15 bytes (pthread_setname_np(3)); 0 or an error number.
+int nightshift_name_thread(const char *name);
+
+#endif

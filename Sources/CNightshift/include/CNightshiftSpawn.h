@@ -1,0 +1,12 @@
+// Starting a program that nothing of this one holds: posix_spawn(3) with what glibc keeps behind feature macros.
+#ifndef CNIGHTSHIFT_SPAWN_H
+#define CNIGHTSHIFT_SPAWN_H
+
+#include <sys/types.h>
+
+/// Starts `program` in a session of its own, in `/`, with default signals, input from /dev/null, both outputs to the end
+/// of the file `log` (made with mode 0600), and no other descriptor. Returns 0 or an error number.
+int nightshift_spawn_detached(
+    pid_t *child, const char *program, char *const arguments[], char *const environment[], const char *log);
+
+#endif

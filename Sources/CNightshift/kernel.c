@@ -1,0 +1,86 @@
+#define _GNU_SOURCE
+#include "CNightshiftKernel.h"
+
+#include <pthread.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+int nightshift_start_writeback(int descriptor, int64_t offset, int64_t length) {
+    return sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE);
+}
+
+int nightshift_reserve(int descriptor, int64_t offset, int64_t length) {
+    return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, length);
+}
+
+int64_t nightshift_filesystem_type(int descriptor) {
+    struct statfs information;
+    return fstatfs(descriptor, &information) == 0 ? (int64_t)information.f_type : -1;
+}
+
+int nightshift_rename_exclusive(const char *from, const char *to) {
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+void nightshift_release_memory(void) {
+    malloc_trim(0);
+}
+
+int64_t nightshift_boot_nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int nightshift_clock_change_descriptor(void) {
+    return timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC);
+}
+
+int nightshift_wait_for_clock_change(int descriptor) {
+    // Armed for a time that never comes: only the cancellation is of interest.
+    struct itimerspec never = {.it_value = {.tv_sec = INT64_C(1) << 40}};
+    if (timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) != 0) return -1;
+    uint64_t expirations;
+    for (;;) {
+        if (read(descriptor, &expirations, sizeof expirations) >= 0) return 0;
+        if (errno == ECANCELED) return 0;
+        if (errno != EINTR) return -1;
+    }
+}
+
+int nightshift_network_change_descriptor(void) {
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (descriptor < 0) return -1;
+    struct sockaddr_nl address = {
+        .nl_family = AF_NETLINK,
+        .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE,
+    };
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
+        int reason = errno;
+        close(descriptor);
+        errno = reason;
+        return -1;
+    }
+    return descriptor;
+}
+
+int nightshift_wait_for_network_change(int descriptor) {
+    char messages[8192];
+    for (;;) {
+        // An overrun (ENOBUFS) means that something changed as well.
+        if (recv(descriptor, messages, sizeof messages, 0) >= 0 || errno == ENOBUFS) return 0;
+        if (errno != EINTR) return -1;
+    }
+}
+
+int nightshift_name_thread(const char *name) { return pthread_setname_np(pthread_self(), name); }

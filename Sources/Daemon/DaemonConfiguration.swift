@@ -1,0 +1,50 @@
+import Configuration
+package import Foundation
+package import Logging
+package import NightshiftAPI
+
+/// What an operator can set, in the environment or in the file `nightshiftd.env` of the configuration directory.
+///
+/// The environment wins over the file. Keys in the file are written as in the environment: `NIGHTSHIFT_PROXY=http://…`.
+package struct DaemonConfiguration: Sendable {
+    package var paths: ServicePaths
+    package var logLevel: Logger.Level
+    /// For tasks that name no proxy; nil leaves it to `http_proxy` and its like.
+    package var proxy: String?
+    /// For tasks that name no TLS settings.
+    package var tls: TLSSettings?
+
+    /// - Throws: ``DaemonError/configuration(_:)`` for a value that cannot be.
+    package init(environment: [String: String], homeDirectory: URL) throws(DaemonError) {
+        paths = ServicePaths(environment: environment, homeDirectory: homeDirectory)
+        let file = Self.readFile(paths.configuration.appending(path: "nightshiftd.env"))
+        let reader = ConfigReader(providers: [
+            EnvironmentVariablesProvider(environmentVariables: environment),
+            EnvironmentVariablesProvider(environmentVariables: file),
+        ]).scoped(to: "nightshift")
+        let level = reader.string(forKey: "log.level", default: "info")
+        guard let parsed = Logger.Level(rawValue: level.lowercased()) else {
+            let known = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .configuration("NIGHTSHIFT_LOG_LEVEL is '\(level)'; it is one of \(known).")
+        }
+        logLevel = parsed
+        proxy = reader.string(forKey: "proxy")
+        let settings = TLSSettings(
+            certificateAuthority: reader.string(forKey: "ca.file"),
+            clientCertificate: reader.string(forKey: "client.certificate"),
+            clientKey: reader.string(forKey: "client.key"))
+        tls = settings == TLSSettings() ? nil : settings
+    }
+
+    /// `KEY=VALUE` lines; blank ones and those that begin with `#` say nothing.
+    private static func readFile(_ url: URL) -> [String: String] {
+        guard let text = try? String(contentsOf: url, encoding: .utf8) else { return [:] }
+        var values: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            guard !line.hasPrefix("#"), let equals = line.firstIndex(of: "=") else { continue }
+            values[String(line[..<equals])] = String(line[line.index(after: equals)...])
+        }
+        return values
+    }
+}

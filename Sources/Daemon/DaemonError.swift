@@ -1,0 +1,27 @@
+/// Why the service could not start.
+package enum DaemonError: Error, CustomStringConvertible {
+    case alreadyRunning(processID: Int32?, home: String)
+    /// A directory or file of the home cannot be used.
+    case home(String)
+    /// The database was refused.
+    case store(String)
+    case configuration(String)
+
+    package var description: String {
+        switch self {
+        case .alreadyRunning(let processID, let home):
+            "A service already runs for \(home)\(processID.map { " (process \($0))" } ?? ""). Use 'nightshift status' to see it."
+        case .home(let message), .store(let message), .configuration(let message): message
+        }
+    }
+
+    /// The exit status that tells scripts and systemd what kind of trouble it is.
+    package var exitStatus: Int32 {
+        switch self {
+        case .alreadyRunning: 4
+        case .home: 5
+        case .store: 6
+        case .configuration: 2
+        }
+    }
+}

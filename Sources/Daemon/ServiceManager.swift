@@ -1,0 +1,24 @@
+import CSystemd
+import Glibc
+import ServiceLifecycle
+
+/// What systemd wants to hear: that the service is ready, alive, and leaving. Says nothing where there is no systemd.
+struct ServiceManager: Service {
+    static func ready() {
+        sd_notify(0, "READY=1\nSTATUS=Serving.")
+    }
+
+    func run() async throws {
+        var interval: UInt64 = 0
+        if sd_watchdog_enabled(0, &interval) > 0 {
+            // Half of what is asked, as sd_watchdog_enabled(3) recommends.
+            let pause = Duration.microseconds(Int64(interval / 2))
+            await cancelWhenGracefulShutdown {
+                while (try? await Task.sleep(for: pause)) != nil { sd_notify(0, "WATCHDOG=1") }
+            }
+        } else {
+            try? await gracefulShutdown()
+        }
+        sd_notify(0, "STOPPING=1")
+    }
+}

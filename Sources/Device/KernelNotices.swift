@@ -1,0 +1,29 @@
+import Foundation
+import Glibc
+
+/// Turns a kernel descriptor that blocks until something happens into a stream.
+///
+/// One thread sleeps in the kernel for as long as the process lives: nothing is polled, and the thread costs a stack.
+enum KernelNotices {
+    static func stream(
+        named name: String, open: @Sendable () -> Int32, wait: @escaping @Sendable (Int32) -> Int32
+    ) -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let descriptor = open()
+        guard descriptor >= 0 else {
+            continuation.finish()
+            return stream
+        }
+        let thread = Thread {
+            while wait(descriptor) == 0 {
+                if case .terminated = continuation.yield() { break }
+            }
+            continuation.finish()
+            close(descriptor)
+        }
+        thread.name = name
+        thread.stackSize = 64 << 10
+        thread.start()
+        return stream
+    }
+}

@@ -1,0 +1,32 @@
+import CNightshift
+import Foundation
+package import NightshiftAPI
+
+/// The clocks of this machine.
+package struct SystemClock: ServiceClock {
+    private let bootID: String
+
+    package init() {
+        let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+        // Without /proc every start counts as a boot: only synced bytes are then trusted, which is safe.
+        bootID = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? UUID().uuidString
+    }
+
+    package func now() -> ClockReading {
+        ClockReading(
+            bootID: bootID, bootSeconds: Double(nightshift_boot_nanoseconds()) / 1e9,
+            wallSeconds: Date().timeIntervalSince1970)
+    }
+
+    package func sleep(untilBootSeconds bootSeconds: Double) async throws {
+        // Swift's continuous clock is CLOCK_BOOTTIME on Linux: it goes on while the machine sleeps.
+        let remaining = bootSeconds - now().bootSeconds
+        guard remaining > 0 else { return }
+        try await Task.sleep(for: .seconds(min(remaining, Limits.longestTimeout)), clock: .continuous)
+    }
+
+    package func wallClockChanges() -> AsyncStream<Void> {
+        KernelNotices.stream(
+            named: "wall clock", open: nightshift_clock_change_descriptor, wait: nightshift_wait_for_clock_change)
+    }
+}

@@ -1,0 +1,68 @@
+import CNightshift
+import Glibc
+import NightshiftAPI
+import Transfers
+
+/// Writes a body into a ``FileSink`` as it comes, without a buffer of its own: libcurl's pieces go to `pwrite` as they are.
+struct FileBody {
+    private let sink: FileSink
+    private var position: Int64
+    private let end: Int64
+    /// Bytes already written of those that come again after a pause.
+    private var skipped = 0
+    private var writtenBackTo: Int64
+
+    /// Bytes after which the kernel is asked to start writing out, so that the sync at the end has little left to do.
+    private static let writebackBytes: Int64 = 8 << 20
+
+    init(_ sink: FileSink) {
+        self.sink = sink
+        position = sink.position.value
+        end = sink.length.map { sink.offset + $0 } ?? .max
+        writtenBackTo = position
+    }
+
+    var receivedBytes: Int64 { position - sink.offset }
+
+    mutating func write(_ bytes: UnsafeRawBufferPointer) -> BodySink.Answer {
+        var done = min(skipped, bytes.count)
+        skipped -= done
+        while done < bytes.count {
+            guard position < end else {
+                return .failed(
+                    TransferFailure(
+                        .protocolError,
+                        "The server sent more than the \(end - sink.offset) bytes that it had announced."))
+            }
+            let room = min(sink.ceiling.value, end) - position
+            guard room > 0 else {
+                skipped = done
+                return .full
+            }
+            let count = Int(min(Int64(bytes.count - done), room))
+            let written = pwrite(sink.descriptor, bytes.baseAddress.map { $0 + done }, count, Int(position))
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { return .failed(Self.failure(written < 0 ? errno : EIO)) }
+            done += written
+            position += Int64(written)
+            sink.position.value = position
+        }
+        if position - writtenBackTo >= Self.writebackBytes {
+            // Only a hint: a file system that does not know it syncs everything at the end.
+            _ = nightshift_start_writeback(sink.descriptor, writtenBackTo, position - writtenBackTo)
+            writtenBackTo = position
+        }
+        return .taken
+    }
+
+    private static func failure(_ error: Int32) -> TransferFailure {
+        let reason = String(cString: strerror(error))
+        return switch error {
+        case ENOSPC: TransferFailure(.diskFull, "The disk is full: \(reason).")
+        case EDQUOT: TransferFailure(.diskFull, "Your quota on this disk is used up: \(reason).")
+        case EFBIG:
+            TransferFailure(.tooLarge, "The file is larger than its file system allows: \(reason).")
+        default: TransferFailure(.inputOutput, "The file could not be written: \(reason).")
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import NightshiftAPI
+import NightshiftCurl
+import Transfers
+
+/// One exchange as its receiver sees it: as many requests as redirects ask for, one final response.
+///
+/// Safe to share: `receiver` and `loop` never change, and everything else is touched on the loop's thread only; calls
+/// from elsewhere go through ``CurlLoop/perform(_:)``.
+final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendable {
+    private let receiver: any ExchangeReceiver
+    private let loop: CurlLoop
+
+    private var request: CurlRequest
+    /// The request's own fields, from which a redirect may take some away for good.
+    private var fields: [HeaderField]
+    private var meter: ByteMeter?
+    private var current: CurlExchange?
+    private var hop = 0
+    private var isCancelled = false
+
+    private var head: ResponseHead?
+    private var next: NextRequest?
+    private var sink = BodySink.discard(rest: BodySink.cheapRest)
+    /// Why this side ended the exchange.
+    private var ownEnd: ExchangeEnd.Outcome?
+
+    init(_ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop) {
+        self.receiver = receiver
+        self.loop = loop
+        fields = wire.headers
+        meter = wire.body?.meter
+        request = CurlRequest(url: wire.url, method: wire.method)
+        request.headers = Self.curlFields(fields)
+        if let body = wire.body { request.body = .file(descriptor: body.descriptor, size: body.size) }
+        request.credential = wire.credential.map(CurlCredential.init)
+        request.idleTimeout = wire.idleTimeout
+        request.proxy = wire.proxy
+        request.certificateAuthority = wire.tls?.certificateAuthority
+        request.clientCertificate = wire.tls?.clientCertificate
+        request.clientKey = wire.tls?.clientKey
+        request.rateLimit = wire.rateLimit
+    }
+
+    func begin() {
+        loop.perform { self.beginHop() }
+    }
+
+    // MARK: - ExchangeHandle
+
+    func cancel() {
+        loop.perform {
+            self.isCancelled = true
+            self.current?.cancel()
+        }
+    }
+
+    func setRateLimit(_ bytesPerSecond: Int64?) {
+        loop.perform {
+            self.request.rateLimit = bytesPerSecond
+            self.current?.setRateLimit(bytesPerSecond)
+        }
+    }
+
+    func resumeWriting() {
+        loop.perform { self.current?.resume() }
+    }
+
+    // MARK: - CurlDelegate
+
+    func received(interim head: CurlHead) {}
+
+    func received(head curlHead: CurlHead) {
+        let head = ResponseHead(
+            status: curlHead.status, headers: curlHead.fields.map { HeaderField(name: $0.name, value: $0.value) },
+            httpVersion: curlHead.version, url: request.url, method: request.method)
+        self.head = head
+        if head.status == 417, request.asksBeforeLargeBody, request.body.size > 0 {
+            // The server does not want to be asked. libcurl tries again by itself only where the connection stays open.
+            request.asksBeforeLargeBody = false
+            next = NextRequest(url: request.url, method: request.method, keepsBody: true, sameOrigin: true)
+            return
+        }
+        let redirect = RedirectPolicy.next(
+            status: head.status, location: head.headers.first("Location"), from: request.url, method: request.method,
+            hop: hop)
+        switch redirect {
+        case .follow(let url, let method, let keepsBody, let sameOrigin):
+            hop += 1
+            next = NextRequest(url: url, method: method, keepsBody: keepsBody, sameOrigin: sameOrigin)
+        case .refuse(let failure):
+            end(.failed(failure))
+        case .none:
+            switch receiver.exchange(received: head) {
+            case .file(let sink): self.sink = .file(FileBody(sink))
+            case .memory(let limit): self.sink = .memory([], limit: limit, count: 0)
+            case .discard: break
+            case .stop: end(.cancelled)
+            }
+        }
+    }
+
+    func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer {
+        if ownEnd != nil { return .stop }
+        switch sink.take(body) {
+        case .taken: return .taken
+        case .full: return .pause
+        case .enough:
+            ownEnd = .complete
+            return .stop
+        case .failed(let failure):
+            ownEnd = .failed(failure)
+            return .stop
+        }
+    }
+
+    func sent(_ bytes: Int64) {
+        meter?.value = bytes
+    }
+
+    func ended(_ end: CurlEnd) {
+        current = nil
+        if isCancelled { return report(.cancelled) }
+        if let next {
+            // The redirect is known, however its body ended.
+            self.next = nil
+            return follow(next)
+        }
+        if let ownEnd { return report(ownEnd) }
+        if end.wasCancelled { return report(.cancelled) }
+        report(end.code == 0 ? .complete : .failed(TransferFailure(end, of: request)))
+    }
+
+    // MARK: - Hops
+
+    private struct NextRequest {
+        var url: String
+        var method: String
+        var keepsBody: Bool
+        var sameOrigin: Bool
+    }
+
+    private func beginHop() {
+        if isCancelled { return report(.cancelled) }
+        head = nil
+        ownEnd = nil
+        sink = .discard(rest: BodySink.cheapRest)
+        meter?.value = 0
+        current = loop.begin(request, delegate: self)
+    }
+
+    private func follow(_ next: NextRequest) {
+        fields = RedirectPolicy.headers(fields, sameOrigin: next.sameOrigin, keepsBody: next.keepsBody)
+        request.headers = Self.curlFields(fields)
+        request.url = next.url
+        request.method = next.method
+        if !next.keepsBody { request.body = .none }
+        if !next.sameOrigin {
+            request.credential = nil
+            request.clientCertificate = nil
+            request.clientKey = nil
+        }
+        beginHop()
+    }
+
+    /// Ends the exchange now, also when no body comes.
+    private func end(_ outcome: ExchangeEnd.Outcome) {
+        ownEnd = outcome
+        current?.cancel()
+    }
+
+    private func report(_ outcome: ExchangeEnd.Outcome) {
+        receiver.exchangeEnded(
+            ExchangeEnd(outcome: outcome, head: head, body: sink.kept, receivedBytes: sink.receivedBytes))
+    }
+
+    /// What goes out: framing is libcurl's, and bytes come as they are stored.
+    private static func curlFields(_ fields: [HeaderField]) -> [CurlField] {
+        var result = fields.filter { !["content-length", "transfer-encoding"].contains($0.name.lowercased()) }
+        if result.first("Accept-Encoding") == nil {
+            result.append(HeaderField(name: "Accept-Encoding", value: "identity"))
+        }
+        if result.first("User-Agent") == nil {
+            result.append(HeaderField(name: "User-Agent", value: "nightshift/\(NightshiftVersion.current)"))
+        }
+        return result.map { CurlField(name: $0.name, value: $0.value) }
+    }
+}
+
+extension CurlCredential {
+    fileprivate init(_ credential: Credential) {
+        let scheme: Scheme =
+            switch credential.scheme {
+            case .basic: .basic
+            case .digest: .digest
+            case .any, nil: .any
+            }
+        self.init(user: credential.user, password: credential.password, scheme: scheme)
+    }
+}

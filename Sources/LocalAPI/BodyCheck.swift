@@ -1,0 +1,153 @@
+import Foundation
+import NightshiftAPI
+
+/// Refuses keys that the schema does not know, at any depth: a mistyped option must not be silently without effect. Also
+/// finds the numbers that are not whole where they have to be.
+///
+/// Walks the bytes once; they are known to be JSON.
+enum BodyCheck {
+    static func check(_ data: Data, against schema: Schema) throws(Problem) {
+        let found = data.withUnsafeBytes { bytes -> Finding? in
+            var scanner = Scanner(bytes: bytes)
+            do throws(Finding) {
+                try scanner.value(schema)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        guard let found else { return }
+        throw .badRequest(found.detail, pointer: JSONPointer.string(found.path))
+    }
+
+    private struct Finding: Error {
+        var path: [String]
+        var detail: String
+
+        func inside(_ key: String) -> Finding {
+            Finding(path: [key] + path, detail: detail)
+        }
+    }
+
+    private struct Scanner {
+        let bytes: UnsafeRawBufferPointer
+        var position = 0
+
+        init(bytes: UnsafeRawBufferPointer) {
+            self.bytes = bytes
+        }
+
+        mutating func value(_ schema: Schema) throws(Finding) {
+            let schema = schema.resolved(in: OpenAPI.schemas)
+            skipSpace()
+            if peek == UInt8(ascii: "{"), let properties = schema.properties {
+                try object(properties)
+            } else if peek == UInt8(ascii: "["), let items = schema.items {
+                try array(items)
+            } else {
+                let start = position
+                skipValue()
+                if schema.isInteger { try checkInteger(bytes[start..<position]) }
+            }
+        }
+
+        private func checkInteger(_ bytes: Slice<UnsafeRawBufferPointer>) throws(Finding) {
+            let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            guard let number = Double(text), Int64(exactly: number) == nil, Int64(text) == nil else { return }
+            throw Finding(path: [], detail: "\(text) has to be a whole number of at most 64 bits.")
+        }
+
+        private mutating func object(_ properties: [String: Schema]) throws(Finding) {
+            position += 1
+            skipSpace()
+            while let byte = peek, byte != UInt8(ascii: "}") {
+                let key = string()
+                guard let schema = properties[key] else {
+                    let known = properties.keys.sorted().joined(separator: ", ")
+                    throw Finding(path: [key], detail: "The key '\(key)' is unknown here; known are \(known).")
+                }
+                skipSpace()
+                position += 1
+                do throws(Finding) {
+                    try value(schema)
+                } catch {
+                    throw error.inside(key)
+                }
+                skipSeparator()
+            }
+            position += 1
+        }
+
+        private mutating func array(_ items: Schema) throws(Finding) {
+            position += 1
+            skipSpace()
+            var index = 0
+            while let byte = peek, byte != UInt8(ascii: "]") {
+                do throws(Finding) {
+                    try value(items)
+                } catch {
+                    throw error.inside(String(index))
+                }
+                index += 1
+                skipSeparator()
+            }
+            position += 1
+        }
+
+        private mutating func skipSeparator() {
+            skipSpace()
+            if peek == UInt8(ascii: ",") { position += 1 }
+            skipSpace()
+        }
+
+        /// Goes behind a value of any kind.
+        private mutating func skipValue() {
+            var depth = 0
+            while let byte = peek {
+                switch byte {
+                case UInt8(ascii: "\""):
+                    skipString()
+                    if depth == 0 { return }
+                case UInt8(ascii: "{"), UInt8(ascii: "["):
+                    depth += 1
+                    position += 1
+                case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                    if depth == 0 { return }
+                    depth -= 1
+                    position += 1
+                    if depth == 0 { return }
+                case UInt8(ascii: ","):
+                    if depth == 0 { return }
+                    position += 1
+                default:
+                    position += 1
+                }
+            }
+        }
+
+        private mutating func string() -> String {
+            let start = position
+            skipString()
+            let quoted = UnsafeRawBufferPointer(rebasing: bytes[start..<position])
+            let inner = quoted.dropFirst().dropLast()
+            guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
+            return (try? JSON.decode(String.self, from: Data(quoted))) ?? String(decoding: inner, as: UTF8.self)
+        }
+
+        private mutating func skipString() {
+            position += 1
+            while let byte = peek, byte != UInt8(ascii: "\"") {
+                position += byte == UInt8(ascii: "\\") ? 2 : 1
+            }
+            position = min(position + 1, bytes.count)
+        }
+
+        private mutating func skipSpace() {
+            while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+        }
+
+        private var peek: UInt8? {
+            position < bytes.count ? bytes[position] : nil
+        }
+    }
+}

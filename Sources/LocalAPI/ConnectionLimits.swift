@@ -1,0 +1,26 @@
+package import NIOCore
+
+/// Bounds of the connections themselves; `docs/limits.md` lists them with their reasons.
+package struct ConnectionLimits: Hashable, Sendable {
+    /// Connections at once; further ones wait, unaccepted, until one ends. Four times the event streams.
+    package var connections = 256
+    /// Bytes of one header field, and of the request target.
+    package var headerField = 16 << 10
+    /// Bytes of all header fields of a request.
+    package var headerList = 32 << 10
+    package var headerFields = 100
+    /// Without a byte of a request that is awaited or half here, the connection is closed. A request that is being
+    /// answered has all the time it needs.
+    package var idleTimeout = TimeAmount.seconds(30)
+    /// What requests that are being answered get when the service stops.
+    package var stopTimeout = TimeAmount.seconds(1)
+
+    /// Bytes of a body that is not a list of tasks.
+    package static let smallBody = 1 << 20
+    /// Bodies above this are read and decoded in turns.
+    package static let turnlessBody = 64 << 10
+    /// Large bodies in memory at once; the others stay unread in their sockets.
+    package static let largeBodies = 2
+
+    package init() {}
+}

@@ -1,0 +1,42 @@
+import NIOCore
+import Synchronization
+
+/// The open connections, so that they can be ended when the service stops.
+final class Connections: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isStopping = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Keeps the connection in the list until it closes.
+    func insert(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        let isStopping = state.withLock {
+            $0.channels[id] = channel
+            return $0.isStopping
+        }
+        channel.closeFuture.whenComplete { _ in
+            self.state.withLock { $0.channels[id] = nil }
+        }
+        if isStopping { Self.quiesce(channel) }
+    }
+
+    /// Closes the connections without a request, now, and the others when they have their answers.
+    func quiesce() {
+        let channels = state.withLock {
+            $0.isStopping = true
+            return Array($0.channels.values)
+        }
+        for channel in channels { Self.quiesce(channel) }
+    }
+
+    func close() {
+        for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
+    }
+
+    private static func quiesce(_ channel: any Channel) {
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+    }
+}

@@ -1,0 +1,87 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NightshiftAPI
+
+/// Takes a request from its head to the last byte of its answer: checks, route, problems.
+struct Dispatcher: Sendable {
+    private let responder: RouterResponder<BasicRequestContext>
+    private let routes: [Route]
+    private let logger: Logger
+
+    init(routes: [Route], logger: Logger) {
+        let router = Router(context: BasicRequestContext.self)
+        for route in routes {
+            router.on(RouterPath(route.path), method: route.method) { request, context in
+                let query = try QueryParameters(request.uri.query, allowing: route.query)
+                return try await route.handle(
+                    Call(request: request, parameters: context.parameters, query: query))
+            }
+        }
+        responder = router.buildResponder()
+        self.routes = routes
+        self.logger = logger
+    }
+
+    @concurrent @Sendable func respond(
+        to request: Request, writer: consuming ResponseWriter, channel: any Channel
+    ) async throws {
+        if Self.awaitsContinue(request) {
+            try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+        }
+        let response = try await answer(to: request, channel: channel)
+        try await writer.write(response: response.head, body: response.body)
+    }
+
+    /// Answers whoever may not use the service.
+    @concurrent @Sendable static func refuse(
+        _ request: Request, writer: consuming ResponseWriter, channel: any Channel
+    ) async throws {
+        let problem = Problem.forbidden("This service belongs to another user.")
+        let response = Reply.problem(problem).response
+        try await writer.write(response: response.head, body: response.body)
+    }
+
+    private func answer(to request: Request, channel: any Channel) async throws -> Response {
+        do {
+            try RequestOrigin.check(request.head)
+            let context = BasicRequestContext(
+                source: ApplicationRequestContextSource(channel: channel, logger: logger))
+            let response = try await responder.respond(to: request, context: context)
+            // Only Hummingbird's own answer, to what no route takes, comes without the version.
+            return response.headers[.version] == nil ? unrouted(request) : response
+        } catch let problem as Problem {
+            return Reply.problem(problem).response
+        } catch let error as HTTPParserError {
+            // The connection is beyond use; UnreadableRequestHandler says so.
+            throw error
+        } catch {
+            logger.error("request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
+            return Reply.problem(.internalError).response
+        }
+    }
+
+    /// The answer to a request that no route takes.
+    private func unrouted(_ request: Request) -> Response {
+        let path = request.uri.path
+        let allowed = routes.filter { $0.matches(path) }.map(\.method)
+        guard !allowed.isEmpty else {
+            return Reply.problem(.notFound("There is nothing at '\(path)'; /v1/openapi.json lists what there is."))
+                .response
+        }
+        let methods = allowed.map(\.rawValue).joined(separator: ", ")
+        return Reply.problem(
+            .methodNotAllowed("'\(path)' knows \(methods), not \(request.method.rawValue)."), allow: allowed
+        ).response
+    }
+
+    /// Whether the client holds a body back until it is told that it is wanted (RFC 9110, section 10.1.1).
+    private static func awaitsContinue(_ request: Request) -> Bool {
+        guard request.headers[.expect]?.lowercased() == "100-continue" else { return false }
+        guard let length = request.headers[.contentLength].flatMap(Int.init) else { return true }
+        return length <= Limits.requestBody
+    }
+}

@@ -1,0 +1,36 @@
+package import Glibc
+package import Logging
+import ServiceLifecycle
+package import Transfers
+
+/// The local API: HTTP/1.1 and JSON on the user's Unix socket, in front of one ``TransferService``.
+///
+/// Translates and decides nothing. Every answer carries `Nightshift-Version`; every error is a problem document
+/// (RFC 9457).
+package struct LocalAPIServer: Service {
+    private let server: SocketServer
+    private let onListening: @Sendable () async -> Void
+
+    /// - Parameters:
+    ///   - owner: The user who is served, with root.
+    ///   - onListening: Called once, when connections are accepted.
+    ///   - onShutdownRequest: Begins the stop of the whole service, for `POST /v1/shutdown`; has to return at once.
+    package init(
+        service: TransferService, socket: ListeningSocket, owner: uid_t = geteuid(),
+        limits: ConnectionLimits = ConnectionLimits(), logger: Logger,
+        onListening: @escaping @Sendable () async -> Void = {},
+        onShutdownRequest: @escaping @Sendable () -> Void
+    ) {
+        let routes = Routes(service: service, stop: onShutdownRequest)
+        let dispatcher = Dispatcher(routes: routes.all, logger: logger)
+        server = SocketServer(
+            socket: socket, owner: owner, limits: limits, logger: logger, respond: dispatcher.respond,
+            refuse: Dispatcher.refuse)
+        self.onListening = onListening
+    }
+
+    /// Serves until graceful shutdown: accepts nothing more, ends event streams, lets requests finish for a second.
+    package func run() async throws {
+        try await server.run(onListening: onListening)
+    }
+}

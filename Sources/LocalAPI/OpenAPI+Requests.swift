@@ -1,0 +1,141 @@
+import NightshiftAPI
+
+extension OpenAPI {
+    /// Schemas of what clients send. Null is the same as no key.
+    static let requestSchemas = #"""
+              "EnqueueRequest": {
+                "type": "object", "additionalProperties": false, "required": ["tasks"],
+                "properties": {
+                  "session": {
+                    "anyOf": [{"$ref": "#/components/schemas/SessionID"}, {"type": "null"}],
+                    "description": "'terminal' unless given; made with default settings where it does not exist"
+                  },
+                  "tasks": {
+                    "type": "array", "minItems": 1, "maxItems": \#(Limits.tasksPerRequest),
+                    "items": {"$ref": "#/components/schemas/TaskRequest"}
+                  }
+                }
+              },
+              "TaskRequest": {
+                "type": "object", "additionalProperties": false,
+                "description": "What is not given is taken from the session",
+                "properties": {
+                  "kind": {
+                    "anyOf": [{"$ref": "#/components/schemas/TaskKind"}, {"type": "null"}],
+                    "description": "download unless given"
+                  },
+                  "url": {
+                    "type": ["string", "null"],
+                    "description": "http or https; encoded as browsers do; not needed with resumeData"
+                  },
+                  "method": {
+                    "type": ["string", "null"], "minLength": 1, "maxLength": 32, "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+                    "description": "GET for downloads, PUT for uploads unless given"
+                  },
+                  "headers": {
+                    "type": ["array", "null"], "maxItems": \#(Limits.headerFields),
+                    "items": {"$ref": "#/components/schemas/HeaderField"}
+                  },
+                  "credential": {"anyOf": [{"$ref": "#/components/schemas/Credential"}, {"type": "null"}]},
+                  "source": {
+                    "type": ["string", "null"], "maxLength": \#(Limits.pathLength), "pattern": "^/",
+                    "description": "Absolute path of the file to upload"
+                  },
+                  "destination": {
+                    "anyOf": [{"$ref": "#/components/schemas/Destination"}, {"type": "null"}],
+                    "description": "Without one the service keeps the file until its owner fetches or removes it"
+                  },
+                  "checksum": {"anyOf": [{"$ref": "#/components/schemas/Checksum"}, {"type": "null"}]},
+                  "priority": {"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": "0.5 unless given"},
+                  "rateLimit": {
+                    "type": ["integer", "null"], "format": "int64", "minimum": 1, "maximum": 9223372036854775807,
+                    "description": "Bytes per second; unlimited unless given"
+                  },
+                  "earliestBeginDate": {"type": ["string", "null"], "format": "date-time"},
+                  "idleTimeout": {\#(timeout), "description": "Seconds without a byte until a retry"},
+                  "resourceTimeout": {\#(timeout), "description": "Seconds until the task fails"},
+                  "countOfBytesClientExpectsToSend": \#(byteCount),
+                  "countOfBytesClientExpectsToReceive": \#(byteCount),
+                  "description": {"type": ["string", "null"], "maxLength": \#(Limits.descriptionLength)},
+                  "retryPolicy": {"anyOf": [{"$ref": "#/components/schemas/RetryPolicy"}, {"type": "null"}]},
+                  "failsOnHTTPError": {
+                    "type": ["boolean", "null"],
+                    "description": "Whether a final status outside 200-299 fails the task instead of being its result"
+                  },
+                  "proxy": {
+                    "type": ["string", "null"],
+                    "description": "http://..., https://... or socks5h://...; empty forbids one"
+                  },
+                  "tls": {"anyOf": [{"$ref": "#/components/schemas/TLSSettings"}, {"type": "null"}]},
+                  "suspended": {"type": ["boolean", "null"], "description": "Whether it waits to be resumed"},
+                  "resumeData": {
+                    "type": ["string", "null"], "description": "The token of a cancelled download, used up by this"
+                  }
+                }
+              },
+              "TaskChange": {
+                "type": "object", "additionalProperties": false,
+                "properties": {
+                  "priority": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+                  "rateLimit": {
+                    "type": ["integer", "null"], "format": "int64", "minimum": 0, "maximum": 9223372036854775807,
+                    "description": "Bytes per second; 0 is none"
+                  },
+                  "description": {"type": ["string", "null"], "maxLength": \#(Limits.descriptionLength)}
+                }
+              },
+              "CancelRequest": {
+                "type": "object", "additionalProperties": false,
+                "properties": {
+                  "producingResumeData": {
+                    "type": ["boolean", "null"],
+                    "description": "Keeps the bytes and answers with a token to continue from, where the server allows it"
+                  }
+                }
+              },
+              "ServiceSettings": {
+                "type": "object", "additionalProperties": false,
+                "properties": {
+                  "rateLimit": {
+                    "type": ["integer", "null"], "format": "int64", "minimum": 0, "maximum": 9223372036854775807,
+                    "description": "Bytes per second, all transfers together; 0 is none"
+                  },
+                  "maximumTransfers": {
+                    "type": ["integer", "null"], "minimum": 1, "maximum": 256, "description": "Transfers that run at once"
+                  }
+                }
+              },
+              "SessionSettings": {
+                "type": "object", "additionalProperties": false,
+                "description": "What a session gives its tasks where they say nothing themselves",
+                "properties": {
+                  "headers": {
+                    "type": ["array", "null"], "maxItems": \#(Limits.headerFields),
+                    "items": {"$ref": "#/components/schemas/HeaderField"}, "default": []
+                  },
+                  "httpMaximumConnectionsPerHost": {
+                    "type": ["integer", "null"], "minimum": 1, "maximum": 1000, "default": 6
+                  },
+                  "idleTimeout": {\#(timeout), "default": 60},
+                  "resourceTimeout": {\#(timeout), "default": 604800},
+                  "retryPolicy": {
+                    "anyOf": [{"$ref": "#/components/schemas/RetryPolicy"}, {"type": "null"}], "default": "never"
+                  },
+                  "failsOnHTTPError": {"type": ["boolean", "null"], "default": false},
+                  "proxy": {"type": ["string", "null"]},
+                  "tls": {"anyOf": [{"$ref": "#/components/schemas/TLSSettings"}, {"type": "null"}]}
+                }
+              }
+        """#
+
+    private static let timeout = #"""
+        "type": ["number", "null"], "exclusiveMinimum": 0, "maximum": \#(Int(Limits.longestTimeout))
+        """#
+
+    private static let byteCount = #"""
+        {
+                    "type": ["integer", "null"], "format": "int64", "minimum": -1, "maximum": 9223372036854775807,
+                    "description": "-1 is not known"
+                  }
+        """#
+}

@@ -1,0 +1,101 @@
+import NightshiftAPI
+
+extension OpenAPI {
+    /// Schemas of plain values and closed vocabularies.
+    static let valueSchemas = #"""
+              "TaskID": {
+                "type": "integer", "format": "int64", "minimum": 1, "maximum": 9223372036854775807,
+                "description": "Never given twice"
+              },
+              "SessionID": {
+                "type": "string", "minLength": 1, "maxLength": \#(Limits.sessionIdentifierLength),
+                "pattern": "^[^\\u0000-\\u001f\\u007f]+$",
+                "description": "No control characters, at most \#(Limits.sessionIdentifierLength) bytes of UTF-8"
+              },
+              "TaskKind": {"type": "string", "enum": ["download", "upload"]},
+              "TaskState": {
+                "type": "string",
+                "enum": ["suspended", "waiting", "running", "finishing", "completed", "failed", "cancelled"]
+              },
+              "WaitReason": {
+                "type": "string",
+                "enum": [
+                  "starting", "connectionLimit", "serviceLimit", "beginDate", "retry", "retryAfter", "hostBackoff",
+                  "network", "diskSpace", "smallerFirst"
+                ]
+              },
+              "Decision": {
+                "type": "string",
+                "enum": [
+                  "serviceStarted", "serviceStopping", "networkLost", "networkReturned", "hostPaused", "accepted",
+                  "started", "continued", "restarted", "held", "suspended", "resumed", "changed", "finishing",
+                  "completed", "failed", "cancelled", "removed"
+                ]
+              },
+              "TransferFailureCode": {
+                "type": "string",
+                "enum": [
+                  "cannotResolveHost", "cannotConnect", "connectionLost", "idleTimeout", "truncated", "tlsFailure",
+                  "proxyFailure", "protocolError", "serverUnavailable", "resourceChanged", "diskFull", "inputOutput",
+                  "badURL", "unsupportedURL", "httpStatus", "tooManyRedirects", "redirectRefused", "untrustedServer",
+                  "clientCertificate", "checksumMismatch", "sourceChanged", "sourceMissing", "destinationUnavailable",
+                  "tooLarge", "timedOut", "cancelled"
+                ]
+              },
+              "CredentialScheme": {"type": "string", "enum": ["any", "basic", "digest"]},
+              "ChecksumAlgorithm": {"type": "string", "enum": ["md5", "sha-1", "sha-256", "sha-384", "sha-512"]},
+              "RetryPolicy": {
+                "type": "string", "enum": ["never", "transientResponses"],
+                "description": "never: a response is the result. transientResponses: 408, 425, 429 and 5xx are tried again"
+              },
+              "HeaderField": {
+                "type": "object", "additionalProperties": false, "required": ["name", "value"],
+                "properties": {"name": {"type": "string"}, "value": {"type": "string"}}
+              },
+              "Credential": {
+                "type": "object", "additionalProperties": false, "required": ["user", "password"],
+                "description": "For Basic or Digest, sent to the request's own origin only; never shown again",
+                "properties": {
+                  "user": {"type": "string"},
+                  "password": {"type": "string"},
+                  "scheme": {"anyOf": [{"$ref": "#/components/schemas/CredentialScheme"}, {"type": "null"}]}
+                }
+              },
+              "Destination": {
+                "type": "object", "additionalProperties": false, "required": ["directory"],
+                "properties": {
+                  "directory": {
+                    "type": "string", "maxLength": \#(Limits.pathLength), "pattern": "^/", "description": "An absolute path"
+                  },
+                  "filename": {
+                    "type": ["string", "null"], "description": "Without one, taken from the response or the URL"
+                  },
+                  "overwrite": {
+                    "type": ["boolean", "null"],
+                    "description": "Whether a file of that name is replaced; otherwise the next free name is taken"
+                  }
+                }
+              },
+              "Checksum": {
+                "type": "object", "additionalProperties": false, "required": ["algorithm", "hex"],
+                "properties": {
+                  "algorithm": {"$ref": "#/components/schemas/ChecksumAlgorithm"},
+                  "hex": {
+                    "type": "string", "minLength": 32, "maxLength": 128, "pattern": "^[0-9a-f]+$",
+                    "description": "As many digits as the algorithm has"
+                  }
+                }
+              },
+              "TLSSettings": {
+                "type": "object", "additionalProperties": false,
+                "description": "Paths of PEM files",
+                "properties": {
+                  "certificateAuthority": {
+                    "type": ["string", "null"], "description": "Trusted in place of the system's"
+                  },
+                  "clientCertificate": {"type": ["string", "null"]},
+                  "clientKey": {"type": ["string", "null"]}
+                }
+              }
+        """#
+}

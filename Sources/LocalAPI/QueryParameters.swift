@@ -1,0 +1,70 @@
+import Foundation
+import NightshiftAPI
+
+/// The query of a request, read strictly: what is not understood is refused, not ignored.
+struct QueryParameters: Sendable {
+    private let values: [String: String]
+
+    /// Throws a problem for parameters that are unknown, come twice or are not percent-encoded rightly.
+    init(_ query: String?, allowing names: Set<String>) throws(Problem) {
+        var values: [String: String] = [:]
+        for pair in (query ?? "").split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = try Self.decode(parts[0])
+            guard names.contains(name) else {
+                let known = names.isEmpty ? "none" : names.sorted().joined(separator: ", ")
+                throw .badRequest("The query parameter '\(name)' is unknown here; known: \(known).")
+            }
+            guard values[name] == nil else { throw .badRequest("The query parameter '\(name)' is given twice.") }
+            values[name] = try Self.decode(parts.count > 1 ? parts[1] : "")
+        }
+        self.values = values
+    }
+
+    func string(_ name: String) throws(Problem) -> String? {
+        guard let value = values[name] else { return nil }
+        guard !value.isEmpty else { throw .badRequest("The query parameter '\(name)' is empty.") }
+        return value
+    }
+
+    func integer(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+        guard let text = try string(name) else { return nil }
+        return try Self.integer(text, in: range, called: "query parameter '\(name)'")
+    }
+
+    func boolean(_ name: String) throws(Problem) -> Bool? {
+        switch try string(name) {
+        case nil: nil
+        case "true": true
+        case "false": false
+        case let value?: throw .badRequest("The query parameter '\(name)' is true or false, not '\(value)'.")
+        }
+    }
+
+    /// The members of a list with commas.
+    func list(_ name: String) throws(Problem) -> [String]? {
+        try string(name).map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+    }
+
+    /// A number in plain digits: no sign but a minus, no leading zeros, no spaces.
+    static func integer(
+        _ text: String, in range: ClosedRange<Int64>, called name: String
+    ) throws(Problem) -> Int64 {
+        guard let value = Int64(text), String(value) == text else {
+            throw .badRequest("The \(name) has to be a whole number, not '\(text)'.")
+        }
+        guard range.contains(value) else {
+            let upper = range.upperBound == .max ? "" : " and at most \(range.upperBound)"
+            throw .badRequest("The \(name) has to be at least \(range.lowerBound)\(upper), not \(value).")
+        }
+        return value
+    }
+
+    /// Percent-decoded; `+` is a space, as forms write it.
+    private static func decode(_ text: Substring) throws(Problem) -> String {
+        guard let decoded = text.replacing("+", with: " ").removingPercentEncoding else {
+            throw .badRequest("The query '\(text)' is not percent-encoded UTF-8.")
+        }
+        return decoded
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOPosix
+import NightshiftAPI
+
+/// Reads the bodies of requests: type, size, syntax, then keys, each with its own problem.
+struct RequestDecoder: Sendable {
+    private let largeBodies = Turnstile(ConnectionLimits.largeBodies)
+
+    /// The body as `Value`.
+    ///
+    /// - Parameter limit: Bytes the body may have.
+    func decode<Value: Decodable & Sendable>(
+        _ type: Value.Type, from request: Request, limit: Int = ConnectionLimits.smallBody
+    ) async throws -> Value {
+        guard let value = try await decodeIfPresent(type, from: request, limit: limit) else {
+            throw Problem.badRequest("The request needs a body in JSON; see /v1/openapi.json.")
+        }
+        return value
+    }
+
+    /// The body as `Value`, or nil where there is none.
+    func decodeIfPresent<Value: Decodable & Sendable>(
+        _ type: Value.Type, from request: Request, limit: Int = ConnectionLimits.smallBody
+    ) async throws -> Value? {
+        let length = request.headers[.contentLength].flatMap(Int.init)
+        if let length, length > limit { throw Self.tooLarge(limit) }
+        let schema = try OpenAPI.requestSchema(for: String(describing: Value.self))
+        if let length, length <= ConnectionLimits.turnlessBody {
+            let body = try await Self.collect(request, limit: limit)
+            guard body.readableBytes > 0 else { return nil }
+            try Self.checkContentType(request)
+            return try Self.decode(type, from: body, schema: schema)
+        }
+        guard length != nil || request.headers[.transferEncoding] != nil else { return nil }
+        try Self.checkContentType(request)
+        return try await largeBodies.withPlace {
+            let body = try await Self.collect(request, limit: limit)
+            guard body.readableBytes > 0 else { return nil }
+            // Tens of milliseconds of work: not on the threads that all requests share.
+            return try await NIOThreadPool.singleton.runIfActive {
+                try Self.decode(type, from: body, schema: schema)
+            }
+        }
+    }
+
+    private static func collect(_ request: Request, limit: Int) async throws -> ByteBuffer {
+        do {
+            return try await request.body.collect(upTo: limit)
+        } catch is NIOTooManyBytesError {
+            throw tooLarge(limit)
+        }
+    }
+
+    private static func decode<Value: Decodable>(
+        _ type: Value.Type, from body: ByteBuffer, schema: Schema
+    ) throws -> Value {
+        let data = Data(body.readableBytesView)
+        // JSONDecoder would also take UTF-16 and UTF-32, which RFC 8259, section 8.1 rules out.
+        guard let first = data.first, first > 0, first < 0x80, !data.prefix(4).contains(0) else {
+            throw Problem.badRequest("The body has to be JSON in UTF-8.")
+        }
+        let value: Value
+        do {
+            value = try JSON.decode(type, from: data)
+        } catch let error as DecodingError {
+            // JSONDecoder does not say where a number is that does not fit.
+            if (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil {
+                try BodyCheck.check(data, against: schema)
+            }
+            throw Problem(error, schema: schema)
+        }
+        try BodyCheck.check(data, against: schema)
+        return value
+    }
+
+    private static func checkContentType(_ request: Request) throws(Problem) {
+        let given = request.headers[.contentType]
+        let essence = given?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
+        guard essence == "application/json" else {
+            let found = given.map { "'\($0)'" } ?? "missing"
+            throw .unsupportedMediaType("The Content-Type has to be application/json; it is \(found).")
+        }
+    }
+
+    private static func tooLarge(_ limit: Int) -> Problem {
+        .tooLarge("The body may have \(limit) bytes here.")
+    }
+}

@@ -1,0 +1,33 @@
+import HTTPTypes
+import HummingbirdCore
+import NightshiftAPI
+
+/// Refuses what a web page could have sent through a proxy or a rebound name: this API is for programs.
+enum RequestOrigin {
+    static let hosts: Set<String> = ["localhost", "nightshift"]
+
+    static func check(_ head: HTTPRequest) throws(Problem) {
+        guard head.headerFields[.origin] == nil else {
+            throw .forbidden("Requests with an Origin field come from web pages; they are not served.")
+        }
+        guard let path = head.path, path.hasPrefix("/") else {
+            throw .badRequest("The request target has to be a path such as /v1/status.")
+        }
+        guard let authority = head.authority, !authority.isEmpty else {
+            throw .badRequest("The Host field is missing; it has to be 'localhost'.")
+        }
+        guard isAllowed(authority) else {
+            throw .forbidden("The Host has to be 'localhost' or 'nightshift', not '\(authority)'.")
+        }
+    }
+
+    private static func isAllowed(_ authority: String) -> Bool {
+        let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard hosts.contains(parts[0].lowercased()) else { return false }
+        return parts.count == 1 || (!parts[1].isEmpty && parts[1].allSatisfy { $0.isASCII && $0.isNumber })
+    }
+}
+
+extension HTTPField.Name {
+    static let origin = HTTPField.Name("Origin")!  // A token as RFC 9110 wants it: cannot be nil.
+}

@@ -1,0 +1,30 @@
+import HTTPTypes
+import Hummingbird
+
+/// One operation of the API.
+struct Route: Sendable {
+    var method: HTTPRequest.Method
+    /// As OpenAPI writes it: `/v1/tasks/{id}`.
+    var path: String
+    /// The query parameters it knows; others are refused.
+    var query: Set<String>
+    var handle: @Sendable (Call) async throws -> Response
+
+    init(
+        _ method: HTTPRequest.Method, _ path: String, query: Set<String> = [],
+        handle: @escaping @Sendable (Call) async throws -> Response
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.handle = handle
+    }
+
+    /// Whether the path of a request is this route's, whatever the method.
+    func matches(_ requested: String) -> Bool {
+        let template = path.split(separator: "/")
+        let parts = requested.split(separator: "/")
+        return template.count == parts.count
+            && zip(template, parts).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
+    }
+}

@@ -1,0 +1,48 @@
+import Hummingbird
+import NightshiftAPI
+import Transfers
+
+extension Routes {
+    var eventRoutes: [Route] {
+        [
+            Route(.get, "/v1/journal", query: ["task", "after", "limit"]) { call in
+                let query = JournalQuery(
+                    task: try call.query.integer("task", in: 1...Int64.max).map { TaskID($0) },
+                    after: try call.query.integer("after", in: 0...Int64.max) ?? 0,
+                    limit: try Self.limit(call.query))
+                return try await Reply.page(try await service.journal(query)).response
+            },
+            Route(.get, "/v1/events", query: ["task", "session", "progress", "lastEventID"]) { call in
+                let query = try Self.eventQuery(call)
+                let place = try streams.enter()
+                // Subscribed before the head is sent: who has seen the head misses nothing.
+                let events = try await service.events(query)
+                return EventStream.response(to: call.request, events: events, place: place)
+            },
+        ]
+    }
+
+    private static func eventQuery(_ call: Call) throws(Problem) -> EventQuery {
+        var tasks: Set<TaskID>?
+        if let ids = try call.query.list("task") {
+            var set: Set<TaskID> = []
+            for id in ids {
+                set.insert(
+                    TaskID(try QueryParameters.integer(id, in: 1...Int64.max, called: "query parameter 'task'")))
+            }
+            tasks = set
+        }
+        return EventQuery(
+            tasks: tasks,
+            session: try call.query.string("session").map(SessionID.init(rawValue:)),
+            lastEventID: try lastEventID(call),
+            progress: try call.query.boolean("progress") ?? true)
+    }
+
+    /// The field goes before the parameter: a browser that connects again sends the old URL and the new field.
+    private static func lastEventID(_ call: Call) throws(Problem) -> Int64? {
+        let parameter = try call.query.integer("lastEventID", in: 0...Int64.max)
+        guard let field = call.request.headers[.lastEventID], !field.isEmpty else { return parameter }
+        return try QueryParameters.integer(field, in: 0...Int64.max, called: "field Last-Event-ID")
+    }
+}

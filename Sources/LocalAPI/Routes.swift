@@ -1,0 +1,28 @@
+import HTTPTypes
+import Hummingbird
+import NightshiftAPI
+import Transfers
+
+/// Every operation of the API, each a translation between HTTP and one call of the service.
+struct Routes: Sendable {
+    let service: TransferService
+    /// Begins the stop of the whole service; returns at once.
+    let stop: @Sendable () -> Void
+    let decoder = RequestDecoder()
+    let streams: EventStreams
+
+    init(service: TransferService, streams: EventStreams = EventStreams(), stop: @escaping @Sendable () -> Void) {
+        self.service = service
+        self.streams = streams
+        self.stop = stop
+    }
+
+    var all: [Route] { serviceRoutes + sessionRoutes + taskRoutes + eventRoutes }
+
+    /// The members of a page where the request does not say how many.
+    static let defaultLimit: Int64 = 100
+
+    static func limit(_ query: QueryParameters) throws(Problem) -> Int {
+        Int(try query.integer("limit", in: 1...Int64(Limits.pageSize)) ?? defaultLimit)
+    }
+}

@@ -1,0 +1,61 @@
+import NightshiftAPI
+
+/// The part of a JSON schema that reading requests needs: which keys there are, and the words for what is expected.
+final class Schema: Decodable, Sendable {
+    let properties: [String: Schema]?
+    let items: Schema?
+    let anyOf: [Schema]?
+    let reference: String?
+    let values: [String?]?
+    let format: String?
+    private let types: [String]
+
+    private enum CodingKeys: String, CodingKey {
+        case properties, items, anyOf, type, format
+        case reference = "$ref"
+        case values = "enum"
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        properties = try container.decodeIfPresent([String: Schema].self, forKey: .properties)
+        items = try container.decodeIfPresent(Schema.self, forKey: .items)
+        anyOf = try container.decodeIfPresent([Schema].self, forKey: .anyOf)
+        reference = try container.decodeIfPresent(String.self, forKey: .reference)
+        values = try container.decodeIfPresent([String?].self, forKey: .values)
+        format = try container.decodeIfPresent(String.self, forKey: .format)
+        if let one = try? container.decode(String.self, forKey: .type) {
+            types = [one]
+        } else {
+            types = try container.decodeIfPresent([String].self, forKey: .type) ?? []
+        }
+    }
+
+    /// The schema that this one stands for: a reference followed, "or null" left out.
+    func resolved(in schemas: [String: Schema]) -> Schema {
+        if let reference, let name = reference.split(separator: "/").last, let schema = schemas[String(name)] {
+            return schema.resolved(in: schemas)
+        }
+        if properties == nil, let anyOf, let choice = anyOf.first(where: { $0.reference != nil }) {
+            return choice.resolved(in: schemas)
+        }
+        return self
+    }
+
+    var isInteger: Bool { types.first == "integer" }
+
+    /// What has to stand there, in a person's words.
+    var expectation: String {
+        if let values { return "one of " + values.compactMap { $0 }.map { "'\($0)'" }.joined(separator: ", ") }
+        if format == "date-time" { return "a time such as 2026-11-21T06:00:00Z" }
+        return switch types.first {
+        case "string": "a string"
+        case "integer": "a whole number"
+        case "number": "a number"
+        case "boolean": "true or false"
+        case "array": "an array"
+        case "object": "an object"
+        default: "something else"
+        }
+    }
+}

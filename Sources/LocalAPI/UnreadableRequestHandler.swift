@@ -1,0 +1,52 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import NightshiftAPI
+
+/// Gives requests that are not HTTP a problem document for an answer, like all others.
+///
+/// Hummingbird answers what its parser refuses with a bare 400, and what has no place in its types not at all.
+final class UnreadableRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private var parserError: HTTPParserError?
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if let error = error as? HTTPParserError {
+            parserError = error
+            context.fireErrorCaught(error)
+        } else if error is HTTP1TypeConversionError {
+            parserError = .invalidMethod
+            context.fireErrorCaught(HTTPParserError.invalidMethod)
+        } else {
+            context.fireErrorCaught(error)
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard let parserError, case .head(let head) = unwrapOutboundIn(data), head.headerFields[.version] == nil else {
+            context.write(data, promise: promise)
+            return
+        }
+        let reply = Reply.problem(Self.problem(parserError))
+        var fields = reply.headers
+        fields[.connection] = "close"
+        context.write(
+            wrapOutboundOut(.head(HTTPResponse(status: reply.status, headerFields: fields))), promise: promise)
+        context.write(wrapOutboundOut(.body(reply.bytes)), promise: nil)
+    }
+
+    private static func problem(_ error: HTTPParserError) -> Problem {
+        switch error {
+        case .headerOverflow:
+            .headersTooLarge("The request's target or header fields are longer than this service reads.")
+        default:
+            .badRequest("This is not an HTTP/1.1 request: \(error).")
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// One look at the clocks of the machine.
+package struct ClockReading: Hashable, Sendable {
+    /// Differs after every boot.
+    package var bootID: String
+    /// Seconds since boot, time asleep included: what timeouts and pauses count in.
+    package var bootSeconds: Double
+    /// Seconds since 1970, by a wall clock that may be set at any time.
+    package var wallSeconds: Double
+
+    package init(bootID: String, bootSeconds: Double, wallSeconds: Double) {
+        self.bootID = bootID
+        self.bootSeconds = bootSeconds
+        self.wallSeconds = wallSeconds
+    }
+
+    /// What to add to boot seconds noted at or before `earlier` so that they mean the same moment now.
+    ///
+    /// 0 within one boot. After a reboot the time the machine was off is known from the wall clock alone; one that runs
+    /// behind the last reading counts as no time at all.
+    package func shift(from earlier: ClockReading) -> Double {
+        guard bootID != earlier.bootID else { return 0 }
+        let passed = max(0, wallSeconds - earlier.wallSeconds)
+        return bootSeconds - (earlier.bootSeconds + passed)
+    }
+}

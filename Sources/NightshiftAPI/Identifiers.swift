@@ -1,0 +1,50 @@
+/// A task, unique in one service for all time: numbers are never given twice.
+package struct TaskID: RawRepresentable, Hashable, Sendable, Codable, Comparable, CustomStringConvertible {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package init(_ rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package init(from decoder: any Decoder) throws {
+        rawValue = try decoder.singleValueContainer().decode(Int64.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+
+    package static func < (left: TaskID, right: TaskID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    package var description: String { String(rawValue) }
+}
+
+/// A session's identifier, as its owner chose it: not empty, at most ``Limits/sessionIdentifierLength`` bytes.
+package struct SessionID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    package init(from decoder: any Decoder) throws {
+        rawValue = try decoder.singleValueContainer().decode(String.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+
+    /// Where tasks live that name no session: those of people at a terminal.
+    package static let terminal = SessionID(rawValue: "terminal")
+
+    package var description: String { rawValue }
+}

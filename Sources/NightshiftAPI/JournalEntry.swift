@@ -1,0 +1,74 @@
+package import Foundation
+
+/// One decision of the service, kept so that it can be explained later.
+package struct JournalEntry: Hashable, Sendable, Codable {
+    /// Grows with every entry; the `id` of the event streams.
+    package var id: Int64
+    package var time: Date
+    package var decision: Decision
+    /// The task it is about; nil where it is about the service or a host.
+    package var task: TaskID?
+    /// For ``Decision/held``: what the task waits for.
+    package var wait: Wait?
+    package var error: TransferFailure?
+    /// The particulars in a person's words.
+    package var detail: String?
+
+    package init(
+        id: Int64 = 0, time: Date, decision: Decision, task: TaskID? = nil, wait: Wait? = nil,
+        error: TransferFailure? = nil, detail: String? = nil
+    ) {
+        self.id = id
+        self.time = time
+        self.decision = decision
+        self.task = task
+        self.wait = wait
+        self.error = error
+        self.detail = detail
+    }
+}
+
+/// Every kind of decision there is.
+package enum Decision: String, Sendable, Codable, CaseIterable {
+    case serviceStarted
+    case serviceStopping
+    case networkLost
+    case networkReturned
+    case hostPaused
+    case accepted
+    case started
+    case continued
+    case restarted
+    case held
+    case suspended
+    case resumed
+    case changed
+    case finishing
+    case completed
+    case failed
+    case cancelled
+    case removed
+
+    package var sentence: String {
+        switch self {
+        case .serviceStarted: "The service started."
+        case .serviceStopping: "The service was asked to stop."
+        case .networkLost: "The network went away."
+        case .networkReturned: "The network came back."
+        case .hostPaused: "A host is in trouble; its transfers pause together."
+        case .accepted: "The task was accepted and is on disk."
+        case .started: "The transfer started from the beginning."
+        case .continued: "The transfer continued from the bytes already here."
+        case .restarted: "The bytes already here could not be used; the transfer began again."
+        case .held: "The transfer has to wait."
+        case .suspended: "The task was suspended."
+        case .resumed: "The task was resumed."
+        case .changed: "The task's settings were changed."
+        case .finishing: "All bytes are here; they are being checked and put in their place."
+        case .completed: "The task completed."
+        case .failed: "The task failed."
+        case .cancelled: "The task was cancelled."
+        case .removed: "The task was removed from the list."
+        }
+    }
+}

@@ -1,0 +1,39 @@
+extension Problem {
+    package static func badRequest(_ detail: String, pointer: String? = nil) -> Problem {
+        Problem(
+            type: "/problems/bad-request", title: "The request cannot be understood", status: 400, detail: detail,
+            pointer: pointer)
+    }
+
+    package static func invalid(_ detail: String, pointer: String? = nil) -> Problem {
+        Problem(
+            type: "/problems/invalid", title: "The request asks for something that cannot be", status: 422,
+            detail: detail, pointer: pointer)
+    }
+
+    package static func forbidden(_ detail: String) -> Problem {
+        Problem(type: "/problems/forbidden", title: "That is not allowed", status: 403, detail: detail)
+    }
+
+    package static func notFound(_ detail: String) -> Problem {
+        Problem(type: "/problems/not-found", title: "There is no such thing", status: 404, detail: detail)
+    }
+
+    /// The request is right, but not in the present state.
+    package static func conflict(_ detail: String) -> Problem {
+        Problem(type: "/problems/conflict", title: "Not in the present state", status: 409, detail: detail)
+    }
+
+    package static func tooLarge(_ detail: String) -> Problem {
+        Problem(type: "/problems/too-large", title: "The request is too large", status: 413, detail: detail)
+    }
+
+    package static func tooMany(_ detail: String) -> Problem {
+        Problem(type: "/problems/too-many", title: "Too many at once", status: 429, detail: detail)
+    }
+
+    /// The service cannot do it now: disk trouble, or it is stopping.
+    package static func unavailable(_ detail: String) -> Problem {
+        Problem(type: "/problems/unavailable", title: "The service cannot do that now", status: 503, detail: detail)
+    }
+}

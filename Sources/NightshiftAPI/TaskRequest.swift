@@ -1,0 +1,162 @@
+package import Foundation
+
+/// Everything that is asked of one new task. What is nil is taken from its session.
+package struct TaskRequest: Hashable, Sendable, Codable {
+    package var kind: TaskKind
+    /// An http or https URL; characters outside ASCII are encoded as browsers do. Not needed with ``resumeData``.
+    package var url: String?
+    /// GET for downloads and PUT for uploads unless given.
+    package var method: String?
+    package var headers: [HeaderField]?
+    package var credential: Credential?
+    /// The absolute path of the file to upload.
+    package var source: String?
+    /// Where a download goes; without one it stays with the service until its owner fetches or removes it.
+    package var destination: Destination?
+    package var checksum: Checksum?
+    /// 0...1; 0.5 unless given.
+    package var priority: Double?
+    /// Bytes per second; nil is unlimited.
+    package var rateLimit: Int64?
+    package var earliestBeginDate: Date?
+    /// Seconds without a byte until an exchange is broken off and retried.
+    package var idleTimeout: Double?
+    /// Seconds from now, asleep or not, until the task fails.
+    package var resourceTimeout: Double?
+    package var countOfBytesClientExpectsToSend: Int64?
+    package var countOfBytesClientExpectsToReceive: Int64?
+    package var description: String?
+    package var retryPolicy: RetryPolicy?
+    /// Whether a final status outside 200...299 fails the task instead of being its result.
+    package var failsOnHTTPError: Bool?
+    package var proxy: String?
+    package var tls: TLSSettings?
+    /// Created suspended, to be resumed by its owner, as URLSession's tasks are.
+    package var suspended: Bool?
+    /// Continues a cancelled download from the token its cancelling gave. Single use.
+    package var resumeData: String?
+
+    package init(kind: TaskKind = .download, url: String? = nil) {
+        self.kind = kind
+        self.url = url
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        kind = try container.decodeIfPresent(TaskKind.self, forKey: .kind) ?? .download
+        url = try container.decodeIfPresent(String.self, forKey: .url)
+        method = try container.decodeIfPresent(String.self, forKey: .method)
+        headers = try container.decodeIfPresent([HeaderField].self, forKey: .headers)
+        credential = try container.decodeIfPresent(Credential.self, forKey: .credential)
+        source = try container.decodeIfPresent(String.self, forKey: .source)
+        destination = try container.decodeIfPresent(Destination.self, forKey: .destination)
+        checksum = try container.decodeIfPresent(Checksum.self, forKey: .checksum)
+        priority = try container.decodeIfPresent(Double.self, forKey: .priority)
+        rateLimit = try container.decodeIfPresent(Int64.self, forKey: .rateLimit)
+        earliestBeginDate = try container.decodeIfPresent(Date.self, forKey: .earliestBeginDate)
+        idleTimeout = try container.decodeIfPresent(Double.self, forKey: .idleTimeout)
+        resourceTimeout = try container.decodeIfPresent(Double.self, forKey: .resourceTimeout)
+        countOfBytesClientExpectsToSend = try container.decodeIfPresent(
+            Int64.self, forKey: .countOfBytesClientExpectsToSend)
+        countOfBytesClientExpectsToReceive = try container.decodeIfPresent(
+            Int64.self, forKey: .countOfBytesClientExpectsToReceive)
+        description = try container.decodeIfPresent(String.self, forKey: .description)
+        retryPolicy = try container.decodeIfPresent(RetryPolicy.self, forKey: .retryPolicy)
+        failsOnHTTPError = try container.decodeIfPresent(Bool.self, forKey: .failsOnHTTPError)
+        proxy = try container.decodeIfPresent(String.self, forKey: .proxy)
+        tls = try container.decodeIfPresent(TLSSettings.self, forKey: .tls)
+        suspended = try container.decodeIfPresent(Bool.self, forKey: .suspended)
+        resumeData = try container.decodeIfPresent(String.self, forKey: .resumeData)
+    }
+}
+
+/// A name and password for Basic or Digest authentication, sent to the request's own origin only.
+package struct Credential: Hashable, Sendable, Codable {
+    package var user: String
+    package var password: String
+    package var scheme: Scheme?
+
+    package enum Scheme: String, Sendable, Codable, CaseIterable {
+        /// What the server offers, the safest first.
+        case any
+        case basic
+        case digest
+    }
+
+    package init(user: String, password: String, scheme: Scheme? = nil) {
+        self.user = user
+        self.password = password
+        self.scheme = scheme
+    }
+}
+
+/// Where a finished download goes.
+package struct Destination: Hashable, Sendable, Codable {
+    /// An absolute path.
+    package var directory: String
+    /// Without one, the name is taken from the response or the URL.
+    package var filename: String?
+    /// Whether a file of that name is replaced. Otherwise the download takes the next free name.
+    package var overwrite: Bool?
+
+    package init(directory: String, filename: String? = nil, overwrite: Bool? = nil) {
+        self.directory = directory
+        self.filename = filename
+        self.overwrite = overwrite
+    }
+}
+
+/// What the whole file has to hash to.
+package struct Checksum: Hashable, Sendable, Codable {
+    package var algorithm: Algorithm
+    /// Lower-case hexadecimal digits.
+    package var hex: String
+
+    package enum Algorithm: String, Sendable, Codable, CaseIterable {
+        case md5
+        case sha1 = "sha-1"
+        case sha256 = "sha-256"
+        case sha384 = "sha-384"
+        case sha512 = "sha-512"
+
+        /// The length of the digest in hexadecimal digits.
+        package var hexLength: Int {
+            switch self {
+            case .md5: 32
+            case .sha1: 40
+            case .sha256: 64
+            case .sha384: 96
+            case .sha512: 128
+            }
+        }
+    }
+
+    package init(algorithm: Algorithm, hex: String) {
+        self.algorithm = algorithm
+        self.hex = hex
+    }
+}
+
+/// Which responses are taken for trouble on the way and tried again.
+package enum RetryPolicy: String, Sendable, Codable, CaseIterable {
+    /// None: the response is the result, as with URLSession.
+    case never
+    /// 408, 425, 429 and every 5xx but 501 and 505.
+    case transientResponses
+}
+
+/// What a task or session trusts and shows besides the system's trust store.
+package struct TLSSettings: Hashable, Sendable, Codable {
+    /// A PEM file whose certificates are trusted in place of the system's.
+    package var certificateAuthority: String?
+    /// A PEM file with the client's certificate chain.
+    package var clientCertificate: String?
+    /// A PEM file with the client's key, where it is not in the certificate's file.
+    package var clientKey: String?
+
+    package init(certificateAuthority: String? = nil, clientCertificate: String? = nil, clientKey: String? = nil) {
+        self.certificateAuthority = certificateAuthority
+        self.clientCertificate = clientCertificate
+        self.clientKey = clientKey
+    }
+}

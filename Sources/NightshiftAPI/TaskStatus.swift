@@ -1,0 +1,112 @@
+package import Foundation
+
+/// A task as the API shows it. Holds no secret.
+package struct TaskStatus: Hashable, Sendable, Codable {
+    package var id: TaskID
+    package var session: SessionID
+    /// Unique within the session, from 1 (URLSession's taskIdentifier).
+    package var taskIdentifier: Int64
+    package var kind: TaskKind
+    package var method: String
+    /// As it is requested: encoded, without user name and password.
+    package var url: String
+    /// Where redirects have led, if anywhere else.
+    package var currentURL: String?
+    package var state: TaskState
+    /// Present exactly while ``state`` is waiting.
+    package var wait: Wait?
+    package var priority: Double
+    package var rateLimit: Int64?
+    package var description: String?
+    package var createdAt: Date
+    package var startedAt: Date?
+    package var endedAt: Date?
+    package var earliestBeginDate: Date?
+    /// When the resource timeout ends the task, on the present wall clock.
+    package var deadline: Date?
+    package var countOfBytesReceived: Int64
+    /// -1 while it is not known.
+    package var countOfBytesExpectedToReceive: Int64
+    package var countOfBytesSent: Int64
+    package var countOfBytesExpectedToSend: Int64
+    package var countOfBytesClientExpectsToSend: Int64?
+    package var countOfBytesClientExpectsToReceive: Int64?
+    /// Bytes per second over the last seconds; present while running.
+    package var bytesPerSecond: Double?
+    /// Exchanges begun, redirects not counted.
+    package var attempts: Int
+    /// How often bytes had to be thrown away because the remote file had changed.
+    package var restarts: Int
+    package var response: ResponseSummary?
+    package var source: String?
+    package var destination: Destination?
+    /// Where the finished file is.
+    package var file: String?
+    package var checksum: Checksum?
+    /// Which digests were compared and right: the task's own, or the server's Repr-Digest and Content-Digest.
+    package var verified: [String]
+    /// The last error, also of a task that goes on.
+    package var lastError: TransferFailure?
+    /// Why it failed.
+    package var error: TransferFailure?
+    /// What a cancelled download continues from.
+    package var resumeData: String?
+
+    package init(
+        id: TaskID, session: SessionID, taskIdentifier: Int64, kind: TaskKind, method: String, url: String,
+        state: TaskState, priority: Double, createdAt: Date
+    ) {
+        self.id = id
+        self.session = session
+        self.taskIdentifier = taskIdentifier
+        self.kind = kind
+        self.method = method
+        self.url = url
+        self.state = state
+        self.priority = priority
+        self.createdAt = createdAt
+        countOfBytesReceived = 0
+        countOfBytesExpectedToReceive = -1
+        countOfBytesSent = 0
+        countOfBytesExpectedToSend = -1
+        attempts = 0
+        restarts = 0
+        verified = []
+    }
+}
+
+/// The final response's head.
+package struct ResponseSummary: Hashable, Sendable, Codable {
+    package var status: Int
+    package var headers: [HeaderField]
+    /// "1.0", "1.1", "2" or "3".
+    package var httpVersion: String
+
+    package init(status: Int, headers: [HeaderField], httpVersion: String) {
+        self.status = status
+        self.headers = headers
+        self.httpVersion = httpVersion
+    }
+}
+
+/// How far a running task is: sent often, kept nowhere.
+package struct TaskProgress: Hashable, Sendable, Codable {
+    package var id: TaskID
+    package var countOfBytesReceived: Int64
+    package var countOfBytesExpectedToReceive: Int64
+    package var countOfBytesSent: Int64
+    package var countOfBytesExpectedToSend: Int64
+    package var bytesPerSecond: Double
+
+    package init(
+        id: TaskID, countOfBytesReceived: Int64, countOfBytesExpectedToReceive: Int64, countOfBytesSent: Int64,
+        countOfBytesExpectedToSend: Int64, bytesPerSecond: Double
+    ) {
+        self.id = id
+        self.countOfBytesReceived = countOfBytesReceived
+        self.countOfBytesExpectedToReceive = countOfBytesExpectedToReceive
+        self.countOfBytesSent = countOfBytesSent
+        self.countOfBytesExpectedToSend = countOfBytesExpectedToSend
+        self.bytesPerSecond = bytesPerSecond
+    }
+}

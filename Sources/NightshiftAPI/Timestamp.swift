@@ -1,0 +1,75 @@
+import Foundation
+
+/// Times as RFC 3339, section 5.6 writes them, read to the last character.
+enum Timestamp {
+    /// Nil where `text` is no such time: `2026-11-21T06:00:00Z`, `2026-11-21T07:30:00.25+01:30`.
+    static func date(_ text: String) -> Date? {
+        var scanner = Scanner(rest: text.utf8[...])
+        guard let year = scanner.number(4), scanner.skip("-"),
+            let month = scanner.number(2), scanner.skip("-"),
+            let day = scanner.number(2), scanner.skip("Tt"),
+            let hour = scanner.number(2), scanner.skip(":"),
+            let minute = scanner.number(2), scanner.skip(":"),
+            let second = scanner.number(2),
+            let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.rest.isEmpty,
+            (1...12).contains(month), (1...days(in: month, of: year)).contains(day),
+            hour < 24, minute < 60, second <= 60  // A leap second.
+        else { return nil }
+        let seconds = dayNumber(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        return Date(timeIntervalSince1970: Double(seconds) + fraction)
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        default: 31
+        }
+    }
+
+    /// Days since 1970-01-01 in the Gregorian calendar, counted from March so that the leap day comes last.
+    private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    private struct Scanner {
+        var rest: Substring.UTF8View
+
+        mutating func skip(_ allowed: String) -> Bool {
+            guard let first = rest.first, allowed.utf8.contains(first) else { return false }
+            rest.removeFirst()
+            return true
+        }
+
+        /// Exactly so many digits.
+        mutating func number(_ count: Int) -> Int? {
+            let digits = rest.prefix(count)
+            guard digits.count == count, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            rest.removeFirst(count)
+            return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        }
+
+        /// 0 where there is none; nil for a point without digits.
+        mutating func fraction() -> Double? {
+            guard skip(".") else { return 0 }
+            let digits = rest.prefix { (0x30...0x39).contains($0) }
+            guard !digits.isEmpty else { return nil }
+            rest.removeFirst(digits.count)
+            return Double("0.\(Substring(digits))")
+        }
+
+        /// Seconds ahead of UTC.
+        mutating func offset() -> Int? {
+            if skip("Zz") { return 0 }
+            let sign = rest.first == 0x2D ? -1 : 1
+            guard skip("+-"), let hours = number(2), skip(":"), let minutes = number(2), hours < 24, minutes < 60 else {
+                return nil
+            }
+            return sign * (hours * 3_600 + minutes * 60)
+        }
+    }
+}

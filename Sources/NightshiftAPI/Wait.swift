@@ -1,0 +1,61 @@
+package import Foundation
+
+/// Why a task that wants to run does not, since when, and what ends the wait.
+package struct Wait: Hashable, Sendable, Codable {
+    package var reason: WaitReason
+    package var since: Date
+    /// When the service looks again; nil when an event ends the wait, not a time.
+    package var until: Date?
+    /// Particulars of this wait: a host, a number of bytes, the server's words.
+    package var detail: String?
+
+    package init(reason: WaitReason, since: Date, until: Date? = nil, detail: String? = nil) {
+        self.reason = reason
+        self.since = since
+        self.until = until
+        self.detail = detail
+    }
+}
+
+/// Everything a task can wait for.
+package enum WaitReason: String, Sendable, Codable, CaseIterable {
+    case starting
+    case connectionLimit
+    case serviceLimit
+    case beginDate
+    case retry
+    case retryAfter
+    case hostBackoff
+    case network
+    case diskSpace
+    case smallerFirst
+
+    /// The reason in a person's words.
+    package var sentence: String {
+        switch self {
+        case .starting: "It is about to start."
+        case .connectionLimit: "Its host already has as many connections as its session allows."
+        case .serviceLimit: "The service already runs as many transfers as it may."
+        case .beginDate: "It was asked not to begin before a certain time."
+        case .retry: "Its last attempt failed; the next one follows after a pause that grows with each failure."
+        case .retryAfter: "The server asked to be left alone for a while."
+        case .hostBackoff: "Its host is in trouble; all transfers with that host pause together."
+        case .network: "There is no network."
+        case .diskSpace: "There is not enough free space for the file."
+        case .smallerFirst: "It is large and gave its connection to smaller transfers for the moment."
+        }
+    }
+
+    /// What ends the wait when no time is set.
+    package var endedBy: String {
+        switch self {
+        case .starting: "the service's next step"
+        case .connectionLimit: "another transfer with this host ending"
+        case .serviceLimit: "another transfer ending"
+        case .beginDate, .retry, .retryAfter, .hostBackoff: "time"
+        case .network: "a network coming up"
+        case .diskSpace: "space becoming free"
+        case .smallerFirst: "the smaller transfers ending"
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/// What hears of an exchange: called on the loop's thread, in order; must not block.
+///
+/// None of the calls may wait for anything that only the loop can bring about.
+package protocol CurlDelegate: AnyObject, Sendable {
+    /// A 1xx response has come (RFC 9110, section 15.2).
+    func received(interim head: CurlHead)
+
+    /// The final response's head. Responses that libcurl itself answered (401, 407, 417) are not reported.
+    func received(head: CurlHead)
+
+    /// The next bytes of the body. What was not taken comes again, from the same byte on, perhaps cut differently.
+    func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer
+
+    /// Bytes of the request's body handed to libcurl so far; less than before when they have to be sent again.
+    func sent(_ bytes: Int64)
+
+    /// Exactly once, last.
+    func ended(_ end: CurlEnd)
+}
+
+package enum CurlBodyAnswer: Sendable {
+    case taken
+    /// No more, and these bytes again, until ``CurlExchange/resume()``.
+    case pause
+    /// The exchange ends with ``CurlEnd/code`` 23 (`CURLE_WRITE_ERROR`).
+    case stop
+}
+
+package struct CurlHead: Hashable, Sendable {
+    package var status: Int
+    /// "1.0", "1.1", "2" or "3".
+    package var version: String
+    package var fields: [CurlField]
+
+    package init(status: Int, version: String, fields: [CurlField]) {
+        self.status = status
+        self.version = version
+        self.fields = fields
+    }
+
+    /// Whether something other than the connection's end says where the body ends (RFC 9112, section 6.3).
+    var delimitsBody: Bool {
+        version.hasPrefix("2") || version.hasPrefix("3") || status == 204 || status == 304
+            || fields.contains { $0.isNamed("content-length") || $0.isNamed("transfer-encoding") }
+    }
+}
+
+/// How an exchange ended.
+package struct CurlEnd: Error, Hashable, Sendable {
+    /// libcurl's `CURLcode`; 0 is success.
+    package var code: Int32
+    /// libcurl's words for what went wrong. May name hosts and files, never a credential.
+    package var message: String
+    /// The `errno` of the last failed connect, or of reading the file to send; 0 where there was none, also when that
+    /// file ended early.
+    package var systemError: Int32
+    /// How far it came.
+    package var phase: CurlPhase
+    /// Ended by ``CurlExchange/cancel()`` or ``CurlLoop/shutdown()``.
+    package var wasCancelled: Bool
+
+    package init(
+        code: Int32, message: String = "", systemError: Int32 = 0, phase: CurlPhase = .resolving,
+        wasCancelled: Bool = false
+    ) {
+        self.code = code
+        self.message = message
+        self.systemError = systemError
+        self.phase = phase
+        self.wasCancelled = wasCancelled
+    }
+}
+
+/// How far an exchange has come, in order.
+package enum CurlPhase: Int, Comparable, Sendable {
+    case resolving
+    case connecting
+    /// TLS, or the proxy's part.
+    case securing
+    case sending
+    case waitingForResponse
+    case receiving
+
+    package static func < (left: CurlPhase, right: CurlPhase) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}

@@ -1,0 +1,159 @@
+import CNightshift
+import Glibc
+import Synchronization
+
+/// One thread with one libcurl multi handle: carries any number of exchanges, and sleeps without a timer when there are none.
+///
+/// The thread starts with the first exchange and lives until ``shutdown()``; a loop that is never shut down is never freed.
+package final class CurlLoop: Sendable {
+    private let state = Mutex(State())
+    private let multi: Multi
+
+    package init() {
+        multi = Multi()
+    }
+
+    /// Begins an exchange; returns at once. The delegate is kept until the exchange has ended.
+    package func begin(_ request: CurlRequest, delegate: any CurlDelegate) -> CurlExchange {
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        post(.begin(id, request, delegate))
+        return CurlExchange(id: id, loop: self)
+    }
+
+    /// Bytes per second for all exchanges together, both directions; nil is unlimited. Takes effect at once.
+    package func setRateLimit(_ bytesPerSecond: Int64?) {
+        post(.limitAll(bytesPerSecond))
+    }
+
+    /// Exchanges begun from now on use no connection, address or TLS session from before. Those that run are left alone.
+    package func forgetConnections() {
+        post(.forgetConnections)
+    }
+
+    /// Runs `work` on the loop's thread, in order with everything else that was asked of the loop.
+    package func perform(_ work: @escaping @Sendable () -> Void) {
+        post(.perform(work))
+    }
+
+    /// Ends every exchange as cancelled and waits for the thread. Not to be called on the loop's thread.
+    ///
+    /// Exchanges begun later end at once as cancelled.
+    package func shutdown() {
+        let thread = state.withLock { state -> pthread_t? in
+            state.isStopping = true
+            defer { state.thread = nil }
+            return state.thread
+        }
+        multi.wakeUp()
+        if let thread { pthread_join(thread, nil) }
+    }
+
+    func post(_ command: Command) {
+        state.withLock { state in
+            state.commands.append(command)
+            if !state.isRunning { start(&state) }
+        }
+        multi.wakeUp()
+    }
+
+    /// What was asked of the loop since the last time, and whether the thread is to end; nil ends it now.
+    func takeCommands(isIdle: Bool) -> (commands: [Command], isStopping: Bool)? {
+        state.withLock { state in
+            if state.isStopping, state.commands.isEmpty, isIdle {
+                state.isRunning = false
+                return nil
+            }
+            defer { state.commands.removeAll(keepingCapacity: true) }
+            return (state.commands, state.isStopping)
+        }
+    }
+
+    private func start(_ state: inout State) {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        let result = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue()
+                nightshift_name_thread("nightshift-curl")
+                // Signals belong to the program; a closed connection must not raise SIGPIPE here.
+                var signals = sigset_t()
+                sigfillset(&signals)
+                pthread_sigmask(SIG_BLOCK, &signals, nil)
+                LoopCore(loop: loop, multi: loop.multi).run()
+                return nil
+            }, context.toOpaque())
+        precondition(result == 0, "no thread could be started for the network: \(String(cString: strerror(result)))")
+        state.isRunning = true
+        if state.isStopping { pthread_detach(thread) } else { state.thread = thread }
+    }
+
+    private struct State: Sendable {
+        var commands: [Command] = []
+        var lastID = 0
+        var isRunning = false
+        var isStopping = false
+        /// To be joined by ``CurlLoop/shutdown()``.
+        var thread: pthread_t?
+    }
+
+    enum Command: Sendable {
+        case begin(Int, CurlRequest, any CurlDelegate)
+        case cancel(Int)
+        case resume(Int)
+        case limit(Int, Int64?)
+        case limitAll(Int64?)
+        case forgetConnections
+        case perform(@Sendable () -> Void)
+    }
+}
+
+/// One exchange on a ``CurlLoop``; all calls are for any thread and do nothing once it has ended.
+package struct CurlExchange: Sendable {
+    let id: Int
+    let loop: CurlLoop
+
+    /// Ends the exchange as soon as possible.
+    package func cancel() {
+        loop.post(.cancel(id))
+    }
+
+    /// Goes on after ``CurlBodyAnswer/pause``.
+    package func resume() {
+        loop.post(.resume(id))
+    }
+
+    /// Bytes per second of this exchange; nil is unlimited. Takes effect at once.
+    package func setRateLimit(_ bytesPerSecond: Int64?) {
+        loop.post(.limit(id, bytesPerSecond))
+    }
+}
+
+/// The multi handle, freed with its owner.
+///
+/// Safe to share: other threads only call `curl_multi_wakeup`, which libcurl allows, and the loop's thread keeps the
+/// owner alive while it uses the rest.
+final class Multi: @unchecked Sendable {
+    let handle: UnsafeMutableRawPointer
+
+    init() {
+        // Once per process, before the first handle, and never undone.
+        _ = Self.library
+        guard let handle = curl_multi_init() else { fatalError("libcurl could not be started: no memory") }
+        self.handle = handle
+    }
+
+    deinit {
+        curl_multi_cleanup(handle)
+    }
+
+    func wakeUp() {
+        curl_multi_wakeup(handle)
+    }
+
+    private static let library: CURLcode = curl_global_init(Int(CURL_GLOBAL_ALL))
+}

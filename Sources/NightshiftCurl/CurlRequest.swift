@@ -1,0 +1,113 @@
+/// One HTTP request with everything libcurl has to know about how it travels.
+package struct CurlRequest: Sendable {
+    /// Absolute and encoded; `http` or `https`, without user name and password.
+    package var url: String
+    package var method: String
+    package var headers: [CurlField]
+    package var body: CurlBody
+    /// Whether a body of more than 1 MiB waits until the server wants it (`Expect: 100-continue`).
+    package var asksBeforeLargeBody = true
+    /// Sent to this URL's server only: libcurl follows no redirects here.
+    package var credential: CurlCredential?
+    /// Seconds without a byte in either direction, connecting included; nil waits for ever once it is connected.
+    /// Time in which the exchange was paused on this side does not count.
+    package var idleTimeout: Double?
+    /// A Unix socket to connect to in place of the URL's host.
+    package var unixSocket: String?
+    /// Empty forbids a proxy; nil leaves it to `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
+    package var proxy: String?
+    /// A PEM file whose certificates are trusted in place of the system's.
+    package var certificateAuthority: String?
+    package var clientCertificate: String?
+    package var clientKey: String?
+    /// Bytes per second, both directions together; nil is unlimited.
+    package var rateLimit: Int64?
+
+    package init(url: String, method: String = "GET", headers: [CurlField] = [], body: CurlBody = .none) {
+        self.url = url
+        self.method = method
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// One header field as it is written or was read.
+package struct CurlField: Hashable, Sendable {
+    package var name: String
+    package var value: String
+
+    package init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    func isNamed(_ lowercasedName: String) -> Bool { name.lowercased() == lowercasedName }
+}
+
+package struct CurlCredential: Hashable, Sendable {
+    package var user: String
+    package var password: String
+    package var scheme: Scheme
+
+    package enum Scheme: Sendable {
+        /// Basic or Digest, whichever the server offers, Digest first. Costs a round trip to find out.
+        case any
+        case basic
+        case digest
+    }
+
+    package init(user: String, password: String, scheme: Scheme) {
+        self.user = user
+        self.password = password
+        self.scheme = scheme
+    }
+}
+
+package enum CurlBody: Sendable {
+    case none
+    case bytes([UInt8])
+    /// The first `size` bytes of a file, read with `pread`; the descriptor has to stay open until the exchange has ended.
+    case file(descriptor: Int32, size: Int64)
+
+    /// Bytes to send.
+    package var size: Int64 {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let size): size
+        }
+    }
+}
+
+extension CurlRequest {
+    /// Why this request must not be written to a connection, or nil: a line break in the wrong place would make it two.
+    var flaw: String? {
+        if method.isEmpty || !method.utf8.allSatisfy(Self.isTokenByte) { return "the method is not a token" }
+        for field in headers {
+            if field.name.isEmpty || !field.name.utf8.allSatisfy(Self.isTokenByte) {
+                return "a header field's name is not a token"
+            }
+            if field.value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {
+                return "the header field \(field.name) holds a line break or a NUL"
+            }
+        }
+        for text in [
+            url, unixSocket, proxy, certificateAuthority, clientCertificate, clientKey, credential?.user,
+            credential?.password,
+        ] where text?.utf8.contains(0) == true {
+            return "it holds a NUL"
+        }
+        return nil
+    }
+
+    /// RFC 9110, section 5.6.2.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default:
+            "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/// Collects the lines of response heads as libcurl hands them over, one after the other, and keeps them bounded.
+struct HeadReader {
+    /// Bytes of one head, and of the trailer fields; libcurl itself would take several hundred KiB.
+    static let maximumBytes = 65_536
+    /// Heads of one exchange: interim responses and answered challenges. Without a bound a server could send 103s for ever.
+    static let maximumHeads = 1_000
+
+    private var status = 0
+    private var version = ""
+    private var fields: [CurlField] = []
+    private var bytes = 0
+    private var heads = 0
+    /// Lines after the final head are trailers, which nobody asks for.
+    var isPastHead = false
+
+    enum Result {
+        case more
+        case head(CurlHead)
+        case tooLarge
+    }
+
+    mutating func read(_ line: UnsafeRawBufferPointer) -> Result {
+        bytes += line.count
+        if !isPastHead, let first = Self.statusLine(line) {
+            (version, status) = first
+            fields = []
+            bytes = line.count
+            heads += 1
+            return heads > Self.maximumHeads ? .tooLarge : .more
+        }
+        if bytes > Self.maximumBytes { return .tooLarge }
+        if isPastHead { return .more }
+        let text = Self.trimmed(line[...])
+        if text.isEmpty {
+            return status == 0 ? .more : .head(CurlHead(status: status, version: version, fields: fields))
+        }
+        if let first = line.first, first == 32 || first == 9 {
+            // A value that goes on in the next line (RFC 9112, section 5.2).
+            if let last = fields.indices.last { fields[last].value += " " + Self.string(text) }
+        } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
+            fields.append(
+                CurlField(
+                    name: Self.string(Self.trimmed(text[..<colon])),
+                    value: Self.string(Self.trimmed(text[text.index(after: colon)...]))))
+        }
+        return .more
+    }
+
+    private static func statusLine(_ line: UnsafeRawBufferPointer) -> (version: String, status: Int)? {
+        guard line.count > 8, line.starts(with: "HTTP/".utf8) else { return nil }
+        let parts = trimmed(line[5...]).split(separator: 32, maxSplits: 2)
+        guard parts.count >= 2, let status = Int(string(parts[1])), (100...999).contains(status) else { return nil }
+        return (string(parts[0]), status)
+    }
+
+    private static func trimmed(_ text: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        let isBlank = { (byte: UInt8) in byte == 32 || byte == 9 || byte == 10 || byte == 13 }
+        var text = text.drop(while: isBlank)
+        while let last = text.last, isBlank(last) { text.removeLast() }
+        return text
+    }
+
+    /// Field values are UTF-8 in practice and ISO 8859-1 by tradition (RFC 9110, section 5.5).
+    private static func string(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        String(validating: bytes, as: UTF8.self)
+            ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+}

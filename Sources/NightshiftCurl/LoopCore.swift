@@ -1,0 +1,228 @@
+import CNightshift
+import Glibc
+
+/// What the loop's thread works with; never leaves that thread.
+final class LoopCore {
+    private let loop: CurlLoop
+    private let multi: Multi
+    private var transfers: [Int: Transfer] = [:]
+    private var transfersByHandle: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var connections: ConnectionPool?
+    private var isStopping = false
+    /// When a transfer has to be looked after next, whatever the network does.
+    private var nextAttention = Double.infinity
+    /// All transfers' common allowance, and those that wait for a share of it, the longest waiting first.
+    private var commonLimit: TokenBucket?
+    private var turns: [Transfer] = []
+
+    /// Shortest pause of a limited transfer, in seconds: a bound for wake-ups, and short enough to look steady.
+    static let shortestPause = 0.02
+    /// The fewest bytes of one turn under the common limit: one piece as libcurl hands them over.
+    static let pieceBytes = 16_384
+
+    init(loop: CurlLoop, multi: Multi) {
+        self.loop = loop
+        self.multi = multi
+        _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_MAXCONNECTS, 64)
+        // Each exchange has a connection of its own, with HTTP/2 as well: libcurl stops reading a whole connection while
+        // one of its streams is paused, so that a limited or held transfer would hold up all others with that server.
+        _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_PIPELINING, CURLPIPE_NOTHING)
+    }
+
+    /// Seconds on a clock that only goes forward.
+    static func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    func run() {
+        while let (commands, isStopping) = loop.takeCommands(isIdle: transfers.isEmpty) {
+            self.isStopping = isStopping
+            for command in commands { carryOut(command) }
+            if isStopping {
+                for transfer in Array(transfers.values) { end(transfer, .cancelled) }
+                continue
+            }
+            attendToTransfers()
+            performTransfers()
+            curl_multi_poll(multi.handle, nil, 0, pollMilliseconds, nil)
+        }
+        connections = nil
+    }
+
+    // MARK: - Commands
+
+    private func carryOut(_ command: CurlLoop.Command) {
+        switch command {
+        case .begin(let id, let request, let delegate):
+            begin(Transfer(id: id, request: request, delegate: delegate, core: self))
+        case .cancel(let id):
+            if let transfer = transfers[id] { end(transfer, .cancelled) }
+        case .resume(let id):
+            if let transfer = transfers[id], transfer.isHeld {
+                transfer.isHeld = false
+                goOn(transfer)
+            }
+        case .limit(let id, let rate):
+            if let transfer = transfers[id] {
+                transfer.setLimit(rate)
+                goOn(transfer)
+            }
+        case .limitAll(let rate):
+            let now = Self.now()
+            commonLimit = rate.map { TokenBucket(bytesPerSecond: $0, now: now) }
+            if commonLimit == nil {
+                let waiting = turns
+                turns = []
+                for transfer in waiting { transfer.isQueued = false }
+                for transfer in waiting { goOn(transfer) }
+            } else {
+                attend(at: now)
+            }
+        case .forgetConnections:
+            connections = nil
+        case .perform(let work):
+            work()
+        }
+    }
+
+    private func begin(_ transfer: Transfer) {
+        if isStopping { return transfer.delegate.ended(.cancelled) }
+        let connections = self.connections ?? ConnectionPool()
+        self.connections = connections
+        if let end = transfer.prepare(connections) { return transfer.delegate.ended(end) }
+        let result = curl_multi_add_handle(multi.handle, transfer.easy)
+        guard result == CURLM_OK else {
+            let message = String(cString: curl_multi_strerror(result))
+            transfer.free()
+            return transfer.delegate.ended(CurlEnd(code: Int32(CURLE_FAILED_INIT.rawValue), message: message))
+        }
+        transfers[transfer.id] = transfer
+        transfersByHandle[transfer.easy] = transfer
+        attend(at: transfer.nextAttention)
+    }
+
+    // MARK: - The network
+
+    private var pollMilliseconds: Int32 {
+        guard nextAttention < .infinity else { return .max }
+        // Rounded up: waking just before the time would mean to wake twice.
+        return Int32(min(max((nextAttention - Self.now()) * 1000, 0).rounded(.up), 1e9))
+    }
+
+    private func performTransfers() {
+        var running: Int32 = 0
+        curl_multi_perform(multi.handle, &running)
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi.handle, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let transfer = transfersByHandle[easy]
+            else { continue }
+            end(transfer, transfer.end(message.pointee.data.result))
+        }
+    }
+
+    private func end(_ transfer: Transfer, _ end: CurlEnd) {
+        guard transfers.removeValue(forKey: transfer.id) != nil else { return }
+        transfersByHandle[transfer.easy] = nil
+        if transfer.isQueued { turns.removeAll { $0 === transfer } }
+        // Nobody is left to look after: no wake-up for what the last one had still planned.
+        if transfers.isEmpty { nextAttention = .infinity }
+        curl_multi_remove_handle(multi.handle, transfer.easy)
+        transfer.free()
+        transfer.delegate.ended(end)
+    }
+
+    // MARK: - Time
+
+    func attend(at time: Double) {
+        nextAttention = min(nextAttention, time)
+    }
+
+    private func attendToTransfers() {
+        guard nextAttention < .infinity else { return }
+        let now = Self.now()
+        guard now >= nextAttention else { return }
+        nextAttention = .infinity
+        giveTurns(now)
+        for transfer in Array(transfers.values) {
+            if transfer.wakes(now) { goOn(transfer) }
+            if let end = transfer.idleEnd(now) { self.end(transfer, end) }
+            if transfers[transfer.id] != nil { attend(at: transfer.nextAttention) }
+        }
+    }
+
+    /// Unpauses a transfer; what was held back is delivered in here, and may be refused again.
+    private func goOn(_ transfer: Transfer) {
+        if let code = transfer.unpause() { end(transfer, transfer.end(code)) }
+    }
+
+    // MARK: - The common rate limit
+
+    /// Whether `transfer` may move bytes now. If not, it has its place in the queue and is to pause.
+    func admits(_ transfer: Transfer, now: Double) -> Bool {
+        guard let delay = commonLimit?.delay(now: now) else { return true }
+        if transfer.turnBytes > 0, delay == 0 { return true }
+        // Also where nobody waits at this moment: libcurl comes to the transfers always in the same order, and the first
+        // would take everything before the others could ask.
+        if !transfer.isQueued {
+            transfer.isQueued = true
+            turns.append(transfer)
+            attend(at: nextTurn(now))
+        }
+        return false
+    }
+
+    /// Whether bytes have to be counted at all.
+    var isLimited: Bool { commonLimit != nil }
+
+    func took(_ count: Int, by transfer: Transfer, now: Double) {
+        transfer.turnBytes -= count
+        commonLimit?.take(count, now: now)
+    }
+
+    /// Lets the longest waiting go on, each for one turn, as far as the allowance reaches.
+    private func giveTurns(_ now: Double) {
+        guard !turns.isEmpty else { return }
+        // Those that queue again while this runs have to wait for the next time.
+        var count = turns.count
+        // Twice what a round of pauses allows, so that it is the limit that stops them and not the length of a turn.
+        let share = (commonLimit?.rate ?? 0) * Self.shortestPause * 2 / Double(count)
+        let turnBytes = max(Self.pieceBytes, Int(min(share, 1e9)))
+        while count > 0, !turns.isEmpty, commonLimit?.delay(now: now) ?? 0 == 0 {
+            let transfer = turns.removeFirst()
+            count -= 1
+            transfer.isQueued = false
+            transfer.turnBytes = turnBytes
+            goOn(transfer)
+        }
+        if !turns.isEmpty { attend(at: nextTurn(now)) }
+    }
+
+    private func nextTurn(_ now: Double) -> Double {
+        let delay = commonLimit?.delay(now: now) ?? 0
+        return delay > 0 ? now + max(delay, Self.shortestPause) : now
+    }
+}
+
+extension CurlEnd {
+    static let cancelled = CurlEnd(
+        code: Int32(CURLE_ABORTED_BY_CALLBACK.rawValue), message: "The exchange was cancelled.", wasCancelled: true)
+}
+
+/// Connections, addresses and TLS sessions kept for reuse; what runs on them keeps them alive.
+final class ConnectionPool {
+    let share: UnsafeMutableRawPointer?
+
+    init() {
+        share = curl_share_init()
+        for kind in [CURL_LOCK_DATA_CONNECT, CURL_LOCK_DATA_DNS, CURL_LOCK_DATA_SSL_SESSION] {
+            _ = nightshift_curl_share_set_long(share, CURLSHOPT_SHARE, Int(kind.rawValue))
+        }
+    }
+
+    deinit {
+        curl_share_cleanup(share)
+    }
+}

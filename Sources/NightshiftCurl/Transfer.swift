@@ -1,0 +1,339 @@
+import CNightshift
+import Glibc
+
+/// One exchange on the loop's thread: libcurl's handle and all that its callbacks need.
+final class Transfer {
+    let id: Int
+    let request: CurlRequest
+    let delegate: any CurlDelegate
+    /// Outlives its transfers.
+    unowned let core: LoopCore
+    let easy: UnsafeMutableRawPointer
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+    private var connections: ConnectionPool?
+
+    private var heads = HeadReader()
+    /// A final head that libcurl may yet answer by itself.
+    private var pendingHead: CurlHead?
+    /// Set while a body comes whose end is the connection's.
+    private var closeNotify: CloseNotify?
+    /// Where the next byte of the body to send is read.
+    private var sendOffset: Int64 = 0
+    /// What a callback found wrong, in place of libcurl's own words.
+    private var failure: (code: CURLcode, message: String, systemError: Int32)?
+
+    /// Paused by the delegate.
+    var isHeld = false
+    /// Waits in the queue of the common limit.
+    var isQueued = false
+    /// What is left of its present turn under the common limit.
+    var turnBytes = 0
+    private var ownLimit: TokenBucket?
+    private var wakeTime = Double.infinity
+
+    private var progress = Progress()
+    private var progressTime: Double
+    private var idleCheckTime = Double.infinity
+
+    init(id: Int, request: CurlRequest, delegate: any CurlDelegate, core: LoopCore) {
+        self.id = id
+        self.request = request
+        self.delegate = delegate
+        self.core = core
+        progressTime = LoopCore.now()
+        guard let easy = curl_easy_init() else { fatalError("libcurl has no memory for another exchange") }
+        self.easy = easy
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        setLimit(request.rateLimit)
+        if let period = idleCheckPeriod { idleCheckTime = progressTime + period }
+    }
+
+    deinit {
+        errorText.deallocate()
+    }
+
+    /// Sets all options; an end means that the request cannot be made at all.
+    func prepare(_ connections: ConnectionPool) -> CurlEnd? {
+        if let flaw = request.flaw {
+            free()
+            return CurlEnd(
+                code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue), message: "The request cannot be sent: \(flaw).")
+        }
+        self.connections = connections
+        var options = EasyOptions(easy)
+        headerList = options.set(request, share: connections.share, errorText: errorText)
+        setCallbacks(&options)
+        guard options.failed == nil else {
+            let code = options.failed ?? CURLE_FAILED_INIT
+            free()
+            return CurlEnd(code: Int32(code.rawValue), message: String(cString: curl_easy_strerror(code)))
+        }
+        return nil
+    }
+
+    /// Frees libcurl's part; the transfer must no longer be with the multi handle.
+    func free() {
+        curl_easy_cleanup(easy)
+        curl_slist_free_all(headerList)
+        headerList = nil
+        connections = nil
+    }
+
+    private func setCallbacks(_ options: inout EasyOptions) {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        options.set(CURLOPT_WRITEDATA, context)
+        options.set(CURLOPT_HEADERDATA, context)
+        options.set(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            guard let bytes, let context else { return 0 }
+            return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                $0.receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
+            }
+        }
+        options.set(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            guard let bytes, let context else { return 0 }
+            return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                $0.receive(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count))
+            }
+        }
+        guard case .none = request.body else {
+            options.set(CURLOPT_READDATA, context)
+            options.set(CURLOPT_SEEKDATA, context)
+            options.set(CURLOPT_READFUNCTION) { bytes, size, count, context in
+                guard let bytes, let context else { return nightshift_curl_read_abort }
+                return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                    $0.send(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+                }
+            }
+            options.setSeek { context, offset, origin in
+                guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
+                return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.rewind(to: Int64(offset)) }
+            }
+            return
+        }
+    }
+
+    // MARK: - Receiving
+
+    private func receive(headerLine line: UnsafeRawBufferPointer) -> Int {
+        switch heads.read(line) {
+        case .more:
+            break
+        case .tooLarge:
+            failure = (CURLE_WEIRD_SERVER_REPLY, "The response's header fields are too many or too large.", 0)
+            return 0
+        case .head(let head) where (100...199).contains(head.status) && head.status != 101:
+            delegate.received(interim: head)
+        case .head(let head):
+            pendingHead = head
+            // libcurl answers challenges, and a refused expectation, by itself; nothing else is followed by another head.
+            if request.credential == nil, ![401, 407, 417].contains(head.status) { reportHead() }
+        }
+        return line.count
+    }
+
+    private func reportHead() {
+        guard let head = pendingHead else { return }
+        pendingHead = nil
+        heads.isPastHead = true
+        if !head.delimitsBody, request.method != "HEAD" { watchForCloseNotify() }
+        delegate.received(head: head)
+    }
+
+    private func watchForCloseNotify() {
+        closeNotify = CloseNotify(easy)
+        guard closeNotify != nil else { return }
+        // libcurl reports progress once more between a body's end and that of the connection.
+        var options = EasyOptions(easy)
+        options.set(CURLOPT_XFERINFODATA, Unmanaged.passUnretained(self).toOpaque())
+        options.setProgress { context, _, _, _, _ in
+            guard let context else { return 0 }
+            Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.closeNotify?.look() }
+            return 0
+        }
+        options.set(CURLOPT_NOPROGRESS, 0)
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+        if pendingHead != nil { reportHead() }
+        let isLimited = ownLimit != nil || core.isLimited
+        if isLimited, !mayMove() { return nightshift_curl_write_pause }
+        switch delegate.received(body: bytes) {
+        case .taken:
+            if isLimited { moved(bytes.count) }
+            return bytes.count
+        case .pause:
+            isHeld = true
+            return nightshift_curl_write_pause
+        case .stop:
+            return 0
+        }
+    }
+
+    // MARK: - Sending
+
+    private func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var count = Int(min(Int64(buffer.count), request.body.size - sendOffset))
+        guard count > 0 else { return 0 }
+        let isLimited = ownLimit != nil || core.isLimited
+        if isLimited {
+            if !mayMove() { return nightshift_curl_read_pause }
+            // Small pieces, so that a low limit does not let the server wait for long.
+            count = min(count, LoopCore.pieceBytes, max(Int((ownLimit?.rate ?? .infinity) / 10), 512))
+        }
+        switch request.body {
+        case .none:
+            return 0
+        case .bytes(let bytes):
+            bytes.withUnsafeBytes { bytes in
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[Int(sendOffset)...].prefix(count)))
+            }
+        case .file(let descriptor, _):
+            var read: Int
+            repeat {
+                read = pread(descriptor, buffer.baseAddress, count, Int(sendOffset))
+            } while read < 0 && errno == EINTR
+            guard read > 0 else {
+                let error = read == 0 ? 0 : errno
+                let reason = read == 0 ? "it has become shorter" : String(cString: strerror(error))
+                failure = (CURLE_READ_ERROR, "The file to send cannot be read on: \(reason).", error)
+                return nightshift_curl_read_abort
+            }
+            count = read
+        }
+        sendOffset += Int64(count)
+        delegate.sent(sendOffset)
+        if isLimited { moved(count) }
+        return count
+    }
+
+    private func rewind(to offset: Int64) -> Int32 {
+        guard (0...request.body.size).contains(offset) else { return CURL_SEEKFUNC_FAIL }
+        sendOffset = offset
+        delegate.sent(offset)
+        return CURL_SEEKFUNC_OK
+    }
+
+    // MARK: - Limits
+
+    func setLimit(_ rate: Int64?) {
+        let now = LoopCore.now()
+        ownLimit = rate.map { TokenBucket(bytesPerSecond: $0, now: now) }
+        wakeTime = .infinity
+    }
+
+    private func mayMove() -> Bool {
+        let now = LoopCore.now()
+        if let delay = ownLimit?.delay(now: now), delay > 0 {
+            wakeTime = now + max(delay, LoopCore.shortestPause)
+            core.attend(at: wakeTime)
+            return false
+        }
+        return core.admits(self, now: now)
+    }
+
+    private func moved(_ count: Int) {
+        let now = LoopCore.now()
+        ownLimit?.take(count, now: now)
+        core.took(count, by: self, now: now)
+    }
+
+    func wakes(_ now: Double) -> Bool { wakeTime <= now }
+
+    /// Lets libcurl go on in both directions; the callbacks pause again where something still stands in the way.
+    func unpause() -> CURLcode? {
+        wakeTime = .infinity
+        let code = curl_easy_pause(easy, CURLPAUSE_CONT)
+        return code == CURLE_OK ? nil : code
+    }
+
+    // MARK: - Idle time
+
+    /// When this transfer has to be looked after next.
+    var nextAttention: Double { min(wakeTime, idleCheckTime) }
+
+    /// Progress is sampled four times in the idle timeout, which costs nothing on the byte path.
+    private var idleCheckPeriod: Double? { request.idleTimeout.map { max($0, 0.1) / 4 } }
+
+    /// The end of an exchange in which nothing has moved for too long.
+    func idleEnd(_ now: Double) -> CurlEnd? {
+        guard let timeout = request.idleTimeout, let period = idleCheckPeriod, now >= idleCheckTime else { return nil }
+        idleCheckTime = now + period
+        let present = Progress(easy)
+        if isHeld || isQueued || wakeTime < .infinity || present != progress {
+            progress = present
+            progressTime = now
+        }
+        if present.received > Self.maximumUnseenBytes, pendingHead != nil {
+            failure = (CURLE_WEIRD_SERVER_REPLY, "The response that asks for a credential has no end.", 0)
+            return end(CURLE_WEIRD_SERVER_REPLY)
+        }
+        guard now - progressTime >= timeout else { return nil }
+        failure = (CURLE_OPERATION_TIMEDOUT, "Nothing has moved for \(Int(timeout.rounded())) seconds.", 0)
+        return end(CURLE_OPERATION_TIMEDOUT)
+    }
+
+    /// Bytes of the body of a response to a challenge, which libcurl reads and throws away.
+    private static let maximumUnseenBytes: Int64 = 16 << 20
+
+    // MARK: - The end
+
+    func end(_ code: CURLcode) -> CurlEnd {
+        if code == CURLE_OK, closeNotify?.isMissing == true {
+            failure = (CURLE_PARTIAL_FILE, "The secure connection was cut off in the middle of the body.", 0)
+        }
+        let code = failure?.code ?? code
+        let phase = phase
+        if code == CURLE_OK { reportHead() }
+        var systemError = 0
+        _ = nightshift_curl_get_long(easy, CURLINFO_OS_ERRNO, &systemError)
+        let text = failure?.message ?? String(cString: errorText)
+        return CurlEnd(
+            code: Int32(code.rawValue), message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text,
+            systemError: failure?.systemError ?? Int32(truncatingIfNeeded: systemError), phase: phase)
+    }
+
+    private var phase: CurlPhase {
+        if heads.isPastHead { return .receiving }
+        if Progress.offset(easy, CURLINFO_PRETRANSFER_TIME_T) > 0 {
+            return sendOffset < request.body.size ? .sending : .waitingForResponse
+        }
+        if Progress.long(easy, CURLINFO_LOCAL_PORT) > 0 { return .securing }
+        return Progress.offset(easy, CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving
+    }
+}
+
+/// What has moved so far, as libcurl and the kernel count it; compared, never interpreted.
+private struct Progress: Equatable {
+    var received: Int64 = 0
+    private var sent: Int64 = 0
+    private var steps: Int64 = 0
+    /// Bytes that the peer has not acknowledged: the tail of an upload shows only here.
+    private var unsent: Int32 = 0
+
+    init() {}
+
+    init(_ easy: UnsafeMutableRawPointer) {
+        received = Self.offset(easy, CURLINFO_SIZE_DOWNLOAD_T)
+        sent = Self.offset(easy, CURLINFO_SIZE_UPLOAD_T)
+        steps =
+            Self.offset(easy, CURLINFO_NAMELOOKUP_TIME_T) &+ Self.offset(easy, CURLINFO_CONNECT_TIME_T)
+            &+ Self.offset(easy, CURLINFO_APPCONNECT_TIME_T) &+ Self.long(easy, CURLINFO_HEADER_SIZE)
+            &+ Self.long(easy, CURLINFO_REQUEST_SIZE)
+        var socket: curl_socket_t = -1
+        if nightshift_curl_get_socket(easy, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK, socket >= 0 {
+            _ = ioctl(socket, UInt(TIOCOUTQ), &unsent)
+        }
+    }
+
+    static func offset(_ easy: UnsafeMutableRawPointer, _ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        return nightshift_curl_get_offset(easy, info, &value) == CURLE_OK ? Int64(value) : 0
+    }
+
+    static func long(_ easy: UnsafeMutableRawPointer, _ info: CURLINFO) -> Int64 {
+        var value = 0
+        return nightshift_curl_get_long(easy, info, &value) == CURLE_OK ? Int64(value) : 0
+    }
+}

@@ -1,0 +1,59 @@
+import Synchronization
+
+/// Wakes those who follow the journal when it has grown. Holds no entries: they are read from the store.
+package final class JournalSignal: Sendable {
+    private struct State {
+        var last: Int64
+        var nextWaiter = 0
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let state: Mutex<State>
+
+    init(last: Int64) {
+        state = Mutex(State(last: last))
+    }
+
+    /// The id of the last entry that is on disk.
+    package var last: Int64 { state.withLock { $0.last } }
+
+    func advance(to last: Int64) {
+        let woken = state.withLock { state in
+            guard last > state.last else { return [CheckedContinuation<Void, Never>]() }
+            state.last = last
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in woken { waiter.resume() }
+    }
+
+    /// Wakes all who wait, though the journal has not grown: there is progress to look at.
+    package func pulse() {
+        let woken = state.withLock { state in
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in woken { waiter.resume() }
+    }
+
+    /// Returns once there is an entry after `id`, at the next pulse, or when the task is cancelled.
+    package func wait(past id: Int64) async {
+        let ticket = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    // A cancellation that came first has found no continuation to resume.
+                    guard state.last <= id, !Task.isCancelled else { return true }
+                    state.waiters[ticket] = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: ticket) }?.resume()
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import GRDB
+package import NightshiftAPI
+
+extension StoreTransaction {
+    /// Writes down a decision; the oldest ones go when there are more than ``Limits/journalEntries``.
+    package func record(_ entry: JournalEntry) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO journal (time, decision, task, session, wait_reason, wait_since, wait_until, error, detail)
+                VALUES (?, ?, ?, (SELECT session FROM tasks WHERE id = ?), ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            entry.time.timeIntervalSince1970, entry.decision.rawValue, entry.task?.rawValue, entry.task?.rawValue,
+            entry.wait?.reason.rawValue, entry.wait?.since.timeIntervalSince1970,
+            entry.wait?.until?.timeIntervalSince1970,
+            try Columns.encodeIfPresent(entry.error), entry.wait?.detail ?? entry.detail,
+        ])
+        let id = db.lastInsertedRowID
+        if id % 1_024 == 0 {
+            try db.execute(sql: "DELETE FROM journal WHERE id <= ?", arguments: [id - Int64(Limits.journalEntries)])
+        }
+    }
+
+    /// Entries after an id, oldest first; of some tasks or of one session where that is asked.
+    package func journal(
+        after: Int64, tasks: Set<TaskID>? = nil, session: SessionID? = nil, limit: Int
+    ) throws -> [JournalEntry] {
+        var conditions = ["id > ?"]
+        var arguments: StatementArguments = [after]
+        if let tasks {
+            conditions.append("task IN (\(tasks.map { _ in "?" }.joined(separator: ", ")))")
+            arguments += StatementArguments(tasks.map(\.rawValue))
+        }
+        if let session {
+            conditions.append("session = (SELECT id FROM sessions WHERE identifier = ?)")
+            arguments += [session.rawValue]
+        }
+        arguments += [limit]
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT * FROM journal WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?",
+            arguments: arguments)
+        return try rows.map(Self.entry)
+    }
+
+    /// The last entries of a task, oldest first.
+    package func history(of task: TaskID, limit: Int) throws -> [JournalEntry] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT * FROM journal WHERE task = ? ORDER BY id DESC LIMIT ?",
+            arguments: [task.rawValue, limit])
+        return try rows.reversed().map(Self.entry)
+    }
+
+    /// The id of the oldest entry that is still kept, or nil.
+    package func firstJournalEntry() throws -> Int64? {
+        try Int64.fetchOne(db, sql: "SELECT min(id) FROM journal")
+    }
+
+    package func lastJournalEntry() throws -> Int64 {
+        try Int64.fetchOne(db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'journal'")) ?? 0
+    }
+
+    private static func entry(_ row: Row) throws -> JournalEntry {
+        guard let decision = Decision(rawValue: row["decision"]) else {
+            throw StoreError(.damaged, "The journal holds the unknown decision '\(row["decision"] as String)'.")
+        }
+        var wait: Wait?
+        let detail: String? = row["detail"]
+        if let reason = (row["wait_reason"] as String?).flatMap(WaitReason.init(rawValue:)) {
+            wait = Wait(
+                reason: reason, since: Date(timeIntervalSince1970: row["wait_since"]),
+                until: (row["wait_until"] as Double?).map(Date.init(timeIntervalSince1970:)), detail: detail)
+        }
+        return JournalEntry(
+            id: row["id"], time: Date(timeIntervalSince1970: row["time"]), decision: decision,
+            task: (row["task"] as Int64?).map { TaskID($0) }, wait: wait,
+            error: try Columns.decodeIfPresent(TransferFailure.self, row["error"]), detail: wait == nil ? detail : nil)
+    }
+}

@@ -1,0 +1,46 @@
+import GRDB
+package import NightshiftAPI
+
+extension StoreTransaction {
+    /// Notes what the clocks say, so that a later boot knows how long it was off.
+    package func note(_ now: ClockReading) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO clock (id, boot_id, boot_seconds, wall_seconds) VALUES (1, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET boot_id = excluded.boot_id, boot_seconds = excluded.boot_seconds,
+                    wall_seconds = excluded.wall_seconds
+                """
+        ).execute(arguments: [now.bootID, now.bootSeconds, now.wallSeconds])
+    }
+
+    /// Makes every boot time in the database one of the present boot.
+    func moveIntoPresentBoot(_ now: ClockReading) throws {
+        if let row = try Row.fetchOne(db, sql: "SELECT * FROM clock") {
+            let last = ClockReading(
+                bootID: row["boot_id"], bootSeconds: row["boot_seconds"], wallSeconds: row["wall_seconds"])
+            let shift = now.shift(from: last)
+            if shift != 0 {
+                try db.execute(
+                    sql:
+                        "UPDATE tasks SET deadline = deadline + ?1, not_before = not_before + ?1 WHERE ended_at IS NULL",
+                    arguments: [shift])
+            }
+        }
+        try note(now)
+    }
+
+    package func settings() throws -> ServiceSettings? {
+        try Row.fetchOne(db, sql: "SELECT * FROM settings").map {
+            ServiceSettings(rateLimit: $0["rate_limit"], maximumTransfers: $0["maximum_transfers"])
+        }
+    }
+
+    /// Keeps settings that are complete but for a rate limit of none.
+    package func put(rateLimit: Int64?, maximumTransfers: Int) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO settings (id, rate_limit, maximum_transfers) VALUES (1, ?1, ?2)
+                ON CONFLICT (id) DO UPDATE SET rate_limit = ?1, maximum_transfers = ?2
+                """, arguments: [rateLimit, maximumTransfers])
+    }
+}

@@ -1,0 +1,138 @@
+import GRDB
+package import NightshiftAPI
+
+extension StoreTransaction {
+    /// Adds `record` under new ids and returns it with them. Its session has to exist.
+    package func insert(_ record: TaskRecord) throws -> TaskRecord {
+        var record = record
+        let session = try sessionRow(record.session)
+        record.taskIdentifier = session.nextTaskIdentifier
+        try db.cachedStatement(sql: "UPDATE sessions SET next_task_identifier = next_task_identifier + 1 WHERE id = ?")
+            .execute(arguments: [session.id])
+        record.lane = try lane(session: session.id, origin: record.origin)
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,
+                    not_before, begin_at, deadline, time_left, source, partial, received)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            session.id, record.taskIdentifier, record.kind.rawValue, record.createdAt,
+            try Columns.encode(record.request), record.lane.rawValue, record.state.rawValue, record.priority,
+            record.isLarge, record.notBefore, record.beginAt, record.deadline, record.timeLeft,
+            try Columns.encodeIfPresent(record.source), try Columns.encodeIfPresent(record.partial), record.received,
+        ])
+        record.id = TaskID(db.lastInsertedRowID)
+        return record
+    }
+
+    /// Writes all that can change of a task that is there.
+    package func update(_ record: TaskRecord) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE tasks SET state = ?, priority = ?, large = ?, not_before = ?, begin_at = ?, wait_reason = ?,
+                    wait_since = ?, wait_detail = ?, deadline = ?, time_left = ?, started_at = ?, ended_at = ?,
+                    request = ?, partial = ?, publication = ?, current_url = ?, response = ?, last_error = ?, error = ?,
+                    received = ?, sent = ?, file = ?, verified = ?, attempts = ?, restarts = ?, failures = ?,
+                    resume_data = ?
+                WHERE id = ?
+                """
+        ).execute(arguments: [
+            record.state.rawValue, record.priority, record.isLarge, record.notBefore, record.beginAt,
+            record.wait?.reason.rawValue, record.wait?.since, record.wait?.detail, record.deadline, record.timeLeft,
+            record.startedAt, record.endedAt, try Columns.encode(record.request),
+            try Columns.encodeIfPresent(record.partial), try Columns.encodeIfPresent(record.publication),
+            record.currentURL, try Columns.encodeIfPresent(record.response),
+            try Columns.encodeIfPresent(record.lastError), try Columns.encodeIfPresent(record.error), record.received,
+            record.sent, record.file, record.verified.isEmpty ? nil : try Columns.encode(record.verified),
+            record.attempts, record.restarts, record.failures, record.resumeData, record.id.rawValue,
+        ])
+    }
+
+    package func task(_ id: TaskID) throws -> TaskRecord? {
+        try fetchTasks("WHERE tasks.id = ?", [id.rawValue]).first
+    }
+
+    /// Tasks in the order of their ids.
+    package func tasks(
+        session: SessionID?, states: Set<TaskState>?, after: TaskID?, limit: Int
+    ) throws -> [TaskRecord] {
+        var conditions = ["tasks.id > ?"]
+        var arguments: StatementArguments = [after?.rawValue ?? 0]
+        if let session {
+            conditions.append("sessions.identifier = ?")
+            arguments += [session.rawValue]
+        }
+        if let states {
+            conditions.append("tasks.state IN (\(states.map { _ in "?" }.joined(separator: ", ")))")
+            arguments += StatementArguments(states.map(\.rawValue))
+        }
+        arguments += [limit]
+        return try fetchTasks("WHERE \(conditions.joined(separator: " AND ")) ORDER BY tasks.id LIMIT ?", arguments)
+    }
+
+    package func task(resumeData: String) throws -> TaskRecord? {
+        try fetchTasks("WHERE tasks.resume_data = ?", [resumeData]).first
+    }
+
+    /// Tasks whose bytes are all here and that have not ended: what a crash left half done.
+    package func finishingTasks() throws -> [TaskRecord] {
+        try fetchTasks("WHERE tasks.state = 'finishing' ORDER BY tasks.id", [])
+    }
+
+    /// Paths of all files that hold beginnings of downloads, of ended tasks with resume data too.
+    package func partialPaths() throws -> Set<String> {
+        try String.fetchSet(
+            db, sql: "SELECT json_extract(partial, '$.path') FROM tasks WHERE partial IS NOT NULL")
+    }
+
+    /// Tasks that ended before a time (seconds since 1970) and hold nothing for their owner.
+    package func forgettableTasks(endedBefore time: Double, limit: Int) throws -> [TaskID] {
+        try Int64.fetchAll(
+            db,
+            sql: "SELECT id FROM tasks WHERE state IN ('completed', 'failed', 'cancelled') AND ended_at < ? LIMIT ?",
+            arguments: [time, limit]
+        ).map { TaskID($0) }
+    }
+
+    package func taskCount() throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM tasks") ?? 0
+    }
+
+    package func delete(_ id: TaskID) throws {
+        try db.cachedStatement(sql: "DELETE FROM tasks WHERE id = ?").execute(arguments: [id.rawValue])
+    }
+
+    package func countsByState() throws -> [TaskState: Int] {
+        // Waiting ones, which may be a million, are what is left of all; all are counted on the smallest index.
+        var counts: [TaskState: Int] = [:]
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT state, count(*) AS number FROM tasks WHERE state <> 'waiting' GROUP BY state")
+        for row in rows {
+            if let state = TaskState(rawValue: row["state"]) { counts[state] = row["number"] }
+        }
+        let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM tasks") ?? 0
+        counts[.waiting] = all - counts.values.reduce(0, +)
+        return counts
+    }
+
+    /// Ids of tasks that have not ended, of one session or of all.
+    package func unfinishedTasks(session: SessionID?) throws -> [TaskID] {
+        let condition = session == nil ? "" : "AND session = (SELECT id FROM sessions WHERE identifier = ?)"
+        let arguments: StatementArguments = session.map { [$0.rawValue] } ?? []
+        return try Int64.fetchAll(
+            db, sql: "SELECT id FROM tasks WHERE ended_at IS NULL \(condition) ORDER BY id", arguments: arguments
+        ).map { TaskID($0) }
+    }
+
+    func fetchTasks(_ condition: String, _ arguments: StatementArguments) throws -> [TaskRecord] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT tasks.*, sessions.identifier AS session_identifier, lanes.origin AS origin,
+                    json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost') AS connections
+                FROM tasks JOIN sessions ON sessions.id = tasks.session JOIN lanes ON lanes.id = tasks.lane
+                \(condition)
+                """)
+        return try TaskRecord.fetchAll(statement, arguments: arguments)
+    }
+}

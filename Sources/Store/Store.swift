@@ -1,0 +1,151 @@
+import Foundation
+package import GRDB
+package import NightshiftAPI
+import Synchronization
+
+/// The one SQLite database of a service: what was accepted, how far it is, and every decision.
+///
+/// Writes of many callers share one transaction and one sync of the disk; a write has returned only after its
+/// transaction is on disk. Thread-safe.
+package final class Store: Sendable {
+    private let writer: any DatabaseWriter
+    private let commits: GroupCommit
+    /// Tells event streams that the journal has grown.
+    package let journalSignal: JournalSignal
+
+    /// Opens or creates the database of `paths`, and moves its boot times into the present boot.
+    ///
+    /// - Throws: ``StoreError``; a newer, damaged or vanished database is refused, never replaced.
+    package convenience init(paths: ServicePaths, now: ClockReading) throws(StoreError) {
+        let path = paths.database.path
+        let marker = paths.state.appending(path: "database-created").path
+        let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+        if FileManager.default.fileExists(atPath: marker), size ?? 0 == 0 {
+            throw StoreError(
+                .missing,
+                "The database \(path) was here before and is now \(size == nil ? "gone" : "empty"). Restore a copy of it; or, "
+                    + "to begin anew without its tasks, remove \(marker) and start again.")
+        }
+        do {
+            // Opening for writing would already change a database that has to be refused.
+            if let size { try Self.check(DatabaseQueue(path: path, configuration: Self.readOnly), size: size) }
+            try self.init(writer: DatabasePool(path: path, configuration: Self.configuration), now: now)
+            if !FileManager.default.fileExists(atPath: marker) {
+                try Data().write(to: URL(filePath: marker))
+            }
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    /// A store that lives in memory, for tests and simulations.
+    package convenience init(inMemory now: ClockReading) throws(StoreError) {
+        do {
+            try self.init(writer: DatabaseQueue(configuration: Self.configuration), now: now)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private init(writer: any DatabaseWriter, now: ClockReading) throws {
+        self.writer = writer
+        // A commit that has returned survives a power cut. Said here and not on opening: GRDB's pool sets its writer to
+        // NORMAL, which does not sync a commit in WAL mode.
+        let level = try writer.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            return try Int.fetchOne(db, sql: "PRAGMA synchronous")
+        }
+        guard level == 2 else { throw StoreError(.other, "The database does not sync its commits.") }
+        try Migrations.all.migrate(writer)
+        let last = try writer.write { db in
+            try StoreTransaction(db: db).moveIntoPresentBoot(now)
+            return try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'journal'") ?? 0
+        }
+        journalSignal = JournalSignal(last: last)
+        commits = GroupCommit(writer: writer)
+    }
+
+    /// Throws for a database that has to be refused, and leaves it as it is.
+    private static func check(_ database: DatabaseQueue, size: Int) throws {
+        defer { try? database.close() }
+        let (isSuperseded, damage) = try database.read { db in
+            (
+                try db.tableExists("grdb_migrations") && Migrations.all.hasBeenSuperseded(db),
+                size <= checkedSize ? try String.fetchOne(db, sql: "PRAGMA quick_check(1)") : nil
+            )
+        }
+        if let damage, damage != "ok" { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: damage) }
+        guard !isSuperseded else {
+            throw StoreError(
+                .newerVersion,
+                "The database was written by a newer version of Nightshift. Nothing was changed; install that version again."
+            )
+        }
+    }
+
+    /// Bytes up to which every page is looked at on opening: about half a second. Damage in larger ones shows on use.
+    private static let checkedSize = 128 << 20
+
+    private static var readOnly: Configuration {
+        var configuration = Configuration()
+        configuration.readonly = true
+        return configuration
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.maximumReaderCount = 3
+        configuration.prepareDatabase { db in
+            // 4 MiB of pages a connection, whatever the size of the database.
+            try db.execute(sql: "PRAGMA cache_size = -4096")
+            try db.execute(sql: "PRAGMA journal_size_limit = 4194304")
+        }
+        return configuration
+    }
+
+    /// Runs `body` in a transaction shared with others and returns once it is on disk.
+    ///
+    /// When `body` throws, its own changes are undone and nobody else's.
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws(StoreError) -> Value {
+        let (value, last) = try await commits.run { db in
+            let transaction = StoreTransaction(db: db)
+            let value = try body(transaction)
+            return (value, try transaction.lastJournalEntry())
+        }
+        journalSignal.advance(to: last)
+        return value
+    }
+
+    /// Runs `body` on a consistent snapshot.
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await writer.read { db in try body(StoreTransaction(db: db)) }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Lets `observer` hear of every transaction that changes something, and veto its commit, until the store is closed.
+    package func add(transactionObserver observer: some TransactionObserver) {
+        writer.add(transactionObserver: observer, extent: .databaseLifetime)
+    }
+
+    /// Moves everything into the one file and ends all use of it; later calls throw.
+    package func close() throws(StoreError) {
+        do {
+            _ = try writer.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+            try writer.close()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+/// What can be done with the store within one transaction.
+package struct StoreTransaction {
+    let db: Database
+}

@@ -1,0 +1,232 @@
+import Foundation
+package import GRDB
+package import NightshiftAPI
+
+/// A task as the store keeps it. Times named "boot" are boot seconds of the present boot, others seconds since 1970.
+package struct TaskRecord: Sendable, Hashable {
+    package var id: TaskID
+    package var session: SessionID
+    package var taskIdentifier: Int64
+    package var lane: LaneID
+    package var origin: String
+    /// Connections that the session allows with this origin.
+    package var maximumConnections: Int
+    package var state: TaskState
+    package var priority: Double
+    /// Known to be large: it leaves room for others (see `Scheduler`).
+    package var isLarge: Bool
+    /// Boot seconds before which no attempt is made.
+    package var notBefore: Double?
+    /// Seconds since 1970 before which the first attempt is not made; nil once that time has come.
+    package var beginAt: Double?
+    package var wait: StoredWait?
+    /// Boot seconds of the resource timeout; nil while suspended.
+    package var deadline: Double?
+    /// What was left of the resource timeout, in seconds, when the task was suspended.
+    package var timeLeft: Double?
+    package var createdAt: Double
+    package var startedAt: Double?
+    package var endedAt: Double?
+    /// What was asked, with the session's settings filled in. Holds secrets.
+    package var request: TaskRequest
+    /// What the file to upload was when the task was accepted.
+    package var source: FileIdentity?
+    package var partial: PartialFile?
+    package var publication: Publication?
+    package var currentURL: String?
+    package var response: ResponseSummary?
+    package var lastError: TransferFailure?
+    package var error: TransferFailure?
+    package var received: Int64
+    package var sent: Int64
+    package var file: String?
+    package var verified: [String]
+    package var attempts: Int
+    package var restarts: Int
+    /// Failures in a row without progress in between.
+    package var failures: Int
+    package var resumeData: String?
+
+    package var kind: TaskKind { request.kind }
+
+    /// A task that is about to be inserted, which gives it its ids.
+    package init(
+        session: SessionID, origin: String, state: TaskState, priority: Double, createdAt: Double, request: TaskRequest
+    ) {
+        id = TaskID(0)
+        self.session = session
+        taskIdentifier = 0
+        lane = LaneID(rawValue: 0)
+        self.origin = origin
+        maximumConnections = 0
+        self.state = state
+        self.priority = priority
+        isLarge = false
+        self.createdAt = createdAt
+        self.request = request
+        received = 0
+        sent = 0
+        verified = []
+        attempts = 0
+        restarts = 0
+        failures = 0
+    }
+}
+
+/// The tasks of one session with one origin.
+package struct LaneID: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Why a task waits, where that cannot be derived from the conditions of the moment.
+package struct StoredWait: Hashable, Sendable {
+    package var reason: WaitReason
+    package var since: Double
+    package var detail: String?
+
+    package init(reason: WaitReason, since: Double, detail: String?) {
+        self.reason = reason
+        self.since = since
+        self.detail = detail
+    }
+}
+
+/// A file that holds the beginning of a download, and what is known of the whole.
+package struct PartialFile: Hashable, Sendable, Codable {
+    package var path: String
+    /// This many first bytes are known to survive a power cut.
+    package var synced: Int64
+    /// The boot in which the file was last written: within it, its length counts too.
+    package var bootID: String
+    package var total: Int64?
+    package var entityTag: String?
+    package var lastModified: String?
+    package var date: String?
+    /// How to ask for the rest next: a `RangeCondition`.
+    package var condition: String
+    /// Digests that the server announced for the whole.
+    package var digests: [Checksum]
+
+    package init(path: String, bootID: String) {
+        self.path = path
+        self.bootID = bootID
+        synced = 0
+        condition = "entityTag"
+        digests = []
+    }
+}
+
+extension PartialFile {
+    /// From here on only synced bytes count: what the kernel could not write may be gone from its cache as well, and a
+    /// later sync that succeeds says nothing of it.
+    package mutating func distrustUnsynced() {
+        bootID = ""
+    }
+}
+
+/// What tells a file that was changed or replaced from the one that was looked at.
+package struct FileIdentity: Hashable, Sendable, Codable {
+    package var size: Int64
+    package var modifiedNanoseconds: Int64
+    package var inode: UInt64
+    package var device: UInt64
+
+    package init(size: Int64, modifiedNanoseconds: Int64, inode: UInt64, device: UInt64) {
+        self.size = size
+        self.modifiedNanoseconds = modifiedNanoseconds
+        self.inode = inode
+        self.device = device
+    }
+}
+
+/// The intent to give a finished file its name, written down before it is done.
+package struct Publication: Hashable, Sendable, Codable {
+    package var from: String
+    package var to: String
+    package var inode: UInt64
+    package var size: Int64
+    /// Whether a file that is there is replaced.
+    package var overwrite: Bool
+    /// Digests that were compared and right.
+    package var verified: [String] = []
+    /// Why the file could not go where it should: it goes to the service's own directory, and the task fails with this.
+    package var failure: TransferFailure?
+
+    package init(from: String, to: String, inode: UInt64, size: Int64, overwrite: Bool) {
+        self.from = from
+        self.to = to
+        self.inode = inode
+        self.size = size
+        self.overwrite = overwrite
+    }
+}
+
+extension TaskRecord: FetchableRecord {
+    package init(row: Row) throws {
+        id = TaskID(row["id"])
+        session = SessionID(rawValue: row["session_identifier"])
+        taskIdentifier = row["identifier"]
+        lane = LaneID(rawValue: row["lane"])
+        origin = row["origin"]
+        maximumConnections = row["connections"]
+        state = try Self.word(row["state"])
+        priority = row["priority"]
+        isLarge = row["large"]
+        notBefore = row["not_before"]
+        beginAt = row["begin_at"]
+        if let reason: String = row["wait_reason"] {
+            wait = StoredWait(reason: try Self.word(reason), since: row["wait_since"], detail: row["wait_detail"])
+        }
+        deadline = row["deadline"]
+        timeLeft = row["time_left"]
+        createdAt = row["created_at"]
+        startedAt = row["started_at"]
+        endedAt = row["ended_at"]
+        request = try Columns.decode(TaskRequest.self, row["request"])
+        source = try Columns.decodeIfPresent(FileIdentity.self, row["source"])
+        partial = try Columns.decodeIfPresent(PartialFile.self, row["partial"])
+        publication = try Columns.decodeIfPresent(Publication.self, row["publication"])
+        currentURL = row["current_url"]
+        response = try Columns.decodeIfPresent(ResponseSummary.self, row["response"])
+        lastError = try Columns.decodeIfPresent(TransferFailure.self, row["last_error"])
+        error = try Columns.decodeIfPresent(TransferFailure.self, row["error"])
+        received = row["received"]
+        sent = row["sent"]
+        file = row["file"]
+        verified = try Columns.decodeIfPresent([String].self, row["verified"]) ?? []
+        attempts = row["attempts"]
+        restarts = row["restarts"]
+        failures = row["failures"]
+        resumeData = row["resume_data"]
+    }
+
+    private static func word<Word: RawRepresentable<String>>(_ text: String) throws -> Word {
+        guard let word = Word(rawValue: text) else {
+            throw StoreError(.damaged, "The database holds the unknown word '\(text)'.")
+        }
+        return word
+    }
+}
+
+/// Values kept as JSON in text columns.
+enum Columns {
+    static func encode(_ value: some Encodable) throws -> String {
+        String(decoding: try JSON.encode(value), as: UTF8.self)
+    }
+
+    static func encodeIfPresent(_ value: (some Encodable)?) throws -> String? {
+        try value.map { try encode($0) }
+    }
+
+    static func decode<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {
+        try JSON.decode(type, from: Data(text.utf8))
+    }
+
+    static func decodeIfPresent<Value: Decodable>(_ type: Value.Type, _ text: String?) throws -> Value? {
+        try text.map { try decode(type, $0) }
+    }
+}

@@ -1,0 +1,33 @@
+/// The value of a `Content-Range` field (RFC 9110, section 14.4).
+package enum ContentRange: Hashable, Sendable {
+    /// The bytes `first` to `last`, both included, of a representation of `total` bytes where that is known.
+    case bytes(first: Int64, last: Int64, total: Int64?)
+    /// None of the bytes asked for exist; the representation has `total`.
+    case unsatisfied(total: Int64)
+
+    /// Nil unless it is well formed and consistent: `first` ≤ `last` < `total`.
+    ///
+    /// `bytes=0-1/2`, which some servers send, is understood as well: it can mean nothing else.
+    package init?(field: String) {
+        var scanner = FieldScanner(field)
+        scanner.skipSpaces()
+        guard scanner.takeIgnoringCase("bytes"), scanner.take("=") || scanner.skipSpaces() else { return nil }
+        scanner.skipSpaces()
+        if scanner.take("*") {
+            guard scanner.take("/"), let total = scanner.number() else { return nil }
+            self = .unsatisfied(total: total)
+        } else {
+            guard let first = scanner.number(), scanner.take("-"), let last = scanner.number(), scanner.take("/"),
+                first <= last, last < Int64.max
+            else { return nil }
+            if scanner.take("*") {
+                self = .bytes(first: first, last: last, total: nil)
+            } else {
+                guard let total = scanner.number(), last < total else { return nil }
+                self = .bytes(first: first, last: last, total: total)
+            }
+        }
+        scanner.skipSpaces()
+        guard scanner.isAtEnd else { return nil }
+    }
+}

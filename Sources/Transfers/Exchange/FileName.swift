@@ -1,0 +1,99 @@
+/// Names for downloaded files, from sources that are not to be trusted.
+package enum FileName {
+    /// The longest name a Linux file system takes, in bytes.
+    static let longest = 255
+    static let fallback = "download"
+
+    /// A name for what `url` brought: the server's, else the last segment of the path, else `download`. Always safe to use.
+    package static func derive(contentDisposition: String?, url: String) -> String {
+        if let field = contentDisposition, let given = ContentDisposition.fileName(field), let name = sanitize(given) {
+            return name
+        }
+        let path = url.prefix { $0 != "?" && $0 != "#" }
+        // Without a path, what follows the last slash would be the host.
+        let afterScheme = path.firstRange(of: "://").map { path[$0.upperBound...] } ?? path
+        guard let slash = afterScheme.utf8.lastIndex(of: UInt8(ascii: "/")) else { return fallback }
+        let segment = afterScheme.utf8[slash...].dropFirst()
+        let decoded = String(validating: PercentEncoding.decode(segment), as: UTF8.self)
+        return sanitize(decoded ?? String(decoding: segment, as: UTF8.self)) ?? fallback
+    }
+
+    /// The part of `name` that is safe as the name of a file; nil if nothing is left.
+    ///
+    /// What comes before the last slash or backslash goes, and so do characters that control a terminal or the direction of
+    /// text, dots and spaces at the beginning (hidden files, `..`) and at the end. Names longer than 255 bytes are cut
+    /// between characters and keep their extension.
+    package static func sanitize(_ name: String) -> String? {
+        let scalars = name.unicodeScalars
+        let start = scalars.lastIndex { $0 == "/" || $0 == "\\" }.map(scalars.index(after:)) ?? scalars.startIndex
+        let visible = String(String.UnicodeScalarView(scalars[start...].filter { !isForbidden($0) }))
+        let trimmed = trimmed(visible)
+        guard !trimmed.isEmpty else { return nil }
+        let parts = split(trimmed)
+        let fitting = parts.stem.isEmpty ? trimmed : joined(parts.stem, suffix: parts.ending)
+        let result = self.trimmed(fitting)
+        return result.isEmpty ? nil : result
+    }
+
+    /// `name` with a number, for when it is taken: `a.tar.gz` becomes `a (1).tar.gz`. At most 255 bytes.
+    package static func numbered(_ name: String, _ n: Int) -> String {
+        let parts = split(name)
+        return joined(parts.stem, suffix: " (\(n))\(parts.ending)")
+    }
+
+    /// Extensions longer than this are not cut off before a number: they are no extensions.
+    private static let longestExtension = 20
+
+    /// The name before its extension, and the extension with its dot; `.tar.gz` and its like stay together.
+    private static func split(_ name: String) -> (stem: String, ending: String) {
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return (name, "") }
+        let letters = name.utf8[dot...].dropFirst()
+        guard !letters.isEmpty, letters.count <= longestExtension,
+            letters.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || $0 == 0x5F || $0 == 0x2D })
+        else { return (name, "") }
+        var start = dot
+        let before = name[..<dot]
+        if before.utf8.count > 4, before.suffix(4).lowercased() == ".tar" {
+            start = before.index(before.endIndex, offsetBy: -4)
+        }
+        return (String(name[..<start]), String(name[start...]))
+    }
+
+    /// `stem` cut so that both fit.
+    private static func joined(_ stem: String, suffix: String) -> String {
+        let room = max(1, longest - suffix.utf8.count)
+        guard stem.utf8.count > room else { return stem + suffix }
+        var cut = ""
+        var size = 0
+        for character in stem {
+            size += character.utf8.count
+            if size > room { break }
+            cut.append(character)
+        }
+        if cut.isEmpty {
+            // One character, with accents piled up on it, fills the whole room.
+            for scalar in stem.unicodeScalars where cut.utf8.count + scalar.utf8.count <= room {
+                cut.unicodeScalars.append(scalar)
+            }
+        }
+        return cut + suffix
+    }
+
+    private static func trimmed(_ name: String) -> String {
+        let scalars = name.unicodeScalars
+        let isEdge: (Unicode.Scalar) -> Bool = { $0 == "." || $0.properties.isWhitespace }
+        guard let first = scalars.firstIndex(where: { !isEdge($0) }),
+            let last = scalars.lastIndex(where: { !isEdge($0) })
+        else { return "" }
+        return String(scalars[first...last])
+    }
+
+    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0: true  // controls
+        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true  // direction of text
+        case 0x2028, 0x2029, 0x200B, 0x2060, 0xFEFF, 0xFFF9...0xFFFB: true  // line ends and invisible marks
+        default: false
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// The value of a `Retry-After` field (RFC 9110, section 10.2.3).
+package enum RetryAfter: Hashable, Sendable {
+    case seconds(Double)
+    /// Seconds since 1970.
+    case date(Double)
+
+    /// Nil for anything that is neither a number of seconds nor a date. Fractions of seconds, which some servers send, are
+    /// understood.
+    package init?(field: String) {
+        if let date = HTTPDate.parse(field) {
+            self = .date(date)
+            return
+        }
+        var scanner = FieldScanner(field)
+        scanner.skipSpaces()
+        let digits = scanner.take(until: { !$0.isASCIIDigit && $0 != 0x2E })
+        scanner.skipSpaces()
+        guard scanner.isAtEnd, digits.first?.isASCIIDigit == true,
+            let seconds = Double(String(decoding: digits, as: UTF8.self)), seconds.isFinite
+        else { return nil }
+        self = .seconds(seconds)
+    }
+}

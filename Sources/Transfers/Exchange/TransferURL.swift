@@ -1,0 +1,191 @@
+package import NightshiftAPI
+
+/// An absolute http or https URL as it is requested, parsed and encoded as browsers do (WHATWG URL Standard).
+///
+/// Spaces around it are dropped, backslashes are slashes, dot segments are resolved, characters that may not stand in a URL
+/// are percent-encoded as UTF-8, `%XX` stays as it is, hosts beyond ASCII become punycode, a default port and the fragment
+/// are dropped, and so are the user name and password: they are in ``credential``.
+package struct TransferURL: Hashable, Sendable {
+    package private(set) var isSecure: Bool
+    /// In lower case; an IPv6 address in brackets.
+    package private(set) var host: String
+    /// The port, also where it is the scheme's own.
+    package private(set) var port: Int
+    /// What was before the `@`, decoded.
+    package private(set) var credential: Credential?
+    private var path: String
+    /// Without the question mark; empty and missing are told apart.
+    private var query: String?
+
+    /// - Throws: ``TransferFailure/Code/badURL`` or ``TransferFailure/Code/unsupportedURL``. The message never repeats what
+    ///   may be a password.
+    package init(parsing text: String) throws(TransferFailure) {
+        let input = try Self.bytes(of: text)
+        let (scheme, rest) = try Self.splitScheme(input)
+        try self.init(secure: scheme == "https", afterScheme: rest)
+    }
+
+    /// Resolves a reference against `base` (RFC 3986, section 5), as for `Location`.
+    package init(parsing text: String, relativeTo base: TransferURL) throws(TransferFailure) {
+        let input = try Self.bytes(of: text)
+        if Self.scheme(of: input) != nil {
+            try self.init(parsing: text)
+            return
+        }
+        let isSlash: (UInt8?) -> Bool = { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        if isSlash(input.first), isSlash(input.dropFirst().first) {
+            try self.init(secure: base.isSecure, afterScheme: input)
+            return
+        }
+        self = base
+        credential = nil
+        let reference = input.prefix { $0 != UInt8(ascii: "#") }
+        let (referencePath, referenceQuery) = Self.splitQuery(reference)
+        if referencePath.isEmpty {
+            query = referenceQuery ?? base.query
+        } else {
+            let directory = isSlash(referencePath.first) ? "" : base.path.prefix(through: Self.lastSlash(base.path))
+            path = Self.normalisedPath(Array(directory.utf8) + referencePath)
+            query = referenceQuery
+        }
+        try checkLength()
+    }
+
+    private init(secure: Bool, afterScheme rest: ArraySlice<UInt8>) throws(TransferFailure) {
+        let afterSlashes = rest.drop { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        let authority = afterSlashes.prefix {
+            ![UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0)
+        }
+        let tail = afterSlashes[authority.endIndex...].prefix { $0 != UInt8(ascii: "#") }
+        let at = authority.lastIndex(of: UInt8(ascii: "@"))
+        isSecure = secure
+        credential = try at.flatMap { (index) throws(TransferFailure) in try Self.credential(authority[..<index]) }
+        let (hostText, portText) = try URLHost.split(authority[(at.map { $0 + 1 } ?? authority.startIndex)...])
+        host = try URLHost.parse(hostText)
+        port = try URLHost.port(portText) ?? (secure ? 443 : 80)
+        let (pathText, queryText) = Self.splitQuery(tail)
+        path = Self.normalisedPath(Array(pathText))
+        query = queryText
+        try checkLength()
+    }
+
+    /// The whole, as it is sent to the transport.
+    package var string: String {
+        "\(scheme)://\(authority)\(path)\(query.map { "?\($0)" } ?? "")"
+    }
+
+    /// Scheme, host and port, the port always given: `https://example.org:443`.
+    package var origin: String { "\(scheme)://\(host):\(port)" }
+
+    private var scheme: String { isSecure ? "https" : "http" }
+
+    private var authority: String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }
+}
+
+extension TransferURL {
+    private static func bytes(of text: String) throws(TransferFailure) -> ArraySlice<UInt8> {
+        try checkLength(text.utf8.count)
+        // Browsers drop what line-wrapping leaves in a pasted address.
+        let bytes = text.utf8.filter { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
+        let start = bytes.firstIndex { $0 > 0x20 } ?? bytes.endIndex
+        let end = bytes.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? start
+        return bytes[start..<end]
+    }
+
+    private func checkLength() throws(TransferFailure) {
+        try Self.checkLength(string.utf8.count)
+    }
+
+    private static func checkLength(_ length: Int) throws(TransferFailure) {
+        guard length <= Limits.urlLength else {
+            throw TransferFailure(.badURL, "The URL is \(length) bytes long; at most \(Limits.urlLength) are allowed.")
+        }
+    }
+
+    /// The scheme in lower case, if there is one.
+    private static func scheme(of input: ArraySlice<UInt8>) -> String? {
+        guard let colon = input.firstIndex(of: UInt8(ascii: ":")), input.first?.isASCIILetter == true else {
+            return nil
+        }
+        let name = input[..<colon]
+        let marks: [UInt8] = [UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: ".")]
+        guard name.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || marks.contains($0) }) else { return nil }
+        return String(decoding: name, as: UTF8.self).lowercased()
+    }
+
+    private static func splitScheme(
+        _ input: ArraySlice<UInt8>
+    ) throws(TransferFailure) -> (scheme: String, rest: ArraySlice<UInt8>) {
+        guard !input.isEmpty else { throw TransferFailure(.badURL, "The URL is empty.") }
+        guard let scheme = scheme(of: input), let colon = input.firstIndex(of: UInt8(ascii: ":")) else {
+            throw missingScheme(input)
+        }
+        let rest = input[(colon + 1)...]
+        if scheme == "http" || scheme == "https" { return (scheme, rest) }
+        // `example.org:8080/file` is a host and a port, not a scheme.
+        if rest.first?.isASCIIDigit == true, scheme.contains(".") || scheme == "localhost" {
+            throw missingScheme(input)
+        }
+        throw TransferFailure(
+            .unsupportedURL,
+            "URLs of the scheme “\(scheme)” are not supported; use one that begins with https:// or http://.")
+    }
+
+    private static func missingScheme(_ input: ArraySlice<UInt8>) -> TransferFailure {
+        let text = String(decoding: input.prefix(200), as: UTF8.self)
+        if input.contains(UInt8(ascii: "@")) {
+            return TransferFailure(.badURL, "The URL does not say how to get there; put https:// in front of it.")
+        }
+        let bare = text.drop { $0 == "/" || $0 == "\\" }
+        guard !bare.isEmpty, !text.hasPrefix("/") || text.hasPrefix("//") else {
+            return TransferFailure(.badURL, "“\(text)” is not a URL; it has to begin with https:// or http://.")
+        }
+        return TransferFailure(
+            .badURL, "“\(text)” does not say how to get there; did you mean https://\(bare)?")
+    }
+
+    private static func credential(_ userinfo: ArraySlice<UInt8>) throws(TransferFailure) -> Credential? {
+        let user = userinfo.prefix { $0 != UInt8(ascii: ":") }
+        let password = userinfo[user.endIndex...].dropFirst()
+        guard !user.isEmpty || !password.isEmpty else { return nil }
+        let decoded = [user, password].map(PercentEncoding.decode)
+        guard !decoded.joined().contains(0) else {
+            throw TransferFailure(.badURL, "The user name or password in the URL contains a zero byte.")
+        }
+        return Credential(
+            user: String(decoding: decoded[0], as: UTF8.self), password: String(decoding: decoded[1], as: UTF8.self))
+    }
+
+    private static func splitQuery(_ bytes: ArraySlice<UInt8>) -> (path: ArraySlice<UInt8>, query: String?) {
+        let path = bytes.prefix { $0 != UInt8(ascii: "?") }
+        guard path.endIndex < bytes.endIndex else { return (path, nil) }
+        return (path, PercentEncoding.encode(bytes[(path.endIndex + 1)...], for: .query))
+    }
+
+    /// Encoded, beginning with a slash, without dot segments (`.`, `..`, also as `%2e`).
+    private static func normalisedPath(_ bytes: [UInt8]) -> String {
+        var segments = bytes.split(omittingEmptySubsequences: false) {
+            $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\")
+        }
+        if segments.first?.isEmpty == true { segments.removeFirst() }
+        var result: [String] = []
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            let text = PercentEncoding.encode(segment, for: .path)
+            switch text.lowercased().replacing("%2e", with: ".") {
+            case ".":
+                if isLast { result.append("") }
+            case "..":
+                _ = result.popLast()
+                if isLast { result.append("") }
+            default:
+                result.append(text)
+            }
+        }
+        return "/" + result.joined(separator: "/")
+    }
+
+    private static func lastSlash(_ path: String) -> String.Index {
+        path.lastIndex(of: "/") ?? path.startIndex
+    }
+}

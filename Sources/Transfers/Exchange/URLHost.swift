@@ -1,0 +1,99 @@
+import Foundation
+import NightshiftAPI
+
+/// The host and port of a URL.
+enum URLHost {
+    /// Splits `host:port`; the brackets of an IPv6 address stay with the host.
+    static func split(
+        _ text: ArraySlice<UInt8>
+    ) throws(TransferFailure) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>) {
+        let colon: ArraySlice<UInt8>.Index?
+        if text.first == UInt8(ascii: "[") {
+            guard let bracket = text.firstIndex(of: UInt8(ascii: "]")) else {
+                throw TransferFailure(.badURL, "The URL's host begins with [ and has no ].")
+            }
+            let after = text[(bracket + 1)...]
+            guard after.isEmpty || after.first == UInt8(ascii: ":") else {
+                throw TransferFailure(
+                    .badURL, "After the ] of the URL's host only a port may follow, as in [::1]:8080.")
+            }
+            colon = after.isEmpty ? nil : after.startIndex
+        } else {
+            colon = text.lastIndex(of: UInt8(ascii: ":"))
+        }
+        guard let colon else { return (text, []) }
+        return (text[..<colon], text[(colon + 1)...])
+    }
+
+    /// Nil if there is none.
+    static func port(_ text: ArraySlice<UInt8>) throws(TransferFailure) -> Int? {
+        guard !text.isEmpty else { return nil }
+        guard text.allSatisfy(\.isASCIIDigit), let port = Int(String(decoding: text, as: UTF8.self)), port > 0,
+            port < 65_536
+        else {
+            throw TransferFailure(.badURL, "The URL's port is not a number from 1 to 65535.")
+        }
+        return port
+    }
+
+    /// As it is looked up: lower-case ASCII, an IPv6 address in its canonical form and in brackets.
+    static func parse(_ text: ArraySlice<UInt8>) throws(TransferFailure) -> String {
+        guard !text.isEmpty else {
+            throw TransferFailure(.badURL, "The URL has no host; it should be like https://host/path.")
+        }
+        if text.first == UInt8(ascii: "[") {
+            let address = String(decoding: text.dropFirst().dropLast(), as: UTF8.self)
+            guard let canonical = canonicalIPv6(address) else {
+                throw TransferFailure(.badURL, "What stands between [ and ] in the URL is not an IPv6 address.")
+            }
+            return "[\(canonical)]"
+        }
+        let decoded = PercentEncoding.decode(text)
+        guard let name = String(validating: decoded, as: UTF8.self) else { throw invalid }
+        let ascii = decoded.allSatisfy { $0 < 0x80 } ? name : try punycode(name)
+        let host = ascii.lowercased()
+        guard isHostName(host) else { throw invalid }
+        return host
+    }
+
+    private static let invalid = TransferFailure(
+        .badURL, "The URL's host is not a name or an address; look for spaces and special characters in it.")
+
+    /// Foundation carries the mapping tables of IDNA (UTS 46), which also turn capitals, full-width letters and the full
+    /// stops of other scripts into what is looked up.
+    private static func punycode(_ name: String) throws(TransferFailure) -> String {
+        // What Foundation would take for another part of the URL must not reach it.
+        guard name.utf8.allSatisfy({ $0 >= 0x80 || isHostByte($0) }),
+            let url = URL(string: "http://\(name)/", encodingInvalidCharacters: true),
+            let components = URLComponents(url: url, resolvingAgainstBaseURL: false), components.path == "/",
+            components.port == nil, components.user == nil, let host = components.encodedHost
+        else { throw invalid }
+        return host
+    }
+
+    private static func isHostName(_ host: String) -> Bool {
+        guard host.utf8.allSatisfy(isHostByte), host.utf8.count <= 254 else { return false }
+        var labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
+        return labels.allSatisfy { !$0.isEmpty && $0.utf8.count <= 63 }
+    }
+
+    /// Everything that the URL Standard does not forbid in a domain, and that no shell or log mistakes.
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        hostBytes[Int(byte)]
+    }
+
+    private static let hostBytes: [Bool] = {
+        let forbidden = Array("#/:<>?@[\\]^|%\"`{}".utf8)
+        return (UInt8.min...UInt8.max).map { $0 > 0x20 && $0 < 0x7F && !forbidden.contains($0) }
+    }()
+
+    private static func canonicalIPv6(_ text: String) -> String? {
+        var address = in6_addr()
+        var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard inet_pton(AF_INET6, text, &address) == 1,
+            inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count)) != nil
+        else { return nil }
+        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

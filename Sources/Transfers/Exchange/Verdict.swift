@@ -1,0 +1,94 @@
+package import NightshiftAPI
+
+/// How a task takes responses that are no success.
+package struct ResponsePolicy: Hashable, Sendable {
+    package var retry: RetryPolicy
+    package var failsOnHTTPError: Bool
+
+    package init(retry: RetryPolicy, failsOnHTTPError: Bool) {
+        self.retry = retry
+        self.failsOnHTTPError = failsOnHTTPError
+    }
+}
+
+/// What a response means for the download that asked.
+package enum Verdict: Hashable, Sendable {
+    /// The body is the whole representation: written from 0. `restart` says why bytes already here are thrown away.
+    case fresh(Representation, restart: String?)
+    /// The body continues the bytes here: written from `offset`, which may lie before their end but never behind it.
+    case append(Representation, offset: Int64, length: Int64?)
+    /// All bytes are here already.
+    case alreadyComplete
+    /// Break off and ask again at once in this way; the bytes here are kept.
+    case askAgain(RangeCondition, reason: String)
+    /// Break off, throw the bytes away and ask again at once for the whole.
+    case startAgain(reason: String)
+    /// Trouble that passes: keep the bytes and try again later.
+    case retryLater(TransferFailure, after: RetryAfter?)
+    case fail(TransferFailure)
+}
+
+/// What a response tells about the representation it carries.
+package struct Representation: Hashable, Sendable {
+    package var validators: Validators
+    /// Length of the whole, where it is known.
+    package var total: Int64?
+    /// False where the server has said or shown that it serves no byte ranges of this; what nobody has said is tried.
+    package var acceptsRanges: Bool
+
+    package init(validators: Validators, total: Int64?, acceptsRanges: Bool) {
+        self.validators = validators
+        self.total = total
+        self.acceptsRanges = acceptsRanges
+    }
+}
+
+extension Representation {
+    /// Seconds by which clocks here and at a server without one of its own may differ.
+    private static let clockTolerance = 60.0
+
+    /// What the head of a whole response tells.
+    ///
+    /// The length is that of the bytes as they come, encoded or not; a chunked message has none. A response without `Date` is
+    /// given the time of its arrival (RFC 9110, section 6.6.1), a minute earlier because the clocks may differ. Of an
+    /// encoded response, which was not asked for, only a strong entity tag is kept: it is unique to the encoding, while a
+    /// date or a weak tag would also fit the bytes without it.
+    init(whole head: ResponseHead, now: Double) {
+        var validators = Validators(head: head)
+        if validators.date == nil, validators.lastModified != nil {
+            validators.date = HTTPDate.format(now - Self.clockTolerance)
+        }
+        if head.isEncoded {
+            validators = Validators(entityTag: validators.strongEntityTag)
+        }
+        self.init(validators: validators, total: head.contentLength, acceptsRanges: !head.refusesRanges)
+    }
+}
+
+extension ResponseHead {
+    /// `Content-Length`, where it is the body's length.
+    var contentLength: Int64? {
+        guard headers.first("Transfer-Encoding") == nil, let field = headers.first("Content-Length") else { return nil }
+        var scanner = FieldScanner(field)
+        scanner.skipSpaces()
+        let length = scanner.number()
+        scanner.skipSpaces()
+        return scanner.isAtEnd ? length : nil
+    }
+
+    /// Whether the body has a content coding.
+    var isEncoded: Bool {
+        headers.all("Content-Encoding").contains {
+            let coding = $0.trimmedOfBlanks.lowercased()
+            return !coding.isEmpty && coding != "identity"
+        }
+    }
+
+    var refusesRanges: Bool {
+        headers.first("Accept-Ranges")?.trimmedOfBlanks.lowercased() == "none"
+    }
+
+    var isMultipartRanges: Bool {
+        headers.first("Content-Type")?.trimmedOfBlanks.lowercased().hasPrefix("multipart/byteranges") ?? false
+    }
+}

@@ -1,0 +1,86 @@
+import NightshiftAPI
+import Scheduler
+import Store
+
+/// A task that has a connection, or is about to get one. Lives in the service's actor.
+struct ActiveTransfer {
+    /// As it is in the store, but for what the present exchange has brought.
+    var record: TaskRecord
+    /// Boot seconds.
+    var startedAt: Double
+    var exchange: Exchange = .starting
+    /// Why the service ends the exchange; nil while it may run.
+    var stopping: WaitReason?
+    /// Questions asked again at once since the task was started.
+    var repetitions = 0
+    /// Where the last exchange found the bytes: progress is counted from here.
+    var startCount: Int64 = 0
+    var speed = Speedometer()
+    /// Boot seconds at which bytes were last synced.
+    var checkpointAt: Double = 0
+    /// Whether the record tells of the response that is being received.
+    var isAccepted = false
+    /// Entries of the journal that go into the next commit.
+    var entries: [JournalEntry] = []
+
+    enum Exchange {
+        case starting
+        case download(DownloadReceiver, any ExchangeHandle)
+        case upload(UploadReceiver, any ExchangeHandle, descriptor: Int32)
+    }
+
+    var handle: (any ExchangeHandle)? {
+        switch exchange {
+        case .starting: nil
+        case .download(_, let handle), .upload(_, let handle, _): handle
+        }
+    }
+
+    /// Bytes of the file that are here, or of the upload that were handed on.
+    var count: Int64 {
+        switch exchange {
+        case .starting: record.kind == .download ? record.received : record.sent
+        case .download(let receiver, _): receiver.position.value
+        case .upload(let receiver, _, _): receiver.sent.value
+        }
+    }
+
+    /// What admission weighs.
+    var running: Admission.Running {
+        Admission.Running(
+            id: record.id, priority: record.priority, isLarge: record.isLarge, startedAt: startedAt,
+            isResumable: record.partial.map { $0.bytes(count: 1) }.map { ExchangePlan(partial: $0).asksForRange }
+                ?? false)
+    }
+
+    func progress() -> TaskProgress {
+        let isDownload = record.kind == .download
+        return TaskProgress(
+            id: record.id, countOfBytesReceived: isDownload ? count : 0,
+            countOfBytesExpectedToReceive: isDownload ? record.partial?.total ?? -1 : -1,
+            countOfBytesSent: isDownload ? 0 : count,
+            countOfBytesExpectedToSend: isDownload ? 0 : record.source?.size ?? -1,
+            bytesPerSecond: speed.bytesPerSecond)
+    }
+}
+
+/// Bytes per second, smoothed over the last seconds.
+struct Speedometer {
+    private(set) var bytesPerSecond: Double = 0
+    private var last: (count: Int64, time: Double)?
+
+    /// Takes a reading; at least a tenth of a second has to lie between two for the second to count.
+    mutating func read(_ count: Int64, at time: Double) {
+        guard let last else {
+            self.last = (count, time)
+            return
+        }
+        let elapsed = time - last.time
+        guard elapsed >= 0.1 else { return }
+        let now = Double(max(0, count - last.count)) / elapsed
+        // A time constant of about three seconds: quick enough to follow, slow enough to read.
+        let weight = min(1, elapsed / 3)
+        bytesPerSecond = bytesPerSecond == 0 ? now : bytesPerSecond + weight * (now - bytesPerSecond)
+        self.last = (count, time)
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+import Scheduler
+import Store
+import Synchronization
+
+/// One download's exchange as the transport's thread sees it: judges the head and says where the bytes go.
+///
+/// Everything it decides from was fixed when the exchange began; what it decided is reported to the service by `report`.
+final class DownloadReceiver: ExchangeReceiver {
+    /// Fixed inputs of the judgement.
+    struct Inputs: Sendable {
+        var plan: ExchangePlan
+        var partial: PartialBytes?
+        var policy: ResponsePolicy
+        /// The open file with the bytes that are here, where there are any.
+        var descriptor: Int32?
+        var partialFile: PartialFile?
+        var freshPath: String
+        var bootID: String
+        var wallSeconds: Double
+    }
+
+    /// What the head led to.
+    struct Reception: Sendable {
+        var verdict: Verdict
+        var head: ResponseHead
+        var accepted: AcceptedResponse?
+        /// The file that the bytes went to, its beginning included.
+        var descriptor: Int32?
+        /// Trouble with the file before the first byte.
+        var failure: TransferFailure?
+    }
+
+    /// Bytes of a new version that may be written before its validators are on disk: half of what a crash may cost.
+    static let unconfirmedBytes: Int64 = 4 << 20
+    /// A response of up to this length is not written down before it has ended: that costs less than a commit.
+    static let unrecordedLength: Int64 = 1 << 20
+    /// Error pages and the like up to this size are read to their end, so that the connection can serve again.
+    private static let discardedLength: Int64 = 64 << 10
+
+    let position: ByteMeter
+    let ceiling = ByteMeter(.max)
+    private let inputs: Inputs
+    private let report: @Sendable (DownloadReceiver, ReceiverReport) -> Void
+    private let state = Mutex<Reception?>(nil)
+
+    init(_ inputs: Inputs, report: @escaping @Sendable (DownloadReceiver, ReceiverReport) -> Void) {
+        self.inputs = inputs
+        self.report = report
+        position = ByteMeter(inputs.partial?.count ?? 0)
+    }
+
+    var reception: Reception? { state.withLock { $0 } }
+    var plan: ExchangePlan { inputs.plan }
+    /// The file with the bytes that were here when the exchange began.
+    var openDescriptor: Int32? { inputs.descriptor }
+    /// Bytes of this task that were here when the exchange began.
+    var startCount: Int64 { inputs.partial?.count ?? 0 }
+
+    func exchange(received head: ResponseHead) -> BodyDisposition {
+        let verdict = Verdict.judge(
+            head: head, plan: inputs.plan, partial: inputs.partial, policy: inputs.policy, now: inputs.wallSeconds)
+        var reception = Reception(verdict: verdict, head: head)
+        let disposition = dispose(verdict, head, &reception)
+        state.withLock { $0 = reception }
+        if reception.accepted != nil { report(self, .accepted) }
+        return disposition
+    }
+
+    func exchangeEnded(_ end: ExchangeEnd) {
+        report(self, .ended(end))
+    }
+
+    private func dispose(_ verdict: Verdict, _ head: ResponseHead, _ reception: inout Reception) -> BodyDisposition {
+        switch verdict {
+        case .fresh(let representation, let restart):
+            switch PartialStorage.create(inputs.freshPath, total: representation.total) {
+            case .failure(let failure):
+                reception.failure = failure
+                return .stop
+            case .success(let descriptor):
+                var file = PartialFile(path: inputs.freshPath, bootID: inputs.bootID)
+                file.describe(representation, condition: representation.acceptsRanges ? .entityTag : .unusable)
+                file.digests = DigestFields.expected(head: head, wholeBody: true)
+                position.value = 0
+                return sink(
+                    descriptor, offset: 0, length: representation.total, file: file, restart: restart, head, &reception)
+            }
+        case .append(let representation, let offset, let length):
+            guard let descriptor = inputs.descriptor, var file = inputs.partialFile else { return .stop }
+            if let total = representation.total,
+                let failure = PartialStorage.reserve(descriptor, from: inputs.partial?.count ?? 0, to: total)
+            {
+                reception.failure = failure
+                return .stop
+            }
+            file.describe(representation, condition: inputs.plan.condition)
+            file.bootID = inputs.bootID
+            let announced = DigestFields.expected(head: head, wholeBody: false)
+            if !announced.isEmpty { file.digests = announced }
+            position.value = offset
+            return sink(descriptor, offset: offset, length: length, file: file, restart: nil, head, &reception)
+        case .alreadyComplete, .askAgain, .startAgain, .retryLater, .fail:
+            // A body of unknown length may be endless.
+            return (head.contentLength ?? .max) <= Self.discardedLength ? .discard : .stop
+        }
+    }
+
+    private func sink(
+        _ descriptor: Int32, offset: Int64, length: Int64?, file: PartialFile, restart: String?, _ head: ResponseHead,
+        _ reception: inout Reception
+    ) -> BodyDisposition {
+        reception.descriptor = descriptor
+        reception.accepted = AcceptedResponse(
+            response: ResponseSummary(head), url: head.url, partial: file,
+            isLarge: (file.total ?? 0) - offset >= Admission.largeSize, offset: offset, restart: restart)
+        if file.total ?? .max > Self.unrecordedLength { ceiling.value = offset + Self.unconfirmedBytes }
+        return .file(
+            FileSink(descriptor: descriptor, offset: offset, length: length, position: position, ceiling: ceiling))
+    }
+}
+
+/// What a receiver tells the service.
+enum ReceiverReport: Sendable {
+    case accepted
+    case ended(ExchangeEnd)
+}
+
+extension PartialFile {
+    mutating func describe(_ representation: Representation, condition: RangeCondition) {
+        total = representation.total
+        entityTag = representation.validators.entityTag
+        lastModified = representation.validators.lastModified
+        date = representation.validators.date
+        self.condition = condition.rawValue
+    }
+
+    /// What is here, for the next question to the server.
+    func bytes(count: Int64) -> PartialBytes {
+        PartialBytes(
+            count: count, total: total,
+            validators: Validators(entityTag: entityTag, lastModified: lastModified, date: date),
+            condition: RangeCondition(rawValue: condition) ?? .unusable)
+    }
+}

@@ -1,0 +1,228 @@
+import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CNightshift
+import Foundation
+import Glibc
+import NightshiftAPI
+import Store
+
+/// The steps that turn finished bytes into a file under its name. All of them block; they run on a ``DiskQueue``.
+///
+/// Many files go through each step together: the first sync writes the journal of the file system for all of them, and
+/// the others find little left to do.
+struct Publisher: Sendable {
+    /// A download whose bytes are all here and right.
+    struct Job: Sendable {
+        var record: TaskRecord
+        var descriptor: Int32
+        var verified: [String]
+        /// Entries of the journal that belong into the next commit.
+        var entries: [JournalEntry] = []
+    }
+
+    struct Prepared: Sendable {
+        var job: Job
+        var publication: Publication
+    }
+
+    enum Preparation: Sendable {
+        case ready(Prepared)
+        case failed(Job, TransferFailure)
+    }
+
+    enum Outcome: Sendable {
+        case published(Prepared)
+        /// Somebody else took the name in between.
+        case nameTaken(Prepared)
+        /// The file has its name, and its directory could not be synced: a power cut might still take the name away.
+        case unsynced(Prepared)
+        case failed(Prepared, TransferFailure)
+    }
+
+    let paths: ServicePaths
+    let partials: PartialStorage
+    /// The mode of new files: what the service's umask leaves of rw-rw-rw-.
+    let mode: mode_t
+
+    /// Puts the data on disk and finds each file its name.
+    func prepare(_ jobs: [Job]) -> [Preparation] {
+        for job in jobs { _ = nightshift_start_writeback(job.descriptor, 0, 0) }
+        var taken: Set<String> = []
+        return jobs.map { job in
+            guard fdatasync(job.descriptor) == 0 else {
+                return .failed(job, DiskTrouble.failure(errno, "sync the file"))
+            }
+            do throws(TransferFailure) {
+                return .ready(try prepare(job, taken: &taken))
+            } catch {
+                return .failed(job, error)
+            }
+        }
+    }
+
+    /// Gives the files their names, and syncs the directories.
+    func publish(_ prepared: [Prepared]) -> [Outcome] {
+        var directories: Set<String> = []
+        let outcomes = prepared.map { item -> Outcome in
+            defer { close(item.job.descriptor) }
+            let publication = item.publication
+            let result =
+                publication.overwrite
+                ? rename(publication.from, publication.to)
+                : nightshift_rename_exclusive(publication.from, publication.to)
+            if result != 0 {
+                guard errno != EEXIST else { return .nameTaken(item) }
+                return .failed(item, DiskTrouble.failure(errno, "move the file to \(publication.to)"))
+            }
+            if publication.from != item.job.record.partial?.path, let old = item.job.record.partial?.path {
+                unlink(old)
+            }
+            directories.insert((publication.to as NSString).deletingLastPathComponent)
+            return .published(item)
+        }
+        let unsynced = directories.filter { !Self.syncDirectory($0) }
+        guard !unsynced.isEmpty else { return outcomes }
+        return outcomes.map { outcome in
+            guard case .published(let item) = outcome,
+                unsynced.contains((item.publication.to as NSString).deletingLastPathComponent)
+            else { return outcome }
+            return .unsynced(item)
+        }
+    }
+
+    /// Where a publication that a crash interrupted has got to.
+    enum Interrupted {
+        /// The file has its name.
+        case done
+        /// It has, and its directory cannot be synced.
+        case unsynced
+        /// The file is where it was.
+        case pending(descriptor: Int32)
+        case lost
+    }
+
+    static func look(at publication: Publication) -> Interrupted {
+        if let there = FileIdentity(path: publication.to), there.inode == publication.inode,
+            there.size == publication.size
+        {
+            let directory = (publication.to as NSString).deletingLastPathComponent
+            return syncDirectory(directory) ? .done : .unsynced
+        }
+        let descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return .lost }
+        guard let here = FileIdentity(descriptor: descriptor), here.size == publication.size,
+            here.inode == publication.inode
+        else {
+            close(descriptor)
+            return .lost
+        }
+        return .pending(descriptor: descriptor)
+    }
+
+    private func prepare(_ job: Job, taken: inout Set<String>) throws(TransferFailure) -> Prepared {
+        let record = job.record
+        guard let partial = record.partial, let identity = FileIdentity(descriptor: job.descriptor) else {
+            throw TransferFailure(.inputOutput, "The file's bytes cannot be looked at.")
+        }
+        var publication = Publication(
+            from: partial.path, to: keptPath(record.id), inode: identity.inode, size: identity.size, overwrite: true)
+        publication.verified = job.verified
+        guard let destination = record.request.destination else {
+            return Prepared(job: job, publication: publication)
+        }
+        if let failure = makeDirectory(destination.directory) {
+            publication.failure = failure.keeping(publication.to)
+            return Prepared(job: job, publication: publication)
+        }
+        fchmod(job.descriptor, mode)
+        publication.overwrite = destination.overwrite ?? false
+        publication.to = freeName(
+            for: record, in: destination.directory, overwrite: publication.overwrite, taken: &taken)
+        var directory = stat()
+        if stat(destination.directory, &directory) == 0, UInt64(directory.st_dev) != identity.device {
+            return try copyAcross(job, publication, identity)
+        }
+        return Prepared(job: job, publication: publication)
+    }
+
+    /// Copies the file to the destination's file system, hidden, for the rename to come.
+    private func copyAcross(
+        _ job: Job, _ publication: Publication, _ identity: FileIdentity
+    ) throws(TransferFailure) -> Prepared {
+        var publication = publication
+        let directory = (publication.to as NSString).deletingLastPathComponent
+        publication.from = partials.copyPath(for: job.record) ?? publication.from
+        let copy = try PartialStorage.create(publication.from, total: identity.size).get()
+        defer { close(copy) }
+        var source: off_t = 0
+        while source < identity.size {
+            let moved = sendfile(copy, job.descriptor, &source, 1 << 30)
+            guard moved > 0 else {
+                let failure = DiskTrouble.failure(moved == 0 ? EIO : errno, "copy the file to \(directory)")
+                unlink(publication.from)
+                throw failure
+            }
+        }
+        guard fchmod(copy, mode) == 0, fdatasync(copy) == 0, let copied = FileIdentity(descriptor: copy) else {
+            let failure = DiskTrouble.failure(errno, "sync the file in \(directory)")
+            unlink(publication.from)
+            throw failure
+        }
+        publication.inode = copied.inode
+        return Prepared(job: job, publication: publication)
+    }
+
+    private func keptPath(_ id: TaskID) -> String {
+        paths.files.appending(path: id.description).path
+    }
+
+    /// The name asked for, or derived; where it is taken and may not be replaced, the next numbered one.
+    private func freeName(
+        for record: TaskRecord, in directory: String, overwrite: Bool, taken: inout Set<String>
+    ) -> String {
+        let name =
+            record.request.destination?.filename
+            ?? FileName.derive(
+                contentDisposition: record.response?.headers.first("Content-Disposition"),
+                url: record.currentURL ?? record.request.url ?? "")
+        var path = "\(directory)/\(name)"
+        var number = 0
+        var information = stat()
+        while !overwrite && (taken.contains(path) || lstat(path, &information) == 0) {
+            number += 1
+            path = "\(directory)/\(FileName.numbered(name, number))"
+        }
+        taken.insert(path)
+        return path
+    }
+
+    /// Makes a destination's directory where it is missing; nil when it can be used.
+    func makeDirectory(_ path: String) -> TransferFailure? {
+        var information = stat()
+        if stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFDIR, access(path, W_OK) == 0 {
+            return nil
+        }
+        do {
+            // Who may read the file may enter its directory.
+            let permissions = Int(mode | 0o700 | (mode & 0o444) >> 2)
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: permissions])
+            return access(path, W_OK) == 0
+                ? nil : TransferFailure(.destinationUnavailable, "\(path) cannot be written to.")
+        } catch {
+            return TransferFailure(.destinationUnavailable, "\(path) is not a directory that can be used.")
+        }
+    }
+
+    private static func syncDirectory(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return fsync(descriptor) == 0
+    }
+}
+
+extension TransferFailure {
+    fileprivate func keeping(_ path: String) -> TransferFailure {
+        TransferFailure(code, "\(message) The whole file is kept at \(path).", status: status)
+    }
+}

@@ -1,0 +1,33 @@
+import NightshiftAPI
+import Store
+
+/// The store as the API's methods use it: its errors are problems.
+extension TransferService {
+    nonisolated func ask<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws(Problem) -> Value {
+        do {
+            return try await store.read(body)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    nonisolated func change<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Result<Value, Problem>
+    ) async throws(Problem) -> Value {
+        let result: Result<Value, Problem>
+        do {
+            result = try await store.write(body)
+        } catch {
+            throw Problem(error)
+        }
+        return try result.get()
+    }
+}
+
+extension Problem {
+    fileprivate init(_ error: StoreError) {
+        self = .unavailable(error.message)
+    }
+}

@@ -1,0 +1,486 @@
+import Device
+import Foundation
+import Glibc
+import Logging
+import NightshiftAPI
+import Scheduler
+import Store
+
+/// One exchange after the other, until the task's bytes are here or it has to wait.
+extension TransferService {
+    /// Begins a task that was admitted.
+    func begin(_ record: TaskRecord) async {
+        let now = now
+        var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
+        transfer.record.attempts += 1
+        transfer.checkpointAt = now.bootSeconds
+        if var host = hosts[record.origin], !host.backoff.isOpen {
+            // Lanes of several sessions may lead to one origin: the first that comes is its probe.
+            guard host.backoff.admit(now: now.bootSeconds) else { return }
+            hosts[record.origin] = host
+        }
+        active[record.id] = transfer
+        startTicker()
+        await exchange(transfer)
+    }
+
+    /// Asks the server: the first time, or again at once.
+    private func exchange(_ transfer: ActiveTransfer) async {
+        switch transfer.record.kind {
+        case .download: await download(transfer)
+        case .upload: await upload(transfer)
+        }
+    }
+
+    private func download(_ start: ActiveTransfer) async {
+        var transfer = start
+        let record = transfer.record
+        let now = now
+        // Where the bytes are kept depends on the file system of the destination, which has to be there for that.
+        if let directory = record.request.destination?.directory { _ = publisher.makeDirectory(directory) }
+        // Only what GET gives can be asked for in parts.
+        let kept = record.method == "GET" ? record.partial : nil
+        let opened = kept.flatMap { partials.open($0, bootID: now.bootID) }
+        if let opened, let failure = lackOfSpace(record, opened) {
+            close(opened.descriptor)
+            return await trouble(transfer, failure, progressed: false)
+        }
+        let bytes = opened.flatMap { opened in record.partial?.bytes(count: opened.count) }
+        let plan = ExchangePlan(partial: bytes)
+        let id = record.id
+        let receiver = DownloadReceiver(
+            DownloadReceiver.Inputs(
+                plan: plan, partial: bytes,
+                policy: ResponsePolicy(
+                    retry: record.request.retryPolicy ?? .never,
+                    failsOnHTTPError: record.request.failsOnHTTPError ?? false),
+                descriptor: opened?.descriptor, partialFile: record.partial,
+                freshPath: partials.freshPath(for: record), bootID: now.bootID, wallSeconds: now.wallSeconds)
+        ) { [reporting] receiver, report in
+            switch report {
+            case .accepted: reporting.yield { await $0.accepted(id, receiver) }
+            case .ended(let end): reporting.yield { await $0.downloadEnded(id, receiver, end) }
+            }
+        }
+        transfer.startCount = receiver.startCount
+        transfer.isAccepted = false
+        transfer.record.received = receiver.startCount
+        var request = wireRequest(record)
+        request.headers += plan.headers
+        let handle = environment.transport.begin(request, receiver: receiver)
+        transfer.exchange = .download(receiver, handle)
+        active[id] = transfer
+    }
+
+    private func upload(_ start: ActiveTransfer) async {
+        var transfer = start
+        let record = transfer.record
+        let path = record.request.source ?? ""
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let failure = TransferFailure(
+                .sourceMissing, "\(path) cannot be read: \(String(cString: strerror(errno))).")
+            return await fail(transfer, failure)
+        }
+        guard let source = record.source, FileIdentity(descriptor: descriptor) == source else {
+            close(descriptor)
+            return await fail(transfer, Self.sourceChanged(path))
+        }
+        let id = record.id
+        let receiver = UploadReceiver { [reporting] receiver, report in
+            guard case .ended(let end) = report else { return }
+            reporting.yield { await $0.uploadEnded(id, receiver, end) }
+        }
+        var request = wireRequest(record)
+        request.body = UploadBody(descriptor: descriptor, size: source.size, meter: receiver.sent)
+        let handle = environment.transport.begin(request, receiver: receiver)
+        transfer.exchange = .upload(receiver, handle, descriptor: descriptor)
+        active[id] = transfer
+    }
+
+    private func wireRequest(_ record: TaskRecord) -> WireRequest {
+        var request = WireRequest(
+            url: record.request.url ?? "", method: record.method, headers: record.request.headers ?? [],
+            idleTimeout: record.request.idleTimeout ?? 60)
+        request.credential = record.request.credential
+        request.proxy = record.request.proxy ?? environment.fallback.proxy
+        request.tls = record.request.tls ?? environment.fallback.tls
+        request.rateLimit = record.request.rateLimit
+        return request
+    }
+
+    /// The server's answer is taken: it is written down before much of it is.
+    private func accepted(_ id: TaskID, _ receiver: DownloadReceiver) async {
+        guard var transfer = active[id], case .download(let current, let handle) = transfer.exchange,
+            current === receiver, !transfer.isAccepted
+        else { return }
+        transfer.entries += accept(&transfer, receiver)
+        // One whose end is near is written down once, at its end.
+        let isBrief = receiver.ceiling.value == .max
+        let entries = isBrief ? [] : transfer.entries
+        if !isBrief { transfer.entries = [] }
+        active[id] = transfer
+        guard !isBrief else { return }
+        // The place of a version that is gone; new bytes would be the next to use it.
+        let unused = partials.freshPath(for: transfer.record)
+        guard await save(transfer.record, entries) else {
+            interrupt(id, .diskSpace)
+            return
+        }
+        // The next exchange, if there is one by now, may be using it.
+        guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
+        unlink(unused)
+        receiver.ceiling.value = .max
+        handle.resumeWriting()
+    }
+
+    private func accept(_ transfer: inout ActiveTransfer, _ receiver: DownloadReceiver) -> [JournalEntry] {
+        guard let accepted = receiver.reception?.accepted, !transfer.isAccepted else { return [] }
+        transfer.isAccepted = true
+        hostAnswered(transfer.record.origin)
+        return (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
+    }
+
+    private func downloadEnded(_ id: TaskID, _ receiver: DownloadReceiver, _ end: ExchangeEnd) async {
+        guard var transfer = active[id], case .download(let current, _) = transfer.exchange, current === receiver
+        else { return }
+        var entries = transfer.entries
+        transfer.entries = []
+        if !transfer.isAccepted { entries += accept(&transfer, receiver) }
+        transfer.record.received = receiver.position.value
+        let reception = receiver.reception
+        let old = receiver.openDescriptor
+        let descriptor = reception?.descriptor ?? old
+        if let old, old != descriptor { close(old) }
+        active[id] = transfer
+        if let verdict = reception?.verdict, verdict.clearsHost {
+            hostAnswered(transfer.record.origin)
+        }
+
+        switch Self.conclusion(receiver, reception, end) {
+        case .whole:
+            if let descriptor { return await finish(transfer, descriptor, entries) }
+            await trouble(
+                transfer, TransferFailure(.inputOutput, "The file's bytes are gone."), progressed: false, entries)
+        case .again(let condition, let reason):
+            if let descriptor { close(descriptor) }
+            await again(transfer, condition, reason, entries)
+        case .interrupted:
+            await interrupted(transfer, descriptor, entries)
+        case .trouble(let failure, let after):
+            if let descriptor { close(descriptor) }
+            let progressed = reception?.accepted.map { receiver.position.value > $0.offset } ?? false
+            await trouble(transfer, failure, after: after, progressed: progressed, entries)
+        }
+    }
+
+    /// What the end of a download's exchange asks for.
+    private enum Conclusion {
+        case whole
+        /// Ask again at once; without a condition from the start.
+        case again(RangeCondition?, reason: String)
+        case interrupted
+        case trouble(TransferFailure, after: RetryAfter?)
+    }
+
+    private static func conclusion(
+        _ receiver: DownloadReceiver, _ reception: DownloadReceiver.Reception?, _ end: ExchangeEnd
+    ) -> Conclusion {
+        if let failure = reception?.failure { return .trouble(failure, after: nil) }
+        switch (reception?.verdict, end.outcome) {
+        case (.alreadyComplete?, _): return .whole
+        case (.askAgain(let condition, let reason)?, _): return .again(condition, reason: reason)
+        case (.startAgain(let reason)?, _): return .again(nil, reason: reason)
+        case (.retryLater(let failure, let after)?, _): return .trouble(failure, after: after)
+        case (.fail(let failure)?, _): return .trouble(failure, after: nil)
+        case (.fresh(let representation, _)?, let outcome):
+            return bodyEnded(receiver, total: representation.total, announcedEnd: representation.total, outcome)
+        case (.append(let representation, let offset, let length)?, let outcome):
+            return bodyEnded(
+                receiver, total: representation.total, announcedEnd: length.map { offset + $0 }, outcome)
+        case (nil, .cancelled): return .interrupted
+        case (nil, .failed(let failure)): return .trouble(failure, after: nil)
+        case (nil, .complete):
+            return .trouble(TransferFailure(.protocolError, "The server sent no response."), after: nil)
+        }
+    }
+
+    private static func bodyEnded(
+        _ receiver: DownloadReceiver, total: Int64?, announcedEnd: Int64?, _ outcome: ExchangeEnd.Outcome
+    ) -> Conclusion {
+        if case .failed(let failure) = outcome,
+            failure.isPermanent || failure.code == .diskFull || failure.code == .inputOutput
+        {
+            return .trouble(failure, after: nil)
+        }
+        let verdict = Verdict.judgeEnd(
+            total: total, announcedEnd: announcedEnd, count: receiver.position.value, complete: outcome == .complete)
+        switch (verdict, outcome) {
+        case (.whole, _): return .whole
+        case (.more, .cancelled), (.truncated, .cancelled): return .interrupted
+        case (.more, _): return .again(receiver.plan.condition, reason: "The server sent a part of what was asked for.")
+        case (.truncated, .failed(let failure)): return .trouble(failure, after: nil)
+        case (.truncated(let failure), .complete): return .trouble(failure, after: nil)
+        case (.tooLong(let failure), _): return .again(nil, reason: failure.message)
+        }
+    }
+
+    /// Asks again at once, a bounded number of times.
+    private func again(
+        _ start: ActiveTransfer, _ condition: RangeCondition?, _ reason: String, _ entries: [JournalEntry]
+    ) async {
+        var transfer = start
+        transfer.repetitions += 1
+        guard transfer.repetitions <= Self.repetitionLimit else {
+            let failure = TransferFailure(.resourceChanged, "The server's answers contradict each other: \(reason)")
+            return await trouble(transfer, failure, progressed: false, entries)
+        }
+        var entries = entries
+        if let condition {
+            transfer.record.partial?.condition = condition.rawValue
+        } else if transfer.record.partial != nil {
+            transfer.record.partial = nil
+            transfer.record.received = 0
+            transfer.record.restarts += 1
+            entries.append(JournalEntry(time: now.date, decision: .restarted, task: transfer.record.id, detail: reason))
+        }
+        transfer.exchange = .starting
+        active[transfer.record.id] = transfer
+        guard await save(transfer.record, entries), active[transfer.record.id]?.stopping == nil, !isStopping else {
+            release(transfer.record.id)
+            return await pump()
+        }
+        await exchange(transfer)
+        // A stop that came while there was nothing to stop.
+        if let reason = active[transfer.record.id]?.stopping { interrupt(transfer.record.id, reason) }
+    }
+
+    /// The service itself ended the exchange; what it brought is kept.
+    private func interrupted(_ start: ActiveTransfer, _ descriptor: Int32?, _ entries: [JournalEntry]) async {
+        var transfer = start
+        let id = transfer.record.id
+        let reason = transfer.stopping ?? .starting
+        if let descriptor {
+            let synced = await syncDisk.run { fdatasync(descriptor) == 0 }
+            close(descriptor)
+            if !synced {
+                transfer.record.partial?.distrustUnsynced()
+            } else if transfer.isAccepted {
+                transfer.record.partial?.synced = transfer.record.received
+            }
+        }
+        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+        let more = (try? transfer.record.apply(.interrupt(reason), now: now)) ?? []
+        // Without the commit the older row holds, and the bytes behind it are found by the file's length.
+        _ = await save(transfer.record, entries + more)
+        release(id)
+        await pump()
+    }
+
+    private func uploadEnded(_ id: TaskID, _ receiver: UploadReceiver, _ end: ExchangeEnd) async {
+        guard var transfer = active[id], case .upload(let current, _, let descriptor) = transfer.exchange,
+            current === receiver
+        else { return }
+        let path = transfer.record.request.source ?? ""
+        let isUnchanged =
+            FileIdentity(descriptor: descriptor) == transfer.record.source
+            && FileIdentity(path: path) == transfer.record.source
+        close(descriptor)
+        transfer.record.sent = receiver.sent.value
+        active[id] = transfer
+        switch end.outcome {
+        case .cancelled: await interrupted(transfer, nil, [])
+        case .failed(let failure):
+            guard isUnchanged else { return await fail(transfer, Self.sourceChanged(path)) }
+            await trouble(transfer, failure, progressed: false)
+        case .complete:
+            guard isUnchanged else { return await fail(transfer, Self.sourceChanged(path)) }
+            guard let head = end.head else {
+                return await trouble(
+                    transfer, TransferFailure(.protocolError, "The server sent no response."), progressed: false)
+            }
+            await uploadAnswered(transfer, head, end.body)
+        }
+    }
+
+    private func uploadAnswered(_ start: ActiveTransfer, _ head: ResponseHead, _ body: [UInt8]) async {
+        var transfer = start
+        let request = transfer.record.request
+        let failure = TransferFailure(
+            .httpStatus, "The server answered \(head.status) \(HTTPStatus.name(head.status)).", status: head.status)
+        if request.retryPolicy == .transientResponses, HTTPStatus.isTransient(head.status) {
+            let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
+            let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
+            return await trouble(transfer, passing, after: after, progressed: false)
+        }
+        hostAnswered(transfer.record.origin)
+        transfer.record.response = ResponseSummary(head)
+        transfer.record.currentURL = head.url == request.url ? nil : head.url
+        transfer.record.startedAt = transfer.record.startedAt ?? now.wallSeconds
+        await finishUpload(
+            transfer, body, (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status) ? failure : nil)
+    }
+
+    /// Ends a task or lets it wait, as the failure demands.
+    func trouble(
+        _ start: ActiveTransfer, _ failure: TransferFailure, after: RetryAfter? = nil, progressed: Bool,
+        _ entries: [JournalEntry] = []
+    ) async {
+        var transfer = start
+        guard !failure.isPermanent else { return await fail(transfer, failure, entries) }
+        let id = transfer.record.id
+        let now = now
+        if failure.code == .inputOutput { transfer.record.partial?.distrustUnsynced() }
+        let hold = pause(transfer, failure, after, progressed, now)
+        let more = (try? transfer.record.apply(.hold(hold), now: now)) ?? []
+        _ = await save(transfer.record, entries + more)
+        logger.info(
+            "Transfer has to wait",
+            metadata: ["task": "\(id)", "code": "\(failure.code.rawValue)", "error": "\(failure.message)"])
+        release(id)
+        await pump()
+    }
+
+    /// How long, and what for.
+    private func pause(
+        _ transfer: ActiveTransfer, _ failure: TransferFailure, _ after: RetryAfter?, _ progressed: Bool,
+        _ now: ClockReading
+    ) -> Hold {
+        if failure.code == .diskFull {
+            hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+            return Hold(
+                reason: .diskSpace, failure: failure, notBefore: now.bootSeconds + Self.storePause,
+                progressed: progressed)
+        }
+        if let after {
+            let until = now.bootSeconds + RetrySchedule.retryAfter(after, now: now.wallSeconds)
+            pauseHost(transfer, failure, now) { $0.refused(until: until, at: now.bootSeconds) }
+            return Hold(reason: .retryAfter, failure: failure, notBefore: until, progressed: progressed)
+        }
+        let failures = progressed ? 1 : transfer.record.failures + 1
+        let own = now.bootSeconds + RetrySchedule.delay(attempt: failures, random: environment.random())
+        guard failure.code.blamesHost, !progressed else {
+            hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+            return Hold(reason: .retry, failure: failure, notBefore: own, progressed: progressed)
+        }
+        let random = environment.random()
+        pauseHost(transfer, failure, now) {
+            $0.failed(began: transfer.startedAt, at: now.bootSeconds, random: random)
+        }
+        let end = hosts[transfer.record.origin]?.backoff.blockedUntil(now.bootSeconds) ?? own
+        return Hold(reason: .retry, failure: failure, notBefore: end, progressed: progressed)
+    }
+
+    private func pauseHost(
+        _ transfer: ActiveTransfer, _ failure: TransferFailure, _ now: ClockReading,
+        _ change: (inout HostBackoff) -> Void
+    ) {
+        var host = hosts[transfer.record.origin] ?? HostState(pausedSince: now.wallSeconds)
+        change(&host.backoff)
+        host.wasRefused = failure.code == .serverUnavailable
+        host.lastFailure = failure
+        hosts[transfer.record.origin] = host
+    }
+
+    /// The origin answers: what waited for it may start.
+    private func hostAnswered(_ origin: String) {
+        hosts[origin]?.backoff.succeeded()
+        guard hosts[origin]?.backoff.isOpen == true else { return }
+        hosts[origin] = nil
+        reporting.yield { await $0.pump() }
+    }
+
+    func fail(_ start: ActiveTransfer, _ failure: TransferFailure, _ entries: [JournalEntry] = []) async {
+        var transfer = start
+        let id = transfer.record.id
+        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+        let token = Self.isResumable(transfer.record) ? Self.newToken() : nil
+        let discarded = transfer.record
+        let more = (try? transfer.record.apply(.fail(failure, file: nil, resumeData: token), now: now)) ?? []
+        if await save(transfer.record, entries + more), token == nil { partials.discard(discarded) }
+        logger.info("Transfer failed", metadata: ["task": "\(id)", "code": "\(failure.code.rawValue)"])
+        release(id)
+        await pump()
+    }
+
+    /// Ends the exchange of a task; what follows is decided when it has ended.
+    func interrupt(_ id: TaskID, _ reason: WaitReason) {
+        active[id]?.stopping = reason
+        active[id]?.handle?.cancel()
+    }
+
+    /// The task is no longer active.
+    func release(_ id: TaskID) {
+        active[id] = nil
+        wakeQuietWaiters(id)
+    }
+
+    /// Writes a task down together with its entries; false when that failed, which is dealt with.
+    func save(_ record: TaskRecord, _ entries: [JournalEntry]) async -> Bool {
+        await save([(record, entries)])
+    }
+
+    /// The same for many tasks, in one transaction.
+    func save(_ changes: [(record: TaskRecord, entries: [JournalEntry])]) async -> Bool {
+        let now = now
+        do {
+            try await store.write { transaction in
+                for (record, entries) in changes {
+                    try transaction.update(record)
+                    for entry in entries { try transaction.record(entry) }
+                }
+                try transaction.note(now)
+            }
+            return true
+        } catch {
+            storeFailed(error)
+            return false
+        }
+    }
+
+    /// Whether a later task could continue from the bytes that are here.
+    static func isResumable(_ record: TaskRecord) -> Bool {
+        guard record.kind == .download, record.method == "GET", let partial = record.partial, record.received > 0
+        else { return false }
+        return ExchangePlan(partial: partial.bytes(count: record.received)).asksForRange
+    }
+
+    static func newToken() -> String {
+        UUID().uuidString.lowercased().replacing("-", with: "")
+    }
+
+    private func lackOfSpace(_ record: TaskRecord, _ opened: OpenPartial) -> TransferFailure? {
+        guard record.wait?.reason == .diskSpace, let path = record.partial?.path, let total = record.partial?.total,
+            let free = PartialStorage.freeSpace(at: path)
+        else { return nil }
+        let needed = total - max(opened.count, opened.allocated)
+        return needed > free ? DiskTrouble.noSpace(needed: needed, free: free) : nil
+    }
+
+    private static func sourceChanged(_ path: String) -> TransferFailure {
+        TransferFailure(
+            .sourceChanged,
+            "\(path) has changed since the upload was asked for; what the server got may be neither version. Start it again."
+        )
+    }
+
+    /// Questions asked again at once before the answers are taken for trouble.
+    private static let repetitionLimit = 6
+}
+
+extension Verdict {
+    /// Whether the answer shows that the host is well, whatever it thinks of the request.
+    fileprivate var clearsHost: Bool {
+        if case .retryLater = self { false } else { true }
+    }
+}
+
+extension TransferFailure.Code {
+    /// Whether other transfers with the same host would meet the same trouble.
+    var blamesHost: Bool {
+        switch self {
+        case .cannotResolveHost, .cannotConnect, .tlsFailure, .proxyFailure, .serverUnavailable, .idleTimeout: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,300 @@
+import Device
+import Foundation
+import Glibc
+import Logging
+import NightshiftAPI
+import Store
+
+/// From the last byte to the file under its name, many files at a time.
+extension TransferService {
+    /// Takes over a download whose bytes are all in `descriptor`. Its connection is free from here on.
+    func finish(_ start: ActiveTransfer, _ descriptor: Int32, _ entries: [JournalEntry]) async {
+        var record = start.record
+        let id = record.id
+        finishing.insert(id)
+        active[id] = nil
+        let partial = record.partial
+        record.received = FileIdentity(descriptor: descriptor)?.size ?? record.received
+        var job = Publisher.Job(record: record, descriptor: descriptor, verified: [])
+        job.entries = entries + ((try? job.record.apply(.finish(nil), now: now)) ?? [])
+        let announced = partial?.digests ?? []
+        let asked = record.request.checksum
+        if asked != nil || !announced.isEmpty {
+            // Hashing takes its time: what is going on is written down first.
+            if await save(job.record, job.entries) { job.entries = [] }
+            reporting.yield { await $0.pump() }
+            let stopping = stopping
+            let result = await hashDisk.run {
+                Verification.verify(descriptor: descriptor, asked: asked, announced: announced) { stopping.value != 0 }
+            }
+            switch result {
+            case .success(let names): job.verified = names
+            case .failure(let failure) where failure.code == .cancelled:
+                // The row says how far it is; the next service takes it from there.
+                close(descriptor)
+                return endFinishing(id)
+            case .failure(let failure):
+                close(descriptor)
+                return await wrongBytes(job, failure, wasContinued: start.startCount > 0)
+            }
+        }
+        finishQueue.append(job)
+        startDraining()
+        // The connection is free, whatever the disk still has to do.
+        await pump()
+    }
+
+    /// The bytes are not what they should be. Where they came in several exchanges they get one more chance.
+    private func wrongBytes(_ start: Publisher.Job, _ failure: TransferFailure, wasContinued: Bool) async {
+        var job = start
+        let record = job.record
+        var event = TaskEvent.fail(failure, file: nil, resumeData: nil)
+        if failure.code == .checksumMismatch, wasContinued {
+            event = .fetchAgain(failure)
+        } else if !failure.isPermanent {
+            if failure.code == .inputOutput { job.record.partial?.distrustUnsynced() }
+            event = .hold(
+                Hold(reason: .retry, failure: failure, notBefore: now.bootSeconds + Self.storePause, progressed: false))
+        }
+        job.entries += (try? job.record.apply(event, now: now)) ?? []
+        if await save(job.record, job.entries) {
+            if job.record.partial == nil { partials.discard(record) }
+        } else {
+            settleSoon()
+        }
+        endFinishing(record.id)
+        await pump()
+    }
+
+    private func startDraining() {
+        guard !isDraining else { return }
+        isDraining = true
+        reporting.yield { await $0.drain() }
+    }
+
+    /// Publishes what is finished, batch by batch, as long as there is any.
+    private func drain() async {
+        while !finishQueue.isEmpty {
+            let jobs = Array(finishQueue.prefix(Self.batch))
+            finishQueue.removeFirst(jobs.count)
+            await publish(jobs)
+            // Connections may have been held back because too much waited here.
+            await pump()
+        }
+        isDraining = false
+    }
+
+    private func publish(_ jobs: [Publisher.Job]) async {
+        let publisher = publisher
+        var ready: [Publisher.Prepared] = []
+        for preparation in await finishDisk.run({ publisher.prepare(jobs) }) {
+            switch preparation {
+            case .ready(let prepared): ready.append(prepared)
+            case .failed(let job, let failure):
+                close(job.descriptor)
+                await wrongBytes(job, failure, wasContinued: false)
+            }
+        }
+        guard await commitIntents(&ready) else { return }
+        let outcomes = await finishDisk.run { [ready] in publisher.publish(ready) }
+        await commitOutcomes(outcomes)
+    }
+
+    /// Writes down which file is about to get which name, before it does.
+    private func commitIntents(_ ready: inout [Publisher.Prepared]) async -> Bool {
+        let now = now
+        for index in ready.indices {
+            let publication = ready[index].publication
+            ready[index].job.entries += (try? ready[index].job.record.apply(.publish(publication), now: now)) ?? []
+        }
+        if await save(ready.map { ($0.job.record, $0.job.entries) }) { return true }
+        // Most rows say that the bytes are still coming; a later attempt finds them all here. Others say 'finishing'.
+        settleSoon()
+        for item in ready {
+            close(item.job.descriptor)
+            endFinishing(item.job.record.id)
+        }
+        return false
+    }
+
+    private func commitOutcomes(_ outcomes: [Publisher.Outcome]) async {
+        let now = now
+        var settled: [(record: TaskRecord, entries: [JournalEntry])] = []
+        var unsynced: [TaskID] = []
+        for outcome in outcomes {
+            switch outcome {
+            case .published(let item):
+                var record = item.job.record
+                let entries = (try? record.apply(item.publication.end, now: now)) ?? []
+                record.partial?.path = item.publication.to
+                settled.append((record, entries))
+            case .nameTaken(let item):
+                requeue(item)
+            case .unsynced(let item):
+                // The intent stays written down; it is settled when the directory can be synced.
+                logger.error("A directory cannot be synced", metadata: ["file": "\(item.publication.to)"])
+                unsynced.append(item.job.record.id)
+            case .failed(let item, let failure):
+                var record = item.job.record
+                let hold = Hold(
+                    reason: failure.code == .diskFull ? .diskSpace : .retry, failure: failure,
+                    notBefore: now.bootSeconds + Self.storePause, progressed: false)
+                let entries = (try? record.apply(.hold(hold), now: now)) ?? []
+                settled.append((record, entries))
+            }
+        }
+        if await save(settled) {
+            for item in settled where item.record.state.isTerminal { partials.discardRest(item.record) }
+        } else {
+            // The files have their names, and the intents say so: it is put right when the store works again.
+            settleSoon()
+        }
+        for item in settled { endFinishing(item.record.id) }
+        for id in unsynced { endFinishing(id) }
+        if !unsynced.isEmpty { settleSoon() }
+    }
+
+    /// A file whose name was taken in between gets the next one.
+    private func requeue(_ item: Publisher.Prepared) {
+        let descriptor = open(item.publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            settleSoon()
+            return endFinishing(item.job.record.id)
+        }
+        var job = item.job
+        job.descriptor = descriptor
+        job.entries = []
+        finishQueue.append(job)
+    }
+
+    /// Looks again after a while at tasks whose next step to their end could not be written down.
+    private func settleSoon() {
+        guard !settlesSoon else { return }
+        settlesSoon = true
+        reporting.yield { await $0.settleLater() }
+    }
+
+    private func settleLater() async {
+        try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
+        settlesSoon = false
+        guard !isStopping else { return }
+        do {
+            try await settleFinishing()
+        } catch {
+            storeFailed(error)
+            settleSoon()
+        }
+        await pump()
+    }
+
+    /// Carries on with tasks that the store says are finishing and nobody works on: a crash or a full disk left them.
+    func settleFinishing() async throws(StoreError) {
+        for record in try await store.read({ try $0.finishingTasks() }) where !finishing.contains(record.id) {
+            finishing.insert(record.id)
+            await settle(record)
+        }
+        if !finishQueue.isEmpty { startDraining() }
+    }
+
+    private func settle(_ start: TaskRecord) async {
+        var record = start
+        let now = now
+        if let publication = record.publication {
+            switch Publisher.look(at: publication) {
+            case .done:
+                let entries = (try? record.apply(publication.end, now: now)) ?? []
+                record.partial?.path = publication.to
+                if await save(record, entries) { partials.discardRest(record) } else { settleSoon() }
+                return endFinishing(record.id)
+            case .unsynced:
+                settleSoon()
+                return endFinishing(record.id)
+            case .pending(let descriptor):
+                finishQueue.append(
+                    Publisher.Job(record: record, descriptor: descriptor, verified: publication.verified))
+                return
+            case .lost:
+                let failure = TransferFailure(.inputOutput, "The finished bytes are gone; they are fetched again.")
+                let entries = (try? record.apply(.fetchAgain(failure), now: now)) ?? []
+                if !(await save(record, entries)) { settleSoon() }
+                return endFinishing(record.id)
+            }
+        }
+        if let partial = record.partial, let opened = partials.open(partial, bootID: now.bootID) {
+            if opened.count == partial.total {
+                var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
+                transfer.startCount = opened.count
+                let descriptor = opened.descriptor
+                reporting.yield { [transfer] in await $0.finish(transfer, descriptor, []) }
+                return
+            }
+            close(opened.descriptor)
+        }
+        // Not all of it outlived the crash: the ordinary way goes on from what is here.
+        let entries = (try? record.apply(.interrupt(.starting), now: now)) ?? []
+        if !(await save(record, entries)) { settleSoon() }
+        endFinishing(record.id)
+    }
+
+    /// Keeps an upload's response body and ends the task.
+    func finishUpload(_ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?) async {
+        var record = start.record
+        let id = record.id
+        let path = environment.paths.files.appending(path: id.description).path
+        var kept: String?
+        if !body.isEmpty {
+            guard await finishDisk.run({ Self.keep(body, at: path) }) else {
+                return await trouble(start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0), progressed: false)
+            }
+            kept = path
+        }
+        let now = now
+        var entries: [JournalEntry] = []
+        record.received = Int64(body.count)
+        if let failure {
+            entries += (try? record.apply(.fail(failure, file: kept, resumeData: nil), now: now)) ?? []
+        } else {
+            entries += (try? record.apply(.finish(nil), now: now)) ?? []
+            entries += (try? record.apply(.complete(file: kept, verified: []), now: now)) ?? []
+        }
+        if !(await save(record, entries)) {
+            // The upload is done, and not written down: it would be sent again, so writing is tried until it works.
+            return await finishUploadLater(start, body, failure)
+        }
+        release(id)
+        await pump()
+    }
+
+    private func finishUploadLater(_ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?) async {
+        guard !isStopping else { return release(start.record.id) }
+        try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
+        await finishUpload(start, body, failure)
+    }
+
+    private static func keep(_ body: [UInt8], at path: String) -> Bool {
+        guard case .success(let descriptor) = PartialStorage.create(path, total: nil) else { return false }
+        defer { close(descriptor) }
+        var offset = 0
+        while offset < body.count {
+            let count = body[offset...].withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return fdatasync(descriptor) == 0
+    }
+
+    private func endFinishing(_ id: TaskID) {
+        finishing.remove(id)
+        wakeQuietWaiters(id)
+    }
+
+    /// Files that share the syncs of one batch.
+    private static let batch = 256
+}
+
+extension Publication {
+    /// How the task ends once the file has its name.
+    fileprivate var end: TaskEvent {
+        if let failure { .fail(failure, file: to, resumeData: nil) } else { .complete(file: to, verified: verified) }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+import Store
+
+/// What is done once, when the service starts.
+extension TransferService {
+    /// Takes up what the last service left, whatever way it ended.
+    ///
+    /// - Throws: ``StoreError`` when the rows cannot be read.
+    func recover() async throws(StoreError) {
+        if let settings = try await store.read({ try $0.settings() }) {
+            rateLimit = settings.rateLimit
+            maximumTransfers = settings.maximumTransfers ?? Self.defaultMaximumTransfers
+            environment.transport.setRateLimit(rateLimit)
+        }
+        try await store.write { [now = now] transaction in
+            if try transaction.sessionSettings(.terminal) == nil {
+                try transaction.putSession(.terminal, SessionSettings())
+            }
+            try transaction.deleteEmptyLanes()
+            try transaction.record(JournalEntry(time: now.date, decision: .serviceStarted))
+        }
+        try await settleFinishing()
+        try await forgetOldTasks()
+        try await removeOrphans()
+    }
+
+    /// Ended tasks are kept for a month, so that the list does not grow for ever.
+    private func forgetOldTasks() async throws(StoreError) {
+        let horizon = now.wallSeconds - Self.history
+        while true {
+            let old = try await store.read { transaction in
+                try transaction.forgettableTasks(endedBefore: horizon, limit: 1_000).compactMap {
+                    try transaction.task($0)
+                }
+            }
+            guard !old.isEmpty else { return }
+            try await store.write { transaction in
+                for record in old { try transaction.delete(record.id) }
+            }
+            for record in old { removeFiles(of: record) }
+        }
+    }
+
+    /// Removes files that tasks left which ended, or were forgotten, just before a crash.
+    private func removeOrphans() async throws(StoreError) {
+        let files = partials.ownFiles()
+        guard !files.isEmpty else { return }
+        let (unfinished, referenced) = try await store.read { transaction in
+            let tasks = Set(files.map(\.task))
+            // One that has not ended may use either of its places.
+            let unfinished = try tasks.filter { try transaction.task($0)?.state.isTerminal == false }
+            return (unfinished, try transaction.partialPaths())
+        }
+        for file in files where !unfinished.contains(file.task) && !referenced.contains(file.path) { unlink(file.path) }
+    }
+
+    /// Removes what the service holds for a task; a file at its destination is its owner's.
+    func removeFiles(of record: TaskRecord) {
+        partials.discardRest(record)
+        if record.state != .completed, let path = record.partial?.path { unlink(path) }
+        if let file = record.file, file.hasPrefix(environment.paths.files.path) { unlink(file) }
+    }
+
+    /// Seconds.
+    private static let history: Double = 30 * 86_400
+}

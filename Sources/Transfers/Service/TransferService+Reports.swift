@@ -1,0 +1,133 @@
+import Foundation
+import Glibc
+package import NightshiftAPI
+import Scheduler
+import Store
+
+/// What clients want to know.
+extension TransferService {
+    /// A task with what only this actor knows: whether it runs, how fast, and what it waits for.
+    func status(of record: TaskRecord) -> TaskStatus {
+        let now = now
+        guard let transfer = active[record.id] else {
+            var status = record.status(now: now)
+            if finishing.contains(record.id) { status.state = .finishing }
+            if status.state == .waiting { status.wait = wait(of: record, now) }
+            return status
+        }
+        var status = transfer.record.status(now: now)
+        status.state = .running
+        let progress = transfer.progress()
+        if record.kind == .download {
+            status.countOfBytesReceived = progress.countOfBytesReceived
+        } else {
+            status.countOfBytesSent = progress.countOfBytesSent
+        }
+        status.bytesPerSecond = progress.bytesPerSecond
+        return status
+    }
+
+    /// What a task waits for: what is written down, or what the conditions of the moment say.
+    private func wait(of record: TaskRecord, _ now: ClockReading) -> Wait {
+        let since = Date(timeIntervalSince1970: max(record.createdAt, record.wait?.since ?? 0))
+        if let until = storePausedUntil, until > now.bootSeconds {
+            return Wait(
+                reason: .diskSpace, since: since, until: now.wallTime(ofBootSeconds: until),
+                detail: "The database cannot be written.")
+        }
+        if record.notBefore ?? 0 > now.bootSeconds, let stored = record.wait { return record.visible(stored, now) }
+        if let beginAt = record.beginAt, beginAt > now.wallSeconds {
+            return Wait(reason: .beginDate, since: since, until: Date(timeIntervalSince1970: beginAt))
+        }
+        if !networkAvailable, !Self.isLoopback(record.origin) { return Wait(reason: .network, since: since) }
+        if let host = hosts[record.origin], !host.backoff.isOpen {
+            let until = host.backoff.blockedUntil(now.bootSeconds).map { now.wallTime(ofBootSeconds: $0) }
+            return Wait(
+                reason: .hostBackoff, since: max(since, Date(timeIntervalSince1970: host.pausedSince)), until: until,
+                detail: host.lastFailure?.message)
+        }
+        var lane =
+            latestLanes[record.lane]
+            ?? Admission.Lane(
+                maximumConnections: record.maximumConnections, running: [], small: [], large: [], allowance: 1)
+        lane.running = active.values.filter { $0.record.lane == record.lane }.map(\.running)
+        let reason = Admission.reason(
+            isLarge: record.isLarge, lane: lane, running: active.count, maximumTransfers: maximumTransfers,
+            smallWaitsElsewhere: latestLanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty })
+        let detail: String? =
+            switch reason {
+            case .connectionLimit: "\(lane.running.count) of \(record.maximumConnections) in use."
+            case .serviceLimit: "\(active.count) transfers run."
+            default: nil
+            }
+        return Wait(reason: reason, since: since, detail: detail)
+    }
+
+    /// The present state with its reason, and how it came to be.
+    package func explain(_ id: TaskID) async throws(Problem) -> Explanation {
+        let (found, history) = try await ask { transaction in
+            (try transaction.task(id), try transaction.history(of: id, limit: 50))
+        }
+        guard let record = found else { throw .notFound("There is no task \(id).") }
+        let status = status(of: record)
+        return Explanation(
+            task: status, sentence: status.explanation, endedBy: status.wait.map(Self.endedBy), history: history)
+    }
+
+    private static func endedBy(_ wait: Wait) -> String {
+        guard let until = wait.until else { return wait.reason.endedBy }
+        return "time, at \(until.formatted(.iso8601))"
+    }
+
+    package nonisolated func journal(_ query: JournalQuery) async throws(Problem) -> JournalPage {
+        let limit = max(1, min(query.limit, Limits.pageSize))
+        let entries = try await ask { transaction in
+            try transaction.journal(after: query.after, tasks: query.task.map { [$0] }, limit: limit)
+        }
+        return JournalPage(entries: entries, next: entries.count == limit ? entries.last?.id : nil)
+    }
+
+    package func status() async throws(Problem) -> ServiceStatus {
+        var counts = try await ask { try $0.countsByState() }
+        // What only this actor knows: rows of these say 'waiting'.
+        let waiting = (counts[.waiting] ?? 0) - active.count
+        counts[.waiting] = max(0, waiting)
+        counts[.running] = active.count
+        let now = now
+        let paused = hosts.compactMap { origin, host in
+            host.backoff.blockedUntil(now.bootSeconds).map {
+                PausedHost(origin: origin, until: now.wallTime(ofBootSeconds: $0))
+            }
+        }
+        return ServiceStatus(
+            version: NightshiftVersion.current, processID: getpid(), startedAt: startedAt.date,
+            home: environment.paths.state.path, networkAvailable: networkAvailable,
+            settings: ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers),
+            tasks: Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, counts[$0] ?? 0) }),
+            bytesPerSecond: active.values.reduce(0) { $0 + $1.speed.bytesPerSecond },
+            lastJournalEntry: store.journalSignal.last, pausedHosts: paused.sorted { $0.origin < $1.origin })
+    }
+
+    /// How far running tasks are.
+    func progress(of tasks: Set<TaskID>?, session: SessionID?) -> [TaskProgress] {
+        active.values.filter { transfer in
+            (tasks?.contains(transfer.record.id) ?? true) && (session.map { $0 == transfer.record.session } ?? true)
+        }.map { $0.progress() }.sorted { $0.id < $1.id }
+    }
+}
+
+extension TaskStatus {
+    /// What is going on, in a person's words.
+    fileprivate var explanation: String {
+        switch state {
+        case .suspended: "It was suspended and waits for 'resume'."
+        case .waiting:
+            [wait?.reason.sentence, wait?.detail].compactMap(\.self).joined(separator: " ")
+        case .running: "It is running."
+        case .finishing: "All bytes are here; they are being checked and put in their place."
+        case .completed: file.map { "It is complete: \($0)" } ?? "It is complete."
+        case .failed: "It failed. \(error?.message ?? "")"
+        case .cancelled: "It was cancelled."
+        }
+    }
+}

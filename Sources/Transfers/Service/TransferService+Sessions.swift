@@ -1,0 +1,95 @@
+import Foundation
+package import NightshiftAPI
+import Store
+
+/// What clients ask of sessions and of the service.
+extension TransferService {
+    package nonisolated func sessions() async throws(Problem) -> [SessionStatus] {
+        try await ask { try $0.sessions() }.map(\.withoutSecrets)
+    }
+
+    package nonisolated func session(_ id: SessionID) async throws(Problem) -> SessionStatus {
+        guard let session = try await ask({ try $0.sessions(id).first }) else {
+            throw .notFound("There is no session '\(id)'.")
+        }
+        return session.withoutSecrets
+    }
+
+    /// Makes the session or replaces its settings; tasks that are there already keep theirs.
+    package func putSession(_ id: SessionID, _ settings: SessionSettings) async throws(Problem) -> SessionStatus {
+        try RequestRules.check(id)
+        try RequestRules.check(settings)
+        try await change { transaction -> Result<Void, Problem> in
+            let isNew = try transaction.sessionSettings(id) == nil
+            guard try !isNew || transaction.sessionCount() < Limits.sessions else {
+                return .failure(.tooMany("There are \(Limits.sessions) sessions already."))
+            }
+            try transaction.putSession(id, settings)
+            return .success(())
+        }
+        await pump()
+        return try await session(id)
+    }
+
+    /// Cancels and forgets all tasks of the session, then the session.
+    package func removeSession(_ id: SessionID) async throws(Problem) {
+        guard id != .terminal else { throw .conflict("The session 'terminal' stays; remove its tasks instead.") }
+        _ = try await session(id)
+        for task in try await ask({ try $0.unfinishedTasks(session: id) }) {
+            do {
+                _ = try await cancel(task, producingResumeData: false)
+            } catch {
+                // One that has just ended needs no cancelling; one that is finishing ends by itself.
+                await quiet(task)
+            }
+        }
+        let records = try await change { transaction -> Result<[TaskRecord], Problem> in
+            let records = try transaction.tasks(session: id, states: nil, after: nil, limit: Int.max)
+            try transaction.deleteSession(id)
+            return .success(records)
+        }
+        for record in records { removeFiles(of: record) }
+    }
+
+    package func settings() async throws(Problem) -> ServiceSettings {
+        ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers)
+    }
+
+    package func change(_ settings: ServiceSettings) async throws(Problem) -> ServiceSettings {
+        try RequestRules.check(settings)
+        let limit = settings.rateLimit.map { $0 == 0 ? nil : $0 } ?? rateLimit
+        let maximum = settings.maximumTransfers ?? maximumTransfers
+        let now = now
+        try await change { transaction -> Result<Void, Problem> in
+            try transaction.put(rateLimit: limit, maximumTransfers: maximum)
+            try transaction.record(JournalEntry(time: now.date, decision: .changed, detail: "The service's settings."))
+            return .success(())
+        }
+        rateLimit = limit
+        maximumTransfers = maximum
+        environment.transport.setRateLimit(limit)
+        await pump()
+        return ServiceSettings(rateLimit: limit, maximumTransfers: maximum)
+    }
+}
+
+extension SessionStatus {
+    fileprivate var withoutSecrets: SessionStatus {
+        var copy = self
+        for index in copy.settings.headers.indices where copy.settings.headers[index].isSecret {
+            copy.settings.headers[index].value = Redaction.mask
+        }
+        copy.settings.proxy = copy.settings.proxy.map(Redaction.proxy)
+        return copy
+    }
+}
+
+extension Redaction {
+    /// A proxy's URL without the user name and password it may hold.
+    static func proxy(_ url: String) -> String {
+        guard let scheme = url.range(of: "://"), let at = url.lastIndex(of: "@"), at > scheme.upperBound else {
+            return url
+        }
+        return "\(url[..<scheme.upperBound])\(mask)\(url[at...])"
+    }
+}

@@ -1,0 +1,270 @@
+import CNightshift
+import Foundation
+package import NightshiftAPI
+import Store
+
+/// What clients ask of tasks.
+extension TransferService {
+    /// Accepts all tasks of the request, or none.
+    ///
+    /// The work of looking at them is done outside the actor, so that a large batch holds nobody up.
+    package nonisolated func enqueue(_ request: EnqueueRequest) async throws(Problem) -> [TaskID] {
+        guard (1...Limits.tasksPerRequest).contains(request.tasks.count) else {
+            throw .invalid("A request has 1 to \(Limits.tasksPerRequest) tasks.", pointer: "/tasks")
+        }
+        let session = request.session ?? .terminal
+        try RequestRules.check(session)
+        let tokens = request.tasks.compactMap(\.resumeData)
+        guard Set(tokens).count == tokens.count else {
+            throw .invalid("Resume data can be used once.", pointer: "/tasks")
+        }
+        let (settings, sources) = try await ask { transaction in
+            (
+                try transaction.sessionSettings(session) ?? SessionSettings(),
+                try tokens.reduce(into: [String: TaskRecord]()) { $0[$1] = try transaction.task(resumeData: $1) }
+            )
+        }
+        let now = now
+        var records: [TaskRecord] = []
+        records.reserveCapacity(request.tasks.count)
+        for (index, task) in request.tasks.enumerated() {
+            let pointer = "/tasks/\(index)"
+            let source = try task.resumeData.map { token throws(Problem) in try Self.source(sources[token], pointer) }
+            var record = try RequestRules.record(
+                Self.continued(task, source), session: session, settings: settings, now: now, pointer: pointer)
+            record.partial = source?.partial
+            record.received = source?.received ?? 0
+            records.append(record)
+        }
+        let ids = try await change { [records] transaction -> Result<[TaskID], Problem> in
+            try Self.insert(records, session, sources, now, transaction)
+        }
+        // What a large batch took would otherwise stay with the process for good.
+        if records.count >= Self.largeBatch { nightshift_release_memory() }
+        await pump()
+        return ids
+    }
+
+    private static let largeBatch = 1_000
+
+    package nonisolated func task(_ id: TaskID) async throws(Problem) -> TaskStatus {
+        guard let record = try await ask({ try $0.task(id) }) else { throw Self.noTask(id) }
+        return await status(of: record)
+    }
+
+    package nonisolated func tasks(_ query: TaskQuery) async throws(Problem) -> TaskPage {
+        let limit = max(1, min(query.limit, Limits.pageSize))
+        // A task that runs is one that waits, to the store.
+        let states = query.states.map { $0.contains(.running) ? $0.subtracting([.running]).union([.waiting]) : $0 }
+        var found: [TaskStatus] = []
+        var after = query.after
+        while found.count < limit {
+            let wanted = limit - found.count
+            let records = try await ask { [after] transaction in
+                try transaction.tasks(session: query.session, states: states, after: after, limit: wanted)
+            }
+            for record in records {
+                let status = await status(of: record)
+                if query.states?.contains(status.state) ?? true { found.append(status) }
+            }
+            after = records.last?.id
+            if records.count < wanted { return TaskPage(tasks: found, next: nil) }
+        }
+        return TaskPage(tasks: found, next: after)
+    }
+
+    package func change(_ id: TaskID, _ change: TaskChange) async throws(Problem) -> TaskStatus {
+        try RequestRules.check(change)
+        let now = now
+        let record = try await self.change { transaction -> Result<TaskRecord, Problem> in
+            guard var record = try transaction.task(id) else { return .failure(Self.noTask(id)) }
+            guard !record.state.isTerminal else {
+                return .failure(.conflict("Task \(id) is \(record.state.rawValue)."))
+            }
+            record.apply(change)
+            try transaction.update(record)
+            try transaction.record(JournalEntry(time: now.date, decision: .changed, task: id))
+            return .success(record)
+        }
+        if active[id] != nil {
+            active[id]?.record.apply(change)
+            if change.rateLimit != nil { active[id]?.handle?.setRateLimit(record.request.rateLimit) }
+        }
+        await pump()
+        return status(of: record)
+    }
+
+    package func suspend(_ id: TaskID) async throws(Problem) -> TaskStatus {
+        let (_, after) = try await transition(id) { $0.state == .suspended ? nil : .suspend }
+        return status(of: after)
+    }
+
+    package func resume(_ id: TaskID) async throws(Problem) -> TaskStatus {
+        let (_, after) = try await transition(id) { $0.state == .waiting ? nil : .resume }
+        return status(of: after)
+    }
+
+    package func cancel(_ id: TaskID, producingResumeData: Bool) async throws(Problem) -> TaskStatus {
+        let (before, after) = try await transition(id) { record in
+            let keeps = producingResumeData && Self.isResumable(record)
+            return .cancel(resumeData: keeps ? Self.newToken() : nil)
+        }
+        if after.partial == nil { partials.discard(before) }
+        return status(of: after)
+    }
+
+    /// Forgets a task that has ended, with its resume data and any file the service still holds for it.
+    package func remove(_ id: TaskID) async throws(Problem) {
+        let now = now
+        let record = try await change { transaction -> Result<TaskRecord, Problem> in
+            guard let record = try transaction.task(id) else { return .failure(Self.noTask(id)) }
+            guard record.state.isTerminal else {
+                return .failure(.conflict("Task \(id) has not ended; cancel it first."))
+            }
+            try transaction.record(JournalEntry(time: now.date, decision: .removed, task: id))
+            try transaction.delete(id)
+            return .success(record)
+        }
+        removeFiles(of: record)
+    }
+
+    /// The absolute path of the bytes kept for a task: a download without destination, or an upload's response body.
+    package nonisolated func keptFile(_ id: TaskID) async throws(Problem) -> String {
+        guard let record = try await ask({ try $0.task(id) }) else { throw Self.noTask(id) }
+        guard record.state.isTerminal else { throw .conflict("Task \(id) has not ended yet.") }
+        guard let file = record.file, file.hasPrefix(environment.paths.files.path) else {
+            throw .notFound(
+                record.file.map { "The bytes of task \(id) are its owner's, at \($0)." }
+                    ?? "Task \(id) has no bytes to give.")
+        }
+        return file
+    }
+
+    /// Waits until nothing runs for the task, changes it in one transaction, and lets it run again.
+    ///
+    /// - Parameter event: what is to happen in the state that is found; nil for nothing.
+    private func transition(
+        _ id: TaskID, _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
+    ) async throws(Problem) -> (before: TaskRecord, after: TaskRecord) {
+        guard !finishing.contains(id) else {
+            throw .conflict("All bytes of task \(id) are here; it is being put in its place.")
+        }
+        held[id, default: 0] += 1
+        interrupt(id, .starting)
+        await quiet(id)
+        let now = now
+        let result: Result<(before: TaskRecord, after: TaskRecord), Problem>
+        do throws(Problem) {
+            result = .success(
+                try await change { transaction -> Result<(before: TaskRecord, after: TaskRecord), Problem> in
+                    guard let before = try transaction.task(id) else { return .failure(Self.noTask(id)) }
+                    guard let event = event(before) else { return .success((before, before)) }
+                    var after = before
+                    guard let entries = try? after.apply(event, now: now) else {
+                        return .failure(.conflict("Task \(id) is \(before.state.rawValue)."))
+                    }
+                    for entry in entries { try transaction.record(entry) }
+                    try transaction.update(after)
+                    return .success((before, after))
+                })
+        } catch {
+            result = .failure(error)
+        }
+        letGo(id)
+        await pump()
+        return try result.get()
+    }
+
+    /// Ends a task whose resource timeout has passed.
+    func timeOut(_ id: TaskID) async {
+        let failure = TransferFailure(.timedOut, "The resource timeout has passed.")
+        let outcome = try? await transition(id) { record in
+            record.state == .waiting
+                ? .fail(failure, file: nil, resumeData: Self.isResumable(record) ? Self.newToken() : nil) : nil
+        }
+        if let outcome, outcome.after.partial == nil { partials.discard(outcome.before) }
+    }
+
+    private func letGo(_ id: TaskID) {
+        guard let count = held[id] else { return }
+        held[id] = count > 1 ? count - 1 : nil
+    }
+
+    /// Returns when nothing runs for the task.
+    func quiet(_ id: TaskID) async {
+        while active[id] != nil || starting.contains(id) || finishing.contains(id) {
+            await withCheckedContinuation { quietWaiters[id, default: []].append($0) }
+        }
+    }
+
+    func wakeQuietWaiters(_ id: TaskID) {
+        for waiter in quietWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
+    }
+
+    private static func noTask(_ id: TaskID) -> Problem {
+        .notFound("There is no task \(id).")
+    }
+
+    /// The cancelled task that resume data came from.
+    private static func source(_ record: TaskRecord?, _ pointer: String) throws(Problem) -> TaskRecord {
+        guard let record else {
+            throw .invalid("The resume data is not known here, or was used already.", pointer: "\(pointer)/resumeData")
+        }
+        return record
+    }
+
+    /// The request with what it does not say taken from the task that it continues.
+    private static func continued(_ task: TaskRequest, _ source: TaskRecord?) -> TaskRequest {
+        guard let old = source?.request else { return task }
+        var request = task
+        request.url = task.url ?? old.url
+        // Given for that address: another one gets only what the request itself names.
+        let inherits = task.url == nil || task.url == old.url
+        request.headers = task.headers ?? (inherits ? old.headers : old.headers?.filter { !$0.isSecret })
+        request.credential = task.credential ?? (inherits ? old.credential : nil)
+        request.destination = task.destination ?? old.destination
+        request.checksum = task.checksum ?? old.checksum
+        request.proxy = task.proxy ?? old.proxy
+        request.tls = task.tls ?? (inherits ? old.tls : nil)
+        request.resumeData = nil
+        return request
+    }
+
+    private static func insert(
+        _ records: [TaskRecord], _ session: SessionID, _ sources: [String: TaskRecord], _ now: ClockReading,
+        _ transaction: StoreTransaction
+    ) throws -> Result<[TaskID], Problem> {
+        guard try transaction.taskCount() + records.count <= Limits.tasks else {
+            return .failure(.tooMany("The service keeps at most \(Limits.tasks) tasks; remove some that have ended."))
+        }
+        if try transaction.sessionSettings(session) == nil {
+            guard try transaction.sessionCount() < Limits.sessions else {
+                return .failure(.tooMany("There are \(Limits.sessions) sessions already."))
+            }
+            try transaction.putSession(session, SessionSettings())
+        }
+        for (token, source) in sources {
+            // Two requests may have looked at the same token.
+            guard var old = try transaction.task(resumeData: token) else {
+                return .failure(.conflict("The resume data of task \(source.id) was used in the meantime."))
+            }
+            old.resumeData = nil
+            old.partial = nil
+            try transaction.update(old)
+        }
+        let ids = try records.map { try transaction.insert($0).id }
+        if let first = ids.first, let last = ids.last {
+            let detail = ids.count == 1 ? nil : "Tasks \(first) to \(last)."
+            try transaction.record(JournalEntry(time: now.date, decision: .accepted, task: first, detail: detail))
+        }
+        return .success(ids)
+    }
+}
+
+extension TaskRecord {
+    fileprivate mutating func apply(_ change: TaskChange) {
+        priority = change.priority ?? priority
+        if let limit = change.rateLimit { request.rateLimit = limit == 0 ? nil : limit }
+        request.description = change.description ?? request.description
+    }
+}

@@ -1,0 +1,193 @@
+package import Device
+import Foundation
+import Glibc
+package import Logging
+package import NightshiftAPI
+import Scheduler
+package import Store
+
+/// The transfers of one user: accepts tasks, carries them out, explains them. Everything the local API offers.
+///
+/// Whatever a method has returned for is on disk. Every method throws ``Problem`` and nothing else. The rows of the store
+/// are the truth; this actor holds only what runs. See `docs/architecture.md` for the life of a download.
+package actor TransferService {
+    /// The world as the service needs it.
+    package struct Environment: Sendable {
+        package var paths: ServicePaths
+        package var store: Store
+        package var transport: any Transport
+        package var clock: any ServiceClock
+        package var network: NetworkFeed
+        package var fallback: NetworkFallback
+        /// 0..<1, for jitter.
+        package var random: @Sendable () -> Double
+        package var logger: Logger
+
+        package init(
+            paths: ServicePaths, store: Store, transport: any Transport, clock: any ServiceClock, network: NetworkFeed,
+            fallback: NetworkFallback = NetworkFallback(), random: @escaping @Sendable () -> Double, logger: Logger
+        ) {
+            self.paths = paths
+            self.store = store
+            self.transport = transport
+            self.clock = clock
+            self.network = network
+            self.fallback = fallback
+            self.random = random
+            self.logger = logger
+        }
+    }
+
+    /// Whether there is a network, and when to look again.
+    package struct NetworkFeed: Sendable {
+        package var isAvailable: @Sendable () -> Bool
+        package var changes: AsyncStream<Void>
+
+        package init(isAvailable: @escaping @Sendable () -> Bool, changes: AsyncStream<Void>) {
+            self.isAvailable = isAvailable
+            self.changes = changes
+        }
+    }
+
+    /// For tasks that say nothing of it themselves.
+    package struct NetworkFallback: Sendable {
+        package var proxy: String?
+        package var tls: TLSSettings?
+
+        package init(proxy: String? = nil, tls: TLSSettings? = nil) {
+            self.proxy = proxy
+            self.tls = tls
+        }
+    }
+
+    /// Transfers at once unless set otherwise: enough for several hosts, few enough for a phone.
+    package static let defaultMaximumTransfers = 32
+
+    nonisolated let environment: Environment
+    nonisolated let partials: PartialStorage
+    let publisher: Publisher
+    let startedAt: ClockReading
+
+    // What runs.
+    var active: [TaskID: ActiveTransfer] = [:]
+    /// Admitted, their records being read.
+    var starting: Set<TaskID> = []
+    /// Their bytes are all here.
+    var finishing: Set<TaskID> = []
+    var finishQueue: [Publisher.Job] = []
+    var isDraining = false
+    /// Whether rows that say 'finishing' will be looked at again after a while.
+    var settlesSoon = false
+    /// Tasks that a request of the API is changing: they are not started meanwhile. Counted.
+    var held: [TaskID: Int] = [:]
+    /// Who waits for a task to be neither active nor finishing.
+    var quietWaiters: [TaskID: [CheckedContinuation<Void, Never>]] = [:]
+
+    // What decides over starting.
+    /// The lanes as the last decision saw them, to explain it.
+    var latestLanes: [LaneID: Admission.Lane] = [:]
+    var hosts: [String: HostState] = [:]
+    var networkAvailable: Bool
+    var rateLimit: Int64?
+    var maximumTransfers = TransferService.defaultMaximumTransfers
+    /// Boot seconds until which nothing starts because the store cannot be written.
+    var storePausedUntil: Double?
+
+    // The loop.
+    var isStopping = false
+    var isPumping = false
+    var pumpRequested = false
+    var alarm: (bootSeconds: Double, task: Task<Void, Never>)?
+    var ticker: Task<Void, Never>?
+    private let reports: AsyncStream<@Sendable (TransferService) async -> Void>
+    nonisolated let reporting: AsyncStream<@Sendable (TransferService) async -> Void>.Continuation
+
+    // Where blocking work is done.
+    let syncDisk = DiskQueue("nightshift.sync")
+    let finishDisk = DiskQueue("nightshift.finish")
+    let hashDisk = DiskQueue("nightshift.hash")
+    /// 1 from the moment the service stops: long work on disks looks at it.
+    let stopping = ByteMeter(0)
+
+    /// - Parameter fileMode: the mode of finished files.
+    package init(_ environment: Environment, fileMode: UInt32 = 0o644) {
+        self.environment = environment
+        partials = PartialStorage(paths: environment.paths)
+        publisher = Publisher(paths: environment.paths, partials: partials, mode: fileMode)
+        startedAt = environment.clock.now()
+        networkAvailable = environment.network.isAvailable()
+        (reports, reporting) = AsyncStream.makeStream()
+    }
+
+    /// Carries transfers on until ``stop()``.
+    ///
+    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    package func run() async throws(StoreError) {
+        try await recover()
+        await pump()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.followNetwork() }
+            group.addTask { await self.followWallClock() }
+            for await report in reports {
+                group.addTask { await report(self) }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Ends all exchanges, keeps what they brought, and lets ``run()`` return.
+    package func stop() async {
+        guard !isStopping else { return }
+        isStopping = true
+        stopping.value = 1
+        alarm?.task.cancel()
+        _ = try? await environment.store.write { [now = now] transaction in
+            try transaction.record(JournalEntry(time: now.date, decision: .serviceStopping))
+        }
+        for id in active.keys { interrupt(id, .starting) }
+        for id in active.keys { await quiet(id) }
+        for id in finishing { await quiet(id) }
+        ticker?.cancel()
+        reporting.finish()
+    }
+
+    nonisolated var now: ClockReading { environment.clock.now() }
+    nonisolated var store: Store { environment.store }
+    nonisolated var logger: Logger { environment.logger }
+
+    private func followNetwork() async {
+        for await _ in environment.network.changes {
+            await networkChanged(environment.network.isAvailable())
+        }
+    }
+
+    private func followWallClock() async {
+        // Begin dates are times of the wall clock: they may have come nearer.
+        for await _ in environment.clock.wallClockChanges() { await pump() }
+    }
+
+    private func networkChanged(_ isAvailable: Bool) async {
+        environment.transport.forgetConnections()
+        let cameBack = isAvailable && !networkAvailable
+        let went = !isAvailable && networkAvailable
+        networkAvailable = isAvailable
+        guard cameBack || went else { return }
+        // What failed for want of a network need not wait for its pause to end.
+        if cameBack { hosts = hosts.filter { $0.value.wasRefused } }
+        _ = try? await store.write { [now = now] transaction in
+            try transaction.record(JournalEntry(time: now.date, decision: cameBack ? .networkReturned : .networkLost))
+            if cameBack { try transaction.endPauses(origin: nil) }
+        }
+        await pump()
+    }
+}
+
+/// What is known of an origin, while there is anything against it.
+struct HostState {
+    var backoff = HostBackoff()
+    /// Seconds since 1970.
+    var pausedSince: Double
+    /// The server itself asked for the pause.
+    var wasRefused = false
+    var lastFailure: TransferFailure?
+}

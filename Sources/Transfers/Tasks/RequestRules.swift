@@ -1,0 +1,276 @@
+import Foundation
+import Glibc
+package import NightshiftAPI
+import Scheduler
+package import Store
+
+/// What a request has to fulfil to be accepted, and what it means with its session's settings filled in.
+package enum RequestRules {
+    /// A task that could be inserted.
+    ///
+    /// - Parameter pointer: where the request stands in what was sent, for ``Problem/pointer``.
+    package static func record(
+        _ request: TaskRequest, session: SessionID, settings: SessionSettings, now: ClockReading, pointer: String
+    ) throws(Problem) -> TaskRecord {
+        var request = request
+        guard let text = request.url else {
+            throw .invalid("A task needs a URL.", pointer: "\(pointer)/url")
+        }
+        let url: TransferURL
+        do {
+            url = try TransferURL(parsing: text)
+        } catch {
+            throw .invalid(error.message, pointer: "\(pointer)/url")
+        }
+        request.url = url.string
+        request.credential = request.credential ?? url.credential
+        try check(headers: request.headers ?? [], pointer: "\(pointer)/headers")
+        request.headers = merged(request.headers ?? [], settings.headers)
+        request.idleTimeout = request.idleTimeout ?? settings.idleTimeout
+        request.resourceTimeout = request.resourceTimeout ?? settings.resourceTimeout
+        request.retryPolicy = request.retryPolicy ?? settings.retryPolicy
+        request.failsOnHTTPError = request.failsOnHTTPError ?? settings.failsOnHTTPError
+        request.proxy = request.proxy ?? settings.proxy
+        request.tls = request.tls ?? settings.tls
+        try checkNumbers(request, pointer: pointer)
+        try checkTexts(request, pointer: pointer)
+        try checkTLS(request.tls, pointer: "\(pointer)/tls")
+        var source: FileIdentity?
+        switch request.kind {
+        case .download:
+            guard request.source == nil else {
+                throw .invalid("A download has no source file.", pointer: "\(pointer)/source")
+            }
+            try checkDestination(request.destination, pointer: "\(pointer)/destination")
+            try checkChecksum(request.checksum, pointer: "\(pointer)/checksum")
+        case .upload:
+            guard request.destination == nil, request.checksum == nil else {
+                throw .invalid("An upload has neither a destination nor a checksum.", pointer: pointer)
+            }
+            source = try identity(ofSource: request.source, pointer: "\(pointer)/source")
+        }
+        let isSuspended = request.suspended ?? false
+        let timeout = request.resourceTimeout ?? settings.resourceTimeout
+        var record = TaskRecord(
+            session: session, origin: url.origin, state: isSuspended ? .suspended : .waiting,
+            priority: request.priority ?? 0.5, createdAt: now.wallSeconds, request: request)
+        record.source = source
+        record.isLarge = (request.countOfBytesClientExpectsToReceive ?? source?.size ?? 0) >= Admission.largeSize
+        if isSuspended { record.timeLeft = timeout } else { record.deadline = now.bootSeconds + timeout }
+        if let date = request.earliestBeginDate, date.timeIntervalSince1970 > now.wallSeconds {
+            record.beginAt = date.timeIntervalSince1970
+        }
+        return record
+    }
+
+    /// Throws where `settings` could not serve as a session's.
+    package static func check(_ settings: SessionSettings) throws(Problem) {
+        try check(headers: settings.headers, pointer: "/headers")
+        guard (1...1_000).contains(settings.httpMaximumConnectionsPerHost) else {
+            throw .invalid("Connections per host are 1 to 1000.", pointer: "/httpMaximumConnectionsPerHost")
+        }
+        try check(timeout: settings.idleTimeout, pointer: "/idleTimeout")
+        try check(timeout: settings.resourceTimeout, pointer: "/resourceTimeout")
+        try check(proxy: settings.proxy, pointer: "/proxy")
+        try checkTLS(settings.tls, pointer: "/tls")
+    }
+
+    package static func check(_ change: TaskChange) throws(Problem) {
+        try check(priority: change.priority, pointer: "/priority")
+        try check(rateLimit: change.rateLimit, lowest: 0, pointer: "/rateLimit")
+        try check(description: change.description, pointer: "/description")
+    }
+
+    package static func check(_ settings: ServiceSettings) throws(Problem) {
+        try check(rateLimit: settings.rateLimit, lowest: 0, pointer: "/rateLimit")
+        guard (1...256).contains(settings.maximumTransfers ?? 1) else {
+            throw .invalid("Transfers at once are 1 to 256.", pointer: "/maximumTransfers")
+        }
+    }
+
+    package static func check(_ session: SessionID) throws(Problem) {
+        guard (1...Limits.sessionIdentifierLength).contains(session.rawValue.utf8.count),
+            !session.rawValue.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
+        else {
+            throw .invalid(
+                "A session's identifier has 1 to \(Limits.sessionIdentifierLength) bytes and no control characters.",
+                pointer: "/session")
+        }
+    }
+
+    /// A request's own field wins over its session's (Apple: httpAdditionalHeaders).
+    private static func merged(_ own: [HeaderField], _ session: [HeaderField]) -> [HeaderField] {
+        let names = Set(own.map { $0.name.lowercased() })
+        return own + session.filter { !names.contains($0.name.lowercased()) }
+    }
+
+    private static func check(headers: [HeaderField], pointer: String) throws(Problem) {
+        guard headers.count <= Limits.headerFields else {
+            throw .invalid("At most \(Limits.headerFields) header fields.", pointer: pointer)
+        }
+        guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Limits.headerBytes else {
+            throw .invalid("Header fields have at most \(Limits.headerBytes) bytes together.", pointer: pointer)
+        }
+        for (index, field) in headers.enumerated() {
+            guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenCharacter) else {
+                throw .invalid(
+                    "'\(field.name.debugDescription)' is not a field name.", pointer: "\(pointer)/\(index)/name")
+            }
+            guard !field.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) else {
+                throw .invalid("A field value holds control characters.", pointer: "\(pointer)/\(index)/value")
+            }
+            guard !ownFields.contains(field.name.lowercased()) else {
+                throw .invalid(
+                    "The service sets '\(field.name)' itself, so that resuming and framing stay right.",
+                    pointer: "\(pointer)/\(index)/name")
+            }
+        }
+    }
+
+    /// Fields whose values belong to the exchange.
+    private static let ownFields: Set<String> = [
+        "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "host",
+        "content-length", "transfer-encoding", "connection", "expect", "accept-encoding", "te", "upgrade",
+    ]
+
+    private static func checkNumbers(_ request: TaskRequest, pointer: String) throws(Problem) {
+        try check(priority: request.priority, pointer: "\(pointer)/priority")
+        try check(rateLimit: request.rateLimit, lowest: 1, pointer: "\(pointer)/rateLimit")
+        try check(timeout: request.idleTimeout, pointer: "\(pointer)/idleTimeout")
+        try check(timeout: request.resourceTimeout, pointer: "\(pointer)/resourceTimeout")
+        for (count, name) in [
+            (request.countOfBytesClientExpectsToSend, "countOfBytesClientExpectsToSend"),
+            (request.countOfBytesClientExpectsToReceive, "countOfBytesClientExpectsToReceive"),
+        ] where (count ?? 0) < -1 {
+            throw .invalid("A count of bytes is not negative; -1 is 'not known'.", pointer: "\(pointer)/\(name)")
+        }
+    }
+
+    private static func checkTexts(_ request: TaskRequest, pointer: String) throws(Problem) {
+        try check(description: request.description, pointer: "\(pointer)/description")
+        try check(proxy: request.proxy, pointer: "\(pointer)/proxy")
+        if let method = request.method {
+            guard !method.isEmpty, method.utf8.count <= 32, method.utf8.allSatisfy(\.isTokenCharacter) else {
+                throw .invalid("'\(method.debugDescription)' is not an HTTP method.", pointer: "\(pointer)/method")
+            }
+            guard request.kind == .upload || method == "GET" || method == "POST" else {
+                throw .invalid("A download's method is GET or POST.", pointer: "\(pointer)/method")
+            }
+            guard request.kind == .download || !["GET", "HEAD", "CONNECT", "TRACE"].contains(method) else {
+                throw .invalid(
+                    "\(method) does not carry a file; an upload's method is PUT, POST or PATCH.",
+                    pointer: "\(pointer)/method")
+            }
+        }
+        if let credential = request.credential {
+            guard !credential.user.contains(":") || credential.scheme == .digest,
+                !(credential.user + credential.password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }),
+                credential.user.utf8.count + credential.password.utf8.count <= 4_096
+            else {
+                throw .invalid(
+                    "A user name has no colon, and neither it nor the password has control characters (RFC 7617).",
+                    pointer: "\(pointer)/credential")
+            }
+        }
+    }
+
+    private static func checkDestination(_ destination: Destination?, pointer: String) throws(Problem) {
+        guard let destination else { return }
+        try check(path: destination.directory, pointer: "\(pointer)/directory")
+        if let name = destination.filename {
+            guard FileName.sanitize(name) == name || isPlain(name) else {
+                throw .invalid(
+                    "A file name has 1 to 255 bytes and neither a slash nor control characters.",
+                    pointer: "\(pointer)/filename")
+            }
+        }
+    }
+
+    /// Whether a person may ask for this name. Leading dots, which no server may choose, are a person's right.
+    private static func isPlain(_ name: String) -> Bool {
+        name != "." && name != ".." && (1...255).contains(name.utf8.count)
+            && !name.unicodeScalars.contains { $0 == "/" || $0.value < 0x20 || $0.value == 0x7f }
+    }
+
+    private static func checkChecksum(_ checksum: Checksum?, pointer: String) throws(Problem) {
+        guard let checksum else { return }
+        guard checksum.hex.utf8.count == checksum.algorithm.hexLength,
+            checksum.hex.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        else {
+            throw .invalid(
+                "A \(checksum.algorithm.rawValue) has \(checksum.algorithm.hexLength) lower-case hexadecimal digits.",
+                pointer: "\(pointer)/hex")
+        }
+    }
+
+    private static func checkTLS(_ tls: TLSSettings?, pointer: String) throws(Problem) {
+        for (path, name) in [
+            (tls?.certificateAuthority, "certificateAuthority"), (tls?.clientCertificate, "clientCertificate"),
+            (tls?.clientKey, "clientKey"),
+        ] {
+            if let path { try check(path: path, pointer: "\(pointer)/\(name)") }
+        }
+    }
+
+    private static func identity(ofSource path: String?, pointer: String) throws(Problem) -> FileIdentity {
+        guard let path else { throw .invalid("An upload needs a source file.", pointer: pointer) }
+        try check(path: path, pointer: pointer)
+        guard let identity = FileIdentity(path: path) else {
+            throw .invalid(
+                "'\(path)' cannot be uploaded: \(String(cString: strerror(errno))), or not a regular file.",
+                pointer: pointer)
+        }
+        return identity
+    }
+
+    private static func check(path: String, pointer: String) throws(Problem) {
+        guard path.hasPrefix("/"), path.utf8.count <= Limits.pathLength, !path.utf8.contains(0) else {
+            throw .invalid("A path is absolute and has at most \(Limits.pathLength) bytes.", pointer: pointer)
+        }
+    }
+
+    private static func check(priority: Double?, pointer: String) throws(Problem) {
+        guard (0...1).contains(priority ?? 0) else { throw .invalid("A priority is 0 to 1.", pointer: pointer) }
+    }
+
+    private static func check(rateLimit: Int64?, lowest: Int64, pointer: String) throws(Problem) {
+        guard (rateLimit ?? lowest) >= lowest else {
+            throw .invalid("A rate limit is at least \(lowest) bytes per second.", pointer: pointer)
+        }
+    }
+
+    private static func check(timeout: Double?, pointer: String) throws(Problem) {
+        guard let timeout else { return }
+        guard timeout > 0, timeout <= Limits.longestTimeout else {
+            throw .invalid(
+                "A timeout is more than 0 and at most \(Int(Limits.longestTimeout)) seconds.", pointer: pointer)
+        }
+    }
+
+    private static func check(description: String?, pointer: String) throws(Problem) {
+        guard (description?.utf8.count ?? 0) <= Limits.descriptionLength else {
+            throw .invalid("A description has at most \(Limits.descriptionLength) bytes.", pointer: pointer)
+        }
+    }
+
+    private static func check(proxy: String?, pointer: String) throws(Problem) {
+        guard let proxy, !proxy.isEmpty else { return }
+        let schemes = ["http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://"]
+        guard proxy.utf8.count <= Limits.urlLength, schemes.contains(where: { proxy.lowercased().hasPrefix($0) }),
+            !proxy.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f })
+        else {
+            throw .invalid(
+                "A proxy is a URL that begins with one of \(schemes.joined(separator: ", ")).", pointer: pointer)
+        }
+    }
+}
+
+extension UInt8 {
+    /// A character of a token (RFC 9110, section 5.6.2).
+    fileprivate var isTokenCharacter: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+        }
+    }
+}

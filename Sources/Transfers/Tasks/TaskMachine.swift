@@ -1,0 +1,207 @@
+package import NightshiftAPI
+package import Store
+
+/// What can happen to a task.
+package enum TaskEvent: Sendable {
+    case suspend
+    case resume
+    /// The server's answer is accepted and its bytes are being written.
+    case accept(AcceptedResponse)
+    /// Bytes were synced: they survive a power cut.
+    case checkpoint(synced: Int64)
+    /// The exchange was ended by the service itself: to make room, or because it stops.
+    case interrupt(WaitReason)
+    case hold(Hold)
+    /// Every byte is here.
+    case finish(ResponseSummary?)
+    /// The intent to give the file its name.
+    case publish(Publication)
+    case complete(file: String?, verified: [String])
+    /// The bytes turned out to be wrong; they are fetched again from the start.
+    case fetchAgain(TransferFailure)
+    /// `file` is where whole bytes are kept, if they are; `resumeData` is what unfinished ones continue from.
+    case fail(TransferFailure, file: String?, resumeData: String?)
+    case cancel(resumeData: String?)
+}
+
+/// What an accepted response says of the download.
+package struct AcceptedResponse: Sendable {
+    package var response: ResponseSummary
+    package var url: String
+    package var partial: PartialFile
+    package var isLarge: Bool
+    /// The offset at which it continues; 0 from the start.
+    package var offset: Int64
+    /// Why bytes that were here were thrown away.
+    package var restart: String?
+
+    package init(
+        response: ResponseSummary, url: String, partial: PartialFile, isLarge: Bool, offset: Int64, restart: String?
+    ) {
+        self.response = response
+        self.url = url
+        self.partial = partial
+        self.isLarge = isLarge
+        self.offset = offset
+        self.restart = restart
+    }
+}
+
+/// A pause after trouble.
+package struct Hold: Sendable {
+    package var reason: WaitReason
+    package var failure: TransferFailure
+    /// Boot seconds; nil leaves it to the queue.
+    package var notBefore: Double?
+    /// Whether bytes came before the trouble: it is then the first failure in a row, not one more.
+    package var progressed: Bool
+
+    package init(reason: WaitReason, failure: TransferFailure, notBefore: Double?, progressed: Bool) {
+        self.reason = reason
+        self.failure = failure
+        self.notBefore = notBefore
+        self.progressed = progressed
+    }
+}
+
+/// The event is not possible in the task's present state.
+package struct IllegalTransition: Error {
+    package var state: TaskState
+    package var event: TaskEvent
+}
+
+extension TaskRecord {
+    /// Changes the task as `event` says and gives the journal entries that belong to it.
+    ///
+    /// The states and their legal exits:
+    ///
+    /// - `suspended`: `resume`, `cancel`.
+    /// - `waiting` (and running, which is not stored): `suspend`, `accept`, `checkpoint`, `interrupt`, `hold`, `finish`,
+    ///   `fail`, `cancel`.
+    /// - `finishing`: `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
+    ///   came before everything was on disk), `fail`.
+    /// - `completed`, `failed`, `cancelled`: none.
+    ///
+    /// - Throws: ``IllegalTransition``; the task is unchanged then.
+    package mutating func apply(_ event: TaskEvent, now: ClockReading) throws(IllegalTransition) -> [JournalEntry] {
+        switch (state, event) {
+        case (.waiting, .suspend):
+            state = .suspended
+            timeLeft = deadline.map { max(0, $0 - now.bootSeconds) }
+            deadline = nil
+            notBefore = nil
+            wait = nil
+            return [entry(.suspended, now)]
+        case (.suspended, .resume):
+            state = .waiting
+            deadline = timeLeft.map { now.bootSeconds + $0 }
+            timeLeft = nil
+            failures = 0
+            return [entry(.resumed, now)]
+        case (.waiting, .accept(let accepted)):
+            return accept(accepted, now)
+        case (.waiting, .checkpoint(let synced)):
+            partial?.synced = synced
+            return []
+        case (.finishing, .interrupt):
+            state = .waiting
+            publication = nil
+            return []
+        case (.waiting, .interrupt(let reason)):
+            guard reason != .starting else { return [] }
+            wait = StoredWait(reason: reason, since: now.wallSeconds, detail: nil)
+            return [entry(.held, now, wait: wait)]
+        case (.waiting, .hold(let hold)), (.finishing, .hold(let hold)):
+            return self.hold(hold, now)
+        case (.waiting, .finish(let summary)):
+            state = .finishing
+            notBefore = nil
+            wait = nil
+            response = summary ?? response
+            return [entry(.finishing, now)]
+        case (.finishing, .publish(let intent)):
+            publication = intent
+            return []
+        case (.finishing, .complete(let file, let verified)):
+            self.file = file
+            self.verified = verified
+            lastError = nil
+            end(.completed, now)
+            return [entry(.completed, now, detail: file)]
+        case (.finishing, .fetchAgain(let failure)):
+            state = .waiting
+            partial = nil
+            publication = nil
+            received = 0
+            restarts += 1
+            lastError = failure
+            return [entry(.restarted, now, error: failure)]
+        case (.waiting, .fail(let failure, let file, let token)), (.finishing, .fail(let failure, let file, let token)):
+            error = failure
+            lastError = failure
+            self.file = file
+            resumeData = token
+            end(.failed, now)
+            if token == nil { partial = nil }
+            return [entry(.failed, now, error: failure)]
+        case (.waiting, .cancel(let token)), (.suspended, .cancel(let token)):
+            resumeData = token
+            end(.cancelled, now)
+            if token == nil { partial = nil }
+            return [entry(.cancelled, now)]
+        default:
+            throw IllegalTransition(state: state, event: event)
+        }
+    }
+
+    private mutating func accept(_ accepted: AcceptedResponse, _ now: ClockReading) -> [JournalEntry] {
+        startedAt = startedAt ?? now.wallSeconds
+        response = accepted.response
+        currentURL = accepted.url == request.url ? nil : accepted.url
+        partial = accepted.partial
+        isLarge = accepted.isLarge
+        received = accepted.offset
+        wait = nil
+        var entries: [JournalEntry] = []
+        if let reason = accepted.restart {
+            restarts += 1
+            entries.append(entry(.restarted, now, detail: reason))
+        }
+        if accepted.offset > 0 {
+            entries.append(entry(.continued, now, detail: "From byte \(accepted.offset)."))
+        } else if accepted.restart == nil {
+            entries.append(entry(.started, now))
+        }
+        return entries
+    }
+
+    private mutating func hold(_ hold: Hold, _ now: ClockReading) -> [JournalEntry] {
+        state = .waiting
+        publication = nil
+        failures = hold.progressed ? 1 : failures + 1
+        notBefore = hold.notBefore
+        lastError = hold.failure
+        wait = StoredWait(reason: hold.reason, since: now.wallSeconds, detail: hold.failure.message)
+        return [entry(.held, now, wait: wait, error: hold.failure)]
+    }
+
+    private mutating func end(_ state: TaskState, _ now: ClockReading) {
+        self.state = state
+        endedAt = now.wallSeconds
+        deadline = nil
+        timeLeft = nil
+        notBefore = nil
+        beginAt = nil
+        wait = nil
+        publication = nil
+    }
+
+    private func entry(
+        _ decision: Decision, _ now: ClockReading, wait: StoredWait? = nil, error: TransferFailure? = nil,
+        detail: String? = nil
+    ) -> JournalEntry {
+        JournalEntry(
+            time: now.date, decision: decision, task: id, wait: wait.map { visible($0, now) }, error: error,
+            detail: detail)
+    }
+}

@@ -1,0 +1,80 @@
+package import Foundation
+package import NightshiftAPI
+package import Store
+
+extension TaskRecord {
+    /// The wait as the world sees it: with the wall clock time at which it ends.
+    func visible(_ wait: StoredWait, _ now: ClockReading) -> Wait {
+        Wait(
+            reason: wait.reason, since: Date(timeIntervalSince1970: wait.since),
+            until: notBefore.map { now.wallTime(ofBootSeconds: $0) }, detail: wait.detail)
+    }
+
+    /// The task without its secrets. What only a running transfer knows is added by the caller.
+    package func status(now: ClockReading) -> TaskStatus {
+        var status = TaskStatus(
+            id: id, session: session, taskIdentifier: taskIdentifier, kind: kind, method: method,
+            url: request.url ?? "", state: state, priority: priority,
+            createdAt: Date(timeIntervalSince1970: createdAt))
+        status.currentURL = currentURL
+        status.rateLimit = request.rateLimit
+        status.description = request.description
+        status.startedAt = startedAt.map(Date.init(timeIntervalSince1970:))
+        status.endedAt = endedAt.map(Date.init(timeIntervalSince1970:))
+        status.earliestBeginDate = request.earliestBeginDate
+        status.deadline = deadline.map { now.wallTime(ofBootSeconds: $0) }
+        status.countOfBytesReceived = received
+        status.countOfBytesExpectedToReceive =
+            partial?.total ?? (state == .completed && kind == .download ? received : -1)
+        status.countOfBytesSent = sent
+        status.countOfBytesExpectedToSend = kind == .upload ? source?.size ?? -1 : 0
+        status.countOfBytesClientExpectsToSend = request.countOfBytesClientExpectsToSend
+        status.countOfBytesClientExpectsToReceive = request.countOfBytesClientExpectsToReceive
+        status.attempts = attempts
+        status.restarts = restarts
+        status.response = response?.withoutSecrets
+        status.source = request.source
+        status.destination = request.destination
+        status.file = file
+        status.checksum = request.checksum
+        status.verified = verified
+        status.lastError = lastError
+        status.error = error
+        status.resumeData = resumeData
+        return status
+    }
+
+    package var method: String {
+        request.method ?? (kind == .download ? "GET" : "PUT")
+    }
+}
+
+extension ResponseSummary {
+    init(_ head: ResponseHead) {
+        var bytes = 0
+        let kept = head.headers.prefix { field in
+            bytes += field.name.utf8.count + field.value.utf8.count + 4
+            return bytes <= Limits.responseHeaderBytes
+        }
+        self.init(status: head.status, headers: Array(kept), httpVersion: head.httpVersion)
+    }
+
+    /// `Set-Cookie` is to the cookie what a key is to its copy.
+    fileprivate var withoutSecrets: ResponseSummary {
+        var copy = self
+        for index in copy.headers.indices
+        where copy.headers[index].isSecret || copy.headers[index].name.lowercased() == "set-cookie" {
+            copy.headers[index].value = Redaction.mask
+        }
+        return copy
+    }
+}
+
+extension ClockReading {
+    package var date: Date { Date(timeIntervalSince1970: wallSeconds) }
+
+    /// What the wall clock, as it goes now, shows at a moment of the boot clock.
+    package func wallTime(ofBootSeconds moment: Double) -> Date {
+        Date(timeIntervalSince1970: wallSeconds + moment - bootSeconds)
+    }
+}

@@ -1,0 +1,163 @@
+package import NightshiftAPI
+import Synchronization
+
+/// The seam to the network: one HTTP exchange at a time, redirects and authentication included.
+package protocol Transport: Sendable {
+    /// Begins an exchange; returns at once. `receiver` hears of it on the transport's thread, in order, and
+    /// ``ExchangeReceiver/exchangeEnded(_:)`` exactly once, last, also after ``ExchangeHandle/cancel()``.
+    func begin(_ request: WireRequest, receiver: any ExchangeReceiver) -> any ExchangeHandle
+
+    /// Bytes per second for all exchanges together, both directions; nil is unlimited. Takes effect at once.
+    func setRateLimit(_ bytesPerSecond: Int64?)
+
+    /// The network has changed: connections kept for reuse are no longer to be trusted.
+    func forgetConnections()
+}
+
+package protocol ExchangeHandle: Sendable {
+    /// Ends the exchange as soon as possible with ``ExchangeEnd/Outcome/cancelled``. Idempotent, from any thread.
+    func cancel()
+
+    /// Bytes per second of this exchange; nil is unlimited. Takes effect at once.
+    func setRateLimit(_ bytesPerSecond: Int64?)
+
+    /// Lets a sink that has reached its ``FileSink/ceiling`` go on after the ceiling was raised.
+    func resumeWriting()
+}
+
+/// What hears of an exchange. Called on the transport's thread: decides at once, never blocks.
+package protocol ExchangeReceiver: AnyObject, Sendable {
+    /// The head of the final response: redirects are followed, credentials were answered, 1xx are past.
+    func exchange(received head: ResponseHead) -> BodyDisposition
+
+    func exchangeEnded(_ end: ExchangeEnd)
+}
+
+/// One request as it is to go out.
+package struct WireRequest: Sendable {
+    /// Absolute and encoded.
+    package var url: String
+    package var method: String
+    /// All fields, conditional and range fields included; the transport adds Host, Content-Length, Expect and,
+    /// where there is none, `Accept-Encoding: identity`.
+    package var headers: [HeaderField]
+    package var credential: Credential?
+    package var body: UploadBody?
+    /// Seconds without progress in either direction.
+    package var idleTimeout: Double
+    /// `http://…`, `https://…` or `socks5h://…`; empty forbids a proxy; nil leaves it to the service's environment.
+    package var proxy: String?
+    package var tls: TLSSettings?
+    package var rateLimit: Int64?
+
+    package init(url: String, method: String, headers: [HeaderField], idleTimeout: Double) {
+        self.url = url
+        self.method = method
+        self.headers = headers
+        self.idleTimeout = idleTimeout
+    }
+}
+
+/// The file an upload sends. The descriptor is the receiver's and stays open until the exchange has ended.
+package struct UploadBody: Sendable {
+    package var descriptor: Int32
+    package var size: Int64
+    /// Counts the bytes that were handed to the connection; set back to 0 when they have to be sent again.
+    package var meter: ByteMeter
+
+    package init(descriptor: Int32, size: Int64, meter: ByteMeter) {
+        self.descriptor = descriptor
+        self.size = size
+        self.meter = meter
+    }
+}
+
+package struct ResponseHead: Hashable, Sendable {
+    package var status: Int
+    package var headers: [HeaderField]
+    /// "1.0", "1.1", "2" or "3".
+    package var httpVersion: String
+    /// Where redirects have led.
+    package var url: String
+    /// After redirects.
+    package var method: String
+
+    package init(status: Int, headers: [HeaderField], httpVersion: String, url: String, method: String) {
+        self.status = status
+        self.headers = headers
+        self.httpVersion = httpVersion
+        self.url = url
+        self.method = method
+    }
+}
+
+/// What is to happen to a response's body.
+package enum BodyDisposition: Sendable {
+    case file(FileSink)
+    /// Kept up to the limit, the rest thrown away; comes with ``ExchangeEnd/body``.
+    case memory(limit: Int)
+    /// Read and thrown away, so that the connection can be used again where that is cheap.
+    case discard
+    /// The exchange ends here, as if cancelled.
+    case stop
+}
+
+/// Where body bytes go: a descriptor, from an offset on, with `pwrite`, and no further than `ceiling`.
+package struct FileSink: Sendable {
+    package var descriptor: Int32
+    package var offset: Int64
+    /// Bytes that may follow `offset`; more ends the exchange with ``TransferFailure/Code/protocolError``. Nil: no bound.
+    package var length: Int64?
+    /// Its value is the file offset behind the last byte written.
+    package var position: ByteMeter
+    /// File offset up to which may be written now; the transport pauses the exchange there until
+    /// ``ExchangeHandle/resumeWriting()``.
+    package var ceiling: ByteMeter
+
+    package init(descriptor: Int32, offset: Int64, length: Int64?, position: ByteMeter, ceiling: ByteMeter) {
+        self.descriptor = descriptor
+        self.offset = offset
+        self.length = length
+        self.position = position
+        self.ceiling = ceiling
+    }
+}
+
+/// A count of bytes that one thread writes and any thread reads.
+package final class ByteMeter: Sendable {
+    private let atomic: Atomic<Int64>
+
+    package init(_ value: Int64 = 0) {
+        atomic = Atomic(value)
+    }
+
+    package var value: Int64 {
+        get { atomic.load(ordering: .acquiring) }
+        set { atomic.store(newValue, ordering: .releasing) }
+    }
+}
+
+/// How an exchange ended.
+package struct ExchangeEnd: Sendable {
+    package var outcome: Outcome
+    /// The last response's head, where there was one, also when its body broke off.
+    package var head: ResponseHead?
+    /// The body, where its disposition was ``BodyDisposition/memory(limit:)``.
+    package var body: [UInt8]
+    /// Body bytes received, before any disposition.
+    package var receivedBytes: Int64
+
+    package enum Outcome: Sendable, Equatable {
+        /// The response came whole, as far as HTTP can tell.
+        case complete
+        case cancelled
+        case failed(TransferFailure)
+    }
+
+    package init(outcome: Outcome, head: ResponseHead? = nil, body: [UInt8] = [], receivedBytes: Int64 = 0) {
+        self.outcome = outcome
+        self.head = head
+        self.body = body
+        self.receivedBytes = receivedBytes
+    }
+}

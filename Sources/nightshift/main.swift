@@ -1,0 +1,4 @@
+import CLI
+import Foundation
+
+exit(await Program.run(.ofThisProcess()).rawValue)

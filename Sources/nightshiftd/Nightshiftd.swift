@@ -1,0 +1,31 @@
+import ArgumentParser
+import Daemon
+
+@main
+struct Nightshiftd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nightshiftd",
+        abstract: "The service that carries transfers to their end.",
+        discussion: """
+            Runs in the foreground until SIGTERM or SIGINT. The nightshift command starts it when it is needed, and \
+            'nightshift service install' hands it to systemd; there is rarely a reason to start it by hand.
+
+            ENVIRONMENT (or, without the environment, lines of nightshiftd.env in the configuration directory)
+              NIGHTSHIFT_HOME                one directory for everything, in place of the XDG directories
+              NIGHTSHIFT_LOG_LEVEL           trace, debug, info, notice, warning, error or critical
+              NIGHTSHIFT_PROXY               a proxy for transfers that name none
+              NIGHTSHIFT_CA_FILE             certificates to trust in place of the system's, PEM
+              NIGHTSHIFT_CLIENT_CERTIFICATE, NIGHTSHIFT_CLIENT_KEY
+                                             a client certificate for transfers that name none, PEM
+
+            EXIT STATUS
+              0 asked to stop   2 wrong configuration   4 already running   5 a directory cannot be used
+              6 the database was refused
+            """,
+        version: DaemonProcess.version)
+
+    func run() async throws {
+        let status = await DaemonProcess.run()
+        if status != 0 { throw ExitCode(status) }
+    }
+}

@@ -1,0 +1,142 @@
+import Testing
+
+/// The checks themselves: each must be able to fail.
+@Suite struct CheckerTests {
+    @Test func `Imports are found in every form, and not in comments and strings`() {
+        let source = SwiftSource(
+            """
+            import Foundation
+            package import NightshiftAPI
+            @preconcurrency public import struct GRDB.Row
+              @_spi(Some) import NIOCore
+            // import Commented
+            /* import Blocked /* import Nested */ import Blocked */
+            let text = "\\" import Quoted"
+            let raw = #"import Raw " import Raw"#
+            let long = \"""
+                import Long
+                \"""
+            let important = 1
+            """)
+        #expect(source.imports == ["Foundation", "NightshiftAPI", "GRDB", "NIOCore"])
+        #expect(!source.importsTestably)
+        #expect(SwiftSource("@testable import Store").importsTestably)
+        #expect(SwiftSource("@testable import Store").imports == ["Store"])
+    }
+
+    @Test func `Blanking keeps lines and lengths`() {
+        let text = "a // b – ü\nc \"d\ne\" /* f\n */ g"
+        let code = SwiftSource(text).code
+        #expect(code.utf8.count == text.utf8.count)
+        #expect(code.count { $0 == "\n" } == 3)
+    }
+
+    @Test func `Calls are told from members, declarations and longer names`() {
+        let source = SwiftSource(
+            "print(1)\nlogger.print(2)\nfunc print(x: Int) {}\nblueprint(3)\n  Swift.print(4); print(5)\n// print(6)")
+        #expect(source.calls(of: "print") == [1, 5])
+    }
+
+    @Test func `Words of unfinished work are found as words`() {
+        #expect(
+            SwiftSource("// TODO: later\nlet template = \"XXXXXX\"\n// FIXME\nlet todo = 1\n/* XXX */").unfinished == [
+                1, 3, 5,
+            ])
+    }
+
+    @Test func `Exceptions need a comment`() {
+        let bare = "struct A: @unchecked Sendable {}"
+        #expect(SwiftSource(bare).unexplainedExceptions == [1])
+        #expect(SwiftSource("// Only one thread has it.\n" + bare).unexplainedExceptions == [])
+        #expect(SwiftSource("// Far away.\n\n\n\n\n" + bare).unexplainedExceptions == [6])
+        #expect(SwiftSource("let a = try! b()").unexplainedExceptions == [1])
+    }
+
+    static let table = ImportTable(
+        markdown: """
+            | Layer | Target | Its one job | Targets | Modules |
+            |---|---|---|---|---|
+            | L0 | `Words` | words | – | – |
+            | L1 | `Shelf` | shelf | `Words` | `GRDB`, `Glibc` |
+            | L1 | `Clock` | clock | `Words`, `Shelf` | – |
+            | L2 | `Shop` | shop | `Shelf`, `Ghost` | – |
+
+            | L3 | `Elsewhere` | another table | – | – |
+            """)
+
+    @Test func `The table is read row by row`() {
+        #expect(Self.table.rows.map(\.target) == ["Words", "Shelf", "Clock", "Shop"])
+        #expect(
+            Self.table.row(of: "Shelf")
+                == ImportTable.Row(layer: 1, target: "Shelf", targets: ["Words"], modules: ["GRDB", "Glibc"]))
+    }
+
+    @Test func `What the table does not allow is forbidden`() {
+        #expect(Self.table.forbidden(["Words", "GRDB", "Foundation"], in: "Shelf") == [])
+        #expect(Self.table.forbidden(["Shop", "NIOCore"], in: "Shelf") == ["Shop", "NIOCore"])
+        #expect(Self.table.forbidden(["Words"], in: "Unheard") == ["Words"])
+    }
+
+    @Test func `Allowances that do not point down are found`() {
+        #expect(
+            Self.table.misdirected == ["Clock -> Shelf: not a lower layer", "Shop -> Ghost: no such target"])
+        #expect(Self.table.linked(by: "Shop") == ["GRDB", "Glibc"])
+    }
+
+    @Test func `The manifest is read with its products`() {
+        let manifest = Manifest(
+            """
+            let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+            let package = Package(targets: [
+                // .target(name: "Commented"),
+                .target(name: "Words", linkerSettings: [.linkedLibrary("curl")]),
+                .executableTarget(
+                    name: "Shelf", dependencies: ["Words", grdb,], path: "Tests/Shelf", swiftSettings: strict),
+            ])
+            """)
+        #expect(
+            manifest.targets == [
+                Manifest.Target(name: "Words", dependencies: []),
+                Manifest.Target(name: "Shelf", dependencies: ["Words", "GRDB"], path: "Tests/Shelf"),
+            ])
+    }
+
+    @Test func `Links and anchors are read from prose only`() {
+        let page = Markdown(
+            """
+            # What is it?
+            See [a](b.md), [web](https://example.org/x), `[no](code.md)` and [here](#what-is-it).
+            ```
+            # Not a heading
+            [no](block.md)
+            ```
+            ## `get` and others
+            """)
+        #expect(page.localLinks == ["b.md", "#what-is-it"])
+        #expect(page.anchors == ["what-is-it", "get-and-others"])
+        #expect(Markdown("[x](no-such-file.md)").brokenLinks(at: "docs/a.md", in: .current) == ["no-such-file.md"])
+        #expect(Markdown("[x](../Package.swift)").brokenLinks(at: "docs/a.md", in: .current) == [])
+        #expect(Markdown("# A\n[x](#b)").brokenLinks(at: "README.md", in: .current) == ["#b"])
+    }
+
+    @Test func `Commands are named by the parser's own rules`() {
+        let source = SwiftSource(
+            """
+            struct Get: AsyncParsableCommand { static let configuration = CommandConfiguration(abstract: "x") }
+            package struct ServiceRun: ClientCommand {
+                static let configuration = CommandConfiguration(commandName: "run")
+            }
+            struct DoctorCheck: Sendable, ParsableCommand {}
+            """)
+        #expect(CommandNames(in: source).all == ["get", "run", "doctor-check"])
+        let commands = ["get", "service", "run", "start", "stop"]
+        func isDocumented(_ command: String, _ manual: String) -> Bool {
+            CommandNames.isDocumented(command, among: commands, in: manual)
+        }
+        #expect(isDocumented("run", "## `nightshift service run|start`"))
+        #expect(isDocumented("get", "| `get URL...` | downloads |"))
+        #expect(isDocumented("stop", "$ nightshift service stop"))
+        #expect(!isDocumented("stop", "`nightshift service run`: it will stop"))
+        #expect(!isDocumented("stop", "`get URL stop`, to stop"))
+    }
+}

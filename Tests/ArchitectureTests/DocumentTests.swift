@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+/// The documents name what is there, and everything that is there.
+@Suite struct DocumentTests {
+    let tree = SourceTree.current
+
+    private func documents() throws -> [String] {
+        try tree.files(in: "", extensions: ["md"])
+            + ["docs", "changelog"].flatMap { try tree.files(below: $0, extensions: ["md"]) }
+    }
+
+    @Test func `Links lead somewhere`() throws {
+        let paths = try documents()
+        #expect(paths.contains("README.md"))
+        for path in paths {
+            #expect(Markdown(try tree.text(path)).brokenLinks(at: path, in: tree) == [], "\(path)")
+        }
+    }
+
+    @Test func `Decisions are numbered without gaps and listed`() throws {
+        let names = try tree.files(below: "docs/decisions", extensions: ["md"])
+            .map { String($0.dropFirst("docs/decisions/".count)) }
+            .filter { $0 != "README.md" }
+        try #require(!names.isEmpty)
+        let numbers = names.map { $0.wholeMatch(of: /(\d{4})-[a-z0-9-]+\.md/).flatMap { Int($0.output.1) } }
+        #expect(numbers == (1...names.count).map { $0 }, "\(names)")
+        let listed = Markdown(try tree.text("docs/decisions/README.md")).localLinks
+        #expect(Set(names).subtracting(listed) == [])
+    }
+
+    @Test func `Changes to be released have a number and a kind`() throws {
+        for path in try tree.files(below: "changelog/unreleased", extensions: ["md"]) {
+            let name = path.dropFirst("changelog/unreleased/".count)
+            #expect(name.wholeMatch(of: /\d{4}-[a-z0-9-]+\.md/) != nil, "\(path)")
+            let first = try tree.text(path).prefix { $0 != "\n" }
+            #expect(["## Added", "## Changed", "## Fixed", "## Removed", "## Security"].contains(first), "\(path)")
+        }
+    }
+
+    @Test func `Every subcommand is in the manual of the command line`() throws {
+        let manual = try tree.text("docs/cli.md")
+        let commands = SourceTree.sources(below: "Sources/CLI").flatMap { CommandNames(in: $0.source).all }
+        try #require(commands.contains("get") && commands.contains("why"))
+        let missing = commands.filter {
+            $0 != "nightshift" && !CommandNames.isDocumented($0, among: commands, in: manual)
+        }
+        #expect(missing == [])
+    }
+
+    @Test func `Every limit is in docs/limits.md`() throws {
+        let limits = try tree.text("Sources/NightshiftAPI/Limits.swift")
+            .matches(of: /static let (\w+)/).map { String($0.output.1) }
+        try #require(limits.count > 10)
+        let document = try tree.text("docs/limits.md")
+        let missing = limits.filter { !document.contains("`\($0)`") && !document.contains("`Limits.\($0)`") }
+        #expect(missing == [])
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+/// `docs/architecture.md` says who may import whom; sources and manifest are held to it.
+@Suite struct ImportTests {
+    let tree: SourceTree
+    let table: ImportTable
+    let manifest: Manifest
+
+    init() throws {
+        tree = .current
+        table = ImportTable(markdown: try tree.text("docs/architecture.md"))
+        manifest = Manifest(try tree.text("Package.swift"))
+    }
+
+    @Test func `The table, the manifest and the folders name the same targets`() throws {
+        let folders = Set(try tree.folders(in: "Sources"))
+        #expect(Set(table.rows.map(\.target)) == folders)
+        #expect(table.rows.count == folders.count)
+        #expect(Set(manifest.targets.filter { $0.path == nil && !$0.name.hasSuffix("Tests") }.map(\.name)) == folders)
+    }
+
+    @Test func `Targets may import lower layers only`() {
+        #expect(table.misdirected == [])
+    }
+
+    @Test func `Files import what the table allows`() throws {
+        for target in try tree.folders(in: "Sources") {
+            for (path, source) in SourceTree.sources(below: "Sources/\(target)") {
+                #expect(table.forbidden(source.imports, in: target) == [], "\(path)")
+                #expect(!source.importsTestably, "\(path) imports something @testable")
+            }
+        }
+    }
+
+    @Test func `The manifest gives targets no more than the table allows`() throws {
+        for target in manifest.targets where table.row(of: target.name) != nil {
+            #expect(table.forbidden(target.dependencies, in: target.name) == [], "\(target.name)")
+        }
+    }
+
+    @Test func `Files import nothing that only another package's package brings along`() {
+        for target in manifest.targets where table.row(of: target.name) != nil {
+            let declared = target.dependencies.union(ImportTable.free).union(ImportTable.system)
+            for (path, source) in SourceTree.sources(below: "Sources/\(target.name)") {
+                #expect(Set(source.imports).subtracting(declared) == [], "\(path)")
+            }
+        }
+    }
+
+    @Test func `Clients link no server, no database and no second HTTP stack`() {
+        for client in ["CLI", "NightshiftCurl", "NightshiftAPI"] {
+            let linked = table.linked(by: client)
+            let serverSide = linked.filter { name in
+                ["NIO", "GRDB", "Hummingbird", "AsyncHTTPClient", "FoundationNetworking"].contains {
+                    name.hasPrefix($0)
+                }
+            }
+            #expect(serverSide == [], "\(client)")
+        }
+    }
+
+    @Test func `Nothing imports FoundationNetworking`() {
+        #expect(!SourceTree.sources.isEmpty)
+        for (path, source) in SourceTree.sources {
+            #expect(!source.imports.contains("FoundationNetworking"), "\(path)")
+        }
+    }
+
+    @Test func `C stands in the shims only`() throws {
+        let files = try tree.files(below: "Sources", extensions: ["c", "h", "cpp", "m", "S"])
+        #expect(!files.isEmpty)
+        let shims = ["Sources/CNightshift/", "Sources/CDigest/", "Sources/CSystemd/"]
+        #expect(files.filter { !shims.contains(where: $0.hasPrefix) } == [])
+    }
+}

@@ -1,0 +1,55 @@
+/// The targets of `Package.swift` and what each depends on, read from its text.
+struct Manifest {
+    struct Target: Equatable {
+        var name: String
+        /// Names of targets and of products.
+        var dependencies: Set<String>
+        /// Where the sources are, where that is said.
+        var path: String?
+    }
+
+    var targets: [Target]
+
+    init(_ text: String) {
+        let source = SwiftSource(text).withoutComments
+        var products: [String: String] = [:]
+        for match in source.matches(of: /let (\w+): Target\.Dependency = \.product\(name: "([^"]+)"/) {
+            products[String(match.output.1)] = String(match.output.2)
+        }
+        targets = []
+        for match in source.matches(of: /\.(?:target|executableTarget|testTarget|systemLibrary)\(/) {
+            let body = Self.balanced(source[match.range.upperBound...])
+            guard let name = body.firstMatch(of: /name: "([^"]+)"/) else { continue }
+            var target = Target(name: String(name.output.1), dependencies: [])
+            target.path = body.firstMatch(of: /path: "([^"]+)"/).map { String($0.output.1) }
+            if let start = body.firstRange(of: "dependencies: [") {
+                let list = body[start.upperBound...].prefix { $0 != "]" }
+                for item in list.split(separator: ",").map({ $0.trimming(while: \.isWhitespace) }) where !item.isEmpty {
+                    let plain = item.trimming { $0 == "\"" }
+                    target.dependencies.insert(
+                        item.hasPrefix("\"") ? String(plain) : products[String(plain)] ?? String(plain))
+                }
+            }
+            targets.append(target)
+        }
+    }
+
+    /// The text up to the parenthesis that closes what was open before it.
+    private static func balanced(_ text: Substring) -> Substring {
+        var depth = 1
+        return text.prefix { character in
+            if character == "(" { depth += 1 }
+            if character == ")" { depth -= 1 }
+            return depth > 0
+        }
+    }
+}
+
+extension SwiftSource {
+    /// The text without its `//` comments; strings stay, as long as none holds two slashes after a space.
+    var withoutComments: String {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line in line.firstRange(of: "// ").map { line[..<$0.lowerBound] } ?? line }
+            .joined(separator: "\n")
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+/// One Markdown file's text.
+struct Markdown {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    /// The text without code blocks and code spans, where brackets mean nothing.
+    private var prose: String {
+        var inBlock = false
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
+            if line.drop(while: \.isWhitespace).hasPrefix("```") {
+                inBlock.toggle()
+                return false
+            }
+            return !inBlock
+        }
+        return lines.joined(separator: "\n").replacing(/`[^`\n]*`/, with: "")
+    }
+
+    /// Targets of all links that lead to files and headings of this project.
+    var localLinks: [String] {
+        prose.matches(of: /\]\(([^)\s]+)\)/).map { String($0.output.1) }.filter { !$0.contains(/^[a-z][a-z0-9+.-]*:/) }
+    }
+
+    /// What a link can name behind `#`: one per heading, as code hosts make them.
+    var anchors: Set<String> {
+        var inBlock = false
+        var anchors: Set<String> = []
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("```") { inBlock.toggle() }
+            guard !inBlock, let heading = line.wholeMatch(of: /#+ +(.+)/) else { continue }
+            let slug = heading.output.1.lowercased()
+                .filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
+                .replacing(" ", with: "-")
+            anchors.insert(slug)
+        }
+        return anchors
+    }
+
+    /// Links of the file at `path` that lead nowhere.
+    func brokenLinks(at path: String, in tree: SourceTree) -> [String] {
+        localLinks.filter { link in
+            let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+            let folder = URL(filePath: "/" + path).deletingLastPathComponent()
+            let target =
+                parts[0].isEmpty
+                ? path : String(folder.appending(path: String(parts[0])).standardizedFileURL.path.dropFirst())
+            guard tree.exists(target) else { return true }
+            guard parts.count == 2, target.hasSuffix(".md") else { return false }
+            guard let text = try? tree.text(target) else { return true }
+            return !Markdown(text).anchors.contains(String(parts[1]))
+        }
+    }
+}

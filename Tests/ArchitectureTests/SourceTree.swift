@@ -1,0 +1,64 @@
+import Foundation
+
+/// The checked-out project, read as text.
+struct SourceTree {
+    /// Where `Package.swift` is.
+    let root: URL
+
+    /// The tree this file belongs to.
+    static let current = SourceTree(
+        root: URL(filePath: #filePath).resolvingSymlinksInPath()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent())
+
+    /// The text of a file, by its path from the root.
+    func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// Paths from the root of all files below `folder` with one of the `extensions`, sorted; hidden ones left out.
+    func files(below folder: String, extensions: Set<String>) throws -> [String] {
+        let names = try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
+        return Self.chosen(names, extensions).map { "\(folder)/\($0)" }
+    }
+
+    /// Paths from the root of the files directly in `folder` (the root where it is empty), chosen in the same way.
+    func files(in folder: String, extensions: Set<String>) throws -> [String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+        return Self.chosen(names, extensions).map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
+    }
+
+    private static func chosen(_ names: [String], _ extensions: Set<String>) -> [String] {
+        names.filter { name in
+            !name.split(separator: "/").contains { $0.hasPrefix(".") }
+                && extensions.contains(URL(filePath: name).pathExtension)
+        }
+        .sorted()
+    }
+
+    /// Names of the folders directly in `folder`, sorted; hidden ones left out.
+    func folders(in folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+            .filter { name in
+                var isDirectory: ObjCBool = false
+                let path = root.appending(path: "\(folder)/\(name)").path
+                return !name.hasPrefix(".") && FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+                    && isDirectory.boolValue
+            }
+            .sorted()
+    }
+
+    func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: root.appending(path: path).path)
+    }
+
+    /// Every Swift file below `Sources` of the tree this file belongs to, by its path; read once.
+    static let sources: [(path: String, source: SwiftSource)] = {
+        let paths = (try? current.files(below: "Sources", extensions: ["swift"])) ?? []
+        return paths.compactMap { path in (try? current.text(path)).map { (path, SwiftSource($0)) } }
+    }()
+
+    /// Those of ``sources`` below `folder`.
+    static func sources(below folder: String) -> [(path: String, source: SwiftSource)] {
+        sources.filter { $0.path.hasPrefix(folder + "/") }
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+
+/// One Swift file's text, and what can be seen in it without a compiler.
+struct SwiftSource {
+    let text: String
+    /// The text with comments and the contents of string literals blanked; lines stay where they are.
+    let code: String
+
+    init(_ text: String) {
+        self.text = text
+        code = Self.blanked(text)
+    }
+
+    /// Every module that is imported, in order of appearance.
+    var imports: [String] {
+        let statement =
+            #/
+            ^\s*(?:@\w+(?:\([^)]*\))?\s+)*
+            (?:(?:public|package|internal|fileprivate|private)\s+)?
+            import\s+
+            (?:(?:struct|class|enum|protocol|typealias|func|var|let)\s+)?
+            ([A-Za-z_]\w*)
+            /#
+        return Self.words("import", in: code).compactMap { offset in
+            Self.line(at: offset, in: code).firstMatch(of: statement).map { String($0.output.1) }
+        }
+    }
+
+    /// Whether anything is imported with more access than its owner gives.
+    var importsTestably: Bool { !Self.words("testable", in: code).isEmpty }
+
+    /// Numbers of the lines, from 1, whose code calls the global function `name`.
+    func calls(of name: String) -> [Int] {
+        let bytes = Array(code.utf8)
+        let calls = Self.words(name, in: code).filter { offset in
+            let before = bytes[..<offset]
+            return bytes[(offset + name.utf8.count)...].first == UInt8(ascii: "(")
+                && before.last != UInt8(ascii: ".") && !before.suffix(5).elementsEqual("func ".utf8)
+        }
+        return numbers(calls)
+    }
+
+    /// Numbers of the lines, from 1, whose code holds `word` as a whole word.
+    func mentions(of word: String) -> [Int] { numbers(Self.words(word, in: code)) }
+
+    /// Numbers of the lines, from 1, that say in a comment or anywhere else that something is left to be done.
+    var unfinished: [Int] { numbers(["TODO", "FIXME", "XXX"].flatMap { Self.words($0, in: text) }) }
+
+    /// Numbers of the lines, from 1, that switch off a check of the compiler with no comment on or above them.
+    var unexplainedExceptions: [Int] {
+        let found = numbers(["@unchecked", "nonisolated(unsafe)", "try!"].flatMap { Self.offsets(of: $0, in: code) })
+        guard !found.isEmpty else { return [] }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return found.filter { number in !lines[max(0, number - 4)..<number].contains { $0.contains("//") } }
+    }
+
+    /// Lines, from 1, of offsets in the text or the code: blanking moves nothing.
+    private func numbers(_ offsets: [Int]) -> [Int] {
+        let bytes = Array(text.utf8)
+        return Set(offsets.map { bytes[..<$0].count { $0 == UInt8(ascii: "\n") } + 1 }).sorted()
+    }
+
+    /// The line around a byte.
+    private static func line(at offset: Int, in text: String) -> Substring {
+        let index = text.utf8.index(text.startIndex, offsetBy: offset)
+        let start = text.utf8[..<index].lastIndex(of: UInt8(ascii: "\n")).map { text.utf8.index(after: $0) }
+        let end = text.utf8[index...].firstIndex(of: UInt8(ascii: "\n"))
+        return text[(start ?? text.startIndex)..<(end ?? text.endIndex)]
+    }
+
+    /// Offsets, in bytes, of `word` where it stands as a word of its own.
+    private static func words(_ word: String, in text: String) -> [Int] {
+        let bytes = Array(text.utf8)
+        func continues(_ index: Int) -> Bool {
+            guard bytes.indices.contains(index) else { return false }
+            let character = Character(UnicodeScalar(bytes[index]))
+            return character.isLetter || character.isNumber || character == "_"
+        }
+        return offsets(of: word, in: text).filter { !continues($0 - 1) && !continues($0 + word.utf8.count) }
+    }
+
+    /// Offsets, in bytes, of `pattern`.
+    private static func offsets(of pattern: String, in text: String) -> [Int] {
+        let data = Data(text.utf8)
+        var found: [Int] = []
+        var from = 0
+        while let range = data.range(of: Data(pattern.utf8), in: from..<data.count) {
+            found.append(range.lowerBound)
+            from = range.upperBound
+        }
+        return found
+    }
+}
+
+extension SwiftSource {
+    /// `text` with a space for each byte of comments and of what stands between the quotes of string literals.
+    private static func blanked(_ text: String) -> String {
+        var scanner = Blanking(bytes: Array(text.utf8))
+        scanner.run()
+        return String(decoding: scanner.bytes, as: UTF8.self)
+    }
+}
+
+/// One pass over the bytes of a source file. In UTF-8 no byte of a longer character looks like an ASCII one.
+private struct Blanking {
+    var bytes: [UInt8]
+    private var index = 0
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    mutating func run() {
+        while index < bytes.count {
+            if starts("//") {
+                while index < bytes.count, bytes[index] != newline { blank(1) }
+            } else if starts("/*") {
+                blankBlock()
+            } else if let literal = openingLiteral() {
+                blankLiteral(literal)
+            } else {
+                index += 1
+            }
+        }
+    }
+
+    /// Block comments nest.
+    private mutating func blankBlock() {
+        var depth = 0
+        repeat {
+            if starts("/*") {
+                depth += 1
+                blank(2)
+            } else if starts("*/") {
+                depth -= 1
+                blank(2)
+            } else {
+                blank(1)
+            }
+        } while depth > 0 && index < bytes.count
+    }
+
+    private struct Literal {
+        var hashes: Int
+        var quotes: Int
+
+        var closing: String { String(repeating: "\"", count: quotes) + String(repeating: "#", count: hashes) }
+    }
+
+    /// How a string literal that starts here is delimited.
+    private func openingLiteral() -> Literal? {
+        let hashes = bytes[index...].prefix { $0 == UInt8(ascii: "#") }.count
+        guard starts("\"", at: index + hashes) else { return nil }
+        return Literal(hashes: hashes, quotes: starts("\"\"\"", at: index + hashes) ? 3 : 1)
+    }
+
+    private mutating func blankLiteral(_ literal: Literal) {
+        index += literal.hashes + literal.quotes
+        while index < bytes.count, !starts(literal.closing) {
+            blank(literal.hashes == 0 && starts("\\") ? 2 : 1)
+        }
+        index = min(index + literal.quotes + literal.hashes, bytes.count)
+    }
+
+    private mutating func blank(_ count: Int) {
+        for _ in 0..<count where index < bytes.count {
+            if bytes[index] != newline { bytes[index] = UInt8(ascii: " ") }
+            index += 1
+        }
+    }
+
+    private func starts(_ text: StaticString, at start: Int? = nil) -> Bool {
+        let start = start ?? index
+        guard start + text.utf8CodeUnitCount <= bytes.count else { return false }
+        return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[start + $0] == text.utf8Start[$0] }
+    }
+
+    private func starts(_ text: String) -> Bool {
+        bytes[index...].starts(with: text.utf8)
+    }
+
+    private var newline: UInt8 { UInt8(ascii: "\n") }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import CLI
+
+struct FollowedTasksTests {
+    @Test func statesFollowTheJournal() throws {
+        var tasks = FollowedTasks()
+        tasks.add(FollowedTask(id: 12, kind: .download, name: "x"))
+        #expect(tasks.apply(Samples.entry(1, .started, task: 12)) == .nothing)
+        #expect(tasks.active == [12])
+        tasks.apply(
+            TaskProgress(
+                id: 12, countOfBytesReceived: 5, countOfBytesExpectedToReceive: 10, countOfBytesSent: 0,
+                countOfBytesExpectedToSend: 3, bytesPerSecond: 2))
+        #expect(tasks.pending[12]?.done == 5 && tasks.pending[12]?.total == 10)
+        var held = Samples.entry(2, .held, task: 12)
+        held.wait = Wait(reason: .network, since: Samples.now)
+        held.error = TransferFailure(.connectionLost, "gone")
+        #expect(tasks.apply(held) == .nothing)
+        #expect(tasks.active.isEmpty)
+        #expect(tasks.pending[12]?.wait?.reason == .network)
+        #expect(tasks.pending[12]?.lastError?.code == .connectionLost)
+        #expect(tasks.pending[12]?.bytesPerSecond == 0)
+        #expect(tasks.apply(Samples.entry(3, .continued, task: 12)) == .nothing)
+        #expect(tasks.pending[12]?.done == 5)
+        #expect(tasks.apply(Samples.entry(4, .restarted, task: 12)) == .nothing)
+        #expect(tasks.pending[12]?.done == 0)
+        #expect(tasks.apply(Samples.entry(5, .completed, task: 12)) == .status(12))
+        #expect(tasks.pending[12] != nil)
+        #expect(tasks.update(Samples.completed(12)) == true)
+        #expect(tasks.update(Samples.completed(12)) == false)
+        #expect(tasks.completed == 1 && tasks.failed == 0 && tasks.pending.isEmpty && tasks.count == 1)
+    }
+
+    @Test func strangersAreIgnoredUnlessWanted() {
+        var tasks = FollowedTasks()
+        #expect(tasks.apply(Samples.entry(1, .accepted, task: 99)) == .nothing)
+        #expect(tasks.update(Samples.running(99)) == false)
+        #expect(tasks.count == 0)
+        tasks.includesNewTasks = true
+        #expect(tasks.apply(Samples.entry(1, .accepted, task: 99)) == .status(99))
+        #expect(tasks.update(Samples.running(99)) == false)
+        #expect(tasks.pending.keys.contains(99) && tasks.active == [99])
+    }
+
+    @Test func removedIsNotWhole() {
+        var tasks = FollowedTasks()
+        tasks.add(FollowedTask(id: 1, kind: .download, name: "x"))
+        #expect(tasks.apply(Samples.entry(1, .removed, task: 1)) == .nothing)
+        #expect(tasks.failed == 1 && tasks.pending.isEmpty)
+    }
+
+    /// Any order of any events: every task is counted once, and only what is pending moves bytes.
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func countsStayTrue(_ seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var tasks = FollowedTasks()
+        let ids = (1...6).map { TaskID(Int64($0)) }
+        for id in ids.prefix(4) { tasks.add(FollowedTask(id: id, kind: .download, name: "t")) }
+        for step in 0..<200 {
+            let id = ids[random.below(ids.count)]
+            switch random.below(4) {
+            case 0:
+                tasks.apply(
+                    TaskProgress(
+                        id: id, countOfBytesReceived: 1, countOfBytesExpectedToReceive: 2, countOfBytesSent: 0,
+                        countOfBytesExpectedToSend: 0, bytesPerSecond: 1))
+            case 1 where step > 100:
+                _ = tasks.update(random.below(2) == 0 ? Samples.completed(id.rawValue) : Samples.failed(id.rawValue))
+            case 1: _ = tasks.update(Samples.running(id.rawValue))
+            default:
+                let decision = Decision.allCases[random.below(Decision.allCases.count)]
+                _ = tasks.apply(Samples.entry(Int64(step), decision, task: id.rawValue))
+            }
+            #expect(tasks.count == 4, "seed \(seed)")
+            #expect(tasks.active.isSubset(of: tasks.pending.keys), "seed \(seed)")
+        }
+    }
+}
+
+extension TaskID: ExpressibleByIntegerLiteral {
+    package init(integerLiteral value: Int64) {
+        self.init(value)
+    }
+}

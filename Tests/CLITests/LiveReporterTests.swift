@@ -1,0 +1,87 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import CLI
+
+struct LiveReporterTests {
+    /// What a terminal shows after these bytes: lines, of which escape sequences move and erase.
+    private func screen(_ text: String) -> [String] {
+        var lines: [String] = [""]
+        var row = 0
+        var rest = text[...]
+        while let character = rest.popFirst() {
+            switch character {
+            case "\n":
+                row += 1
+                if row == lines.count { lines.append("") }
+            case "\r":
+                break
+            case "\u{1b}":
+                let sequence = rest.prefix { !$0.isLetter }
+                rest = rest.dropFirst(sequence.count)
+                switch rest.popFirst() {
+                case "A": row -= Int(sequence.dropFirst()) ?? 0
+                case "J":
+                    lines.removeSubrange((row + 1)...)
+                    lines[row] = ""
+                default: Issue.record("an unexpected sequence")
+                }
+            default:
+                lines[row].append(character)
+            }
+        }
+        return lines.filter { !$0.isEmpty }
+    }
+
+    @Test func whatEndedStaysAboveAndNothingIsLeftBehind() throws {
+        let ear = Ear()
+        let paths = Ear()
+        var reporter: any TransferReporter = LiveReporter(
+            paths: PathOutput(output: paths.output()), screen: ear.output(isTerminal: true), now: { Samples.now })
+        var tasks = FollowedTasks()
+        for task in [Samples.running(14), Samples.waiting(13), Samples.running(15)] { tasks.add(FollowedTask(task)) }
+        reporter.tick(tasks)
+        #expect(screen(ear.text).count == 4)
+        try reporter.connection(isLost: true)
+        reporter.tick(tasks)
+        #expect(screen(ear.text).last == "The service went away; looking for it.")
+        try reporter.connection(isLost: false)
+        for status in [Samples.completed(14), Samples.failed(15)] {
+            #expect(tasks.update(status) == true)
+            try reporter.ended(status, of: tasks)
+            reporter.tick(tasks)
+        }
+        var restarted = Samples.entry(7, .restarted, task: 13)
+        restarted.detail = "ETag changed\u{1b}[2J"
+        try reporter.decided(restarted, task: try #require(tasks.pending[TaskID(13)]))
+        tasks.forget(TaskID(13))
+        reporter.tick(tasks)
+        reporter.finish(tasks)
+        #expect(
+            screen(ear.text) == [
+                "/home/ada/Downloads/film one.mkv: 1.5 GiB, sha-256 verified",
+                "15 film one.mkv: failed: HTTP 404: The server answered 404 Not Found.",
+                "data.tar: starting again: ETag changed\\x1b[2J", "1 of 3 whole, 2 not, 1.5 GiB",
+            ])
+        #expect(paths.text == "/home/ada/Downloads/film one.mkv\n")
+    }
+
+    @Test func wholeFilesOfALongListAreOnlyCounted() throws {
+        let ear = Ear()
+        var reporter = LiveReporter(
+            paths: PathOutput(output: Ear().output()), screen: ear.output(isTerminal: true), now: { Samples.now })
+        var tasks = FollowedTasks()
+        for id in 1...200 { tasks.add(FollowedTask(id: TaskID(Int64(id)), kind: .download, name: "x")) }
+        for id in 1...199 {
+            let status = Samples.completed(Int64(id))
+            #expect(tasks.update(status) == true)
+            reporter.ended(status, of: tasks)
+        }
+        let failed = Samples.failed(200)
+        #expect(tasks.update(failed) == true)
+        reporter.ended(failed, of: tasks)
+        reporter.finish(tasks)
+        #expect(screen(ear.text).count == 2)
+    }
+}

@@ -1,0 +1,371 @@
+import Foundation
+import NightshiftAPI
+import Synchronization
+import Testing
+
+@testable import CLI
+
+struct ProgramTests {
+    // MARK: Without a service
+
+    @Test(arguments: [
+        ["get"], ["get", "-o", "x", "http://a/1", "http://a/2"], ["get", "--limit-rate", "x", "http://a/1"],
+        ["get", "example.org"], ["get", "-o", "x", "-d", "y", "http://a/1"], ["nonsense"], ["show", "x"], ["pause"],
+        ["set", "1"], ["get", "--priority", "2", "http://a/"], ["list", "--state", "lost"],
+        ["get", "-i", "/nonexistent"],
+        ["get", "--checksum", "md5:00", "http://a/"], ["put", "x", "ftp://a/"], ["get", "--user", ":x", "http://a/"],
+    ])
+    func mistakesEndWith2(_ arguments: [String]) async throws {
+        let world = try World()
+        #expect(await Program.run(world.invocation(arguments)) == .usage)
+        #expect(!world.errors.text.isEmpty && world.output.text.isEmpty)
+
+        let other = try World()
+        #expect(await Program.run(other.invocation(arguments + ["--json"])) == .usage)
+        let report = try JSON.decode(Report.self, from: Data(other.errors.text.utf8))
+        #expect(report.type == "/problems/usage" && report.exitCode == 2 && other.output.text.isEmpty)
+    }
+
+    @Test func helpAndVersionAreNoMistakes() async throws {
+        let world = try World()
+        #expect(await world.run("--version") == .whole)
+        #expect(world.output.text == NightshiftVersion.current + "\n")
+        for arguments in [["help", "get"], ["get", "--help"], ["service"], []] {
+            let world = try World()
+            #expect(await Program.run(world.invocation(arguments)) == .whole)
+            #expect(world.output.text.contains("USAGE:") && world.errors.text.isEmpty)
+        }
+    }
+
+    @Test func passwordsAreNotRepeated() async throws {
+        let world = try World()
+        #expect(await world.run("get", "ftp://bob:secret@a.example/x") == .usage)
+        #expect(!world.errors.text.contains("secret"))
+    }
+
+    @Test func withoutTheDaemonTheServiceIsUnreachable() async throws {
+        let world = try World()
+        #expect(await world.run("list") == .unreachable)
+        #expect(world.errors.text.contains("nightshiftd was not found"))
+        #expect(await world.run("status") == .unreachable)
+        let other = try World()
+        #expect(await other.run("status", "--json") == .unreachable)
+        #expect(try JSON.decode(Report.self, from: Data(other.errors.text.utf8)).exitCode == 3)
+    }
+
+    @Test func destinationsAreCheckedFirst() async throws {
+        let world = try World()
+        try Data("x".utf8).write(to: world.root.appending(path: "there"))
+        #expect(await world.run("get", "-o", "there", "http://a/1") == .failed)
+        #expect(world.errors.text.contains("--force") && world.errors.text.contains("-d"))
+        #expect(await world.run("get", "-o", "no/where", "http://a/1") == .failed)
+        #expect(await world.run("get", "-d", "nowhere", "http://a/1") == .failed)
+        #expect(await world.run("get", "-d", "there", "http://a/1") == .failed)
+        #expect(await world.run("get", "-o", ".", "http://a/1") == .failed)
+    }
+
+    @Test func aPasswordNeedsATerminal() async throws {
+        let world = try World()
+        let pipe = Pipe()
+        #expect(throws: CommandFailure.self) {
+            try PasswordPrompt.read("?", input: pipe.fileHandleForReading.fileDescriptor, errors: world.errors.output())
+        }
+        #expect(world.errors.text.isEmpty)
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func completions(_ shell: String) async throws {
+        let world = try World()
+        #expect(await world.run("completions", shell) == .whole)
+        #expect(world.output.text.contains("nightshift") && world.output.text.contains("checksum"))
+    }
+
+    @Test func doctorExaminesAMachineWithoutAService() async throws {
+        let world = try World()
+        try world.installDaemon("exit 0")
+        #expect(await world.run("doctor", "--json") == .whole)
+        struct Document: Decodable {
+            struct Check: Decodable {
+                var check: String
+                var result: String
+            }
+            var checks: [Check]
+        }
+        let document = try JSON.decode(Document.self, from: Data(world.output.text.utf8))
+        #expect(Set(document.checks.map(\.check)).isSuperset(of: ["programs", "socket", "state", "libcurl", "clock"]))
+        #expect(document.checks.first { $0.check == "programs" }?.result == "ok")
+
+        // Open to others: that is a failure, with advice.
+        try FileManager.default.createDirectory(
+            at: world.root.appending(path: "state"), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o755])
+        #expect(await world.run("doctor") == .failed)
+        #expect(world.output.text.contains("open to other users"))
+    }
+
+    // MARK: With a service
+
+    @Test func getFollowsToTheEnd() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): try .json(Samples.status)
+            case ("POST", "/v1/tasks"): try .json(EnqueueResponse(ids: [TaskID(14), TaskID(15)]))
+            case ("GET", "/v1/events"):
+                try .events(
+                    [
+                        .journal(Samples.entry(101, .started, task: 14)),
+                        .journal(Samples.entry(102, .started, task: 99)),
+                        .progress(
+                            TaskProgress(
+                                id: TaskID(14), countOfBytesReceived: 1, countOfBytesExpectedToReceive: 2,
+                                countOfBytesSent: 0, countOfBytesExpectedToSend: 0, bytesPerSecond: 1)),
+                        .journal(Samples.entry(103, .completed, task: 14)),
+                        .journal(Samples.entry(104, .failed, task: 15)),
+                    ], staysOpen: true)
+            case ("GET", "/v1/tasks/14"): try .json(Samples.completed())
+            case ("GET", "/v1/tasks/15"): try .json(Samples.failed())
+            default: throw Problem.notFound(request.path)
+            }
+        }
+        defer { service.stop() }
+        let status = await world.run(
+            "get", "-H", "Authorization: token", "--limit-rate", "1K", "http://a.example/1", "https://b.example/2",
+            environment: ["https_proxy": "p:1"])
+        #expect(status == .failed)
+        #expect(world.output.text == "/home/ada/Downloads/film one.mkv\n")
+        try Fixture.check("get-plain", world.errors.text)
+
+        let posted = try #require(service.requests.first { $0.method == "POST" })
+        #expect(posted.headers["host"] == "localhost" && posted.headers["content-type"] == "application/json")
+        let request = try JSON.decode(EnqueueRequest.self, from: posted.body)
+        #expect(request.tasks.map(\.url) == ["http://a.example/1", "https://b.example/2"])
+        #expect(request.tasks.map(\.proxy) == [nil, "http://p:1"])
+        #expect(request.tasks.allSatisfy { $0.failsOnHTTPError == true && $0.retryPolicy == .transientResponses })
+        #expect(request.tasks.allSatisfy { $0.rateLimit == 1_024 && $0.destination?.directory == world.path })
+        let events = try #require(service.requests.first { $0.path.hasPrefix("/v1/events") })
+        // From before the tasks were accepted, so that nothing is missed.
+        #expect(events.headers["last-event-id"] == "100" && events.path.contains("task=14,15"))
+    }
+
+    @Test func getGoesOnAfterTheServiceWentAway() async throws {
+        let world = try World()
+        let streams = Mutex(0)
+        let service = try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): return try .json(Samples.status)
+            case ("POST", "/v1/tasks"): return try .json(EnqueueResponse(ids: [TaskID(14)]))
+            case ("GET", "/v1/events"):
+                let number = streams.withLock { count in
+                    count += 1
+                    return count
+                }
+                switch number {
+                case 1: return try .events([.journal(Samples.entry(101, .started, task: 14))], staysOpen: false)
+                case 2: return .hangUp
+                case 3: throw Problem.unavailable("The service is stopping.")
+                default: return try .events([.journal(Samples.entry(102, .completed, task: 14))], staysOpen: true)
+                }
+            case ("GET", "/v1/tasks/14"): return try .json(Samples.completed())
+            default: throw Problem.notFound(request.path)
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("get", "--json", "http://a.example/1") == .whole)
+        let ids = service.requests.filter { $0.path.hasPrefix("/v1/events") }.map { $0.headers["last-event-id"] }
+        #expect(ids == ["100", "101", "101", "101"])
+        let events = try world.output.text.split(separator: "\n").map {
+            try JSON.decode(Line.self, from: Data($0.utf8)).event
+        }
+        #expect(events == ["accepted", "journal", "connectionLost", "connectionRestored", "journal", "ended"])
+        #expect(world.errors.text.isEmpty)
+    }
+
+    @Test func aResetReadsEverythingAnew() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): try .json(Samples.status)
+            case ("POST", "/v1/tasks"): try .json(EnqueueResponse(ids: [TaskID(14), TaskID(16)]))
+            case ("GET", "/v1/events"): try .events([.reset(lastEntry: 900)], staysOpen: true)
+            case ("GET", "/v1/tasks/14"): try .json(Samples.completed())
+            // Somebody removed it.
+            default: throw Problem.notFound(request.path)
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("get", "-q", "http://a.example/1", "http://a.example/2") == .failed)
+        #expect(world.output.text == "/home/ada/Downloads/film one.mkv\n")
+        #expect(world.errors.text == "nightshift: 16 2: removed from the list\n")
+    }
+
+    @Test func listsAreHandedOverInBatches() async throws {
+        let world = try World()
+        let next = Mutex<Int64>(0)
+        let service = try world.service { request in
+            guard request.method == "POST" else { return try .json(Samples.status) }
+            let count = Int64(try JSON.decode(EnqueueRequest.self, from: request.body).tasks.count)
+            let first = next.withLock { value in
+                defer { value += count }
+                return value + 1
+            }
+            return try .json(EnqueueResponse(ids: (first..<first + count).map { TaskID($0) }))
+        }
+        defer { service.stop() }
+        let list = (0..<2_500).map { "http://a.example/\($0)\n" }.joined()
+        try Data(list.utf8).write(to: world.root.appending(path: "list"))
+        #expect(await world.run("get", "--detach", "-i", world.path + "/list") == .whole)
+        #expect(world.output.text.split(separator: "\n").map { String($0) } == (1...2_500).map { String($0) })
+        #expect(service.requests.filter { $0.method == "POST" }.count == 3)
+
+        try Data((list + "nonsense\n").utf8).write(to: world.root.appending(path: "list"))
+        #expect(await world.run("get", "--detach", "-i", world.path + "/list") == .usage)
+        #expect(world.errors.text.contains("line 2501:"))
+        #expect(service.requests.filter { $0.method == "POST" }.count == 3)
+    }
+
+    @Test func problemsKeepTheirNames() async throws {
+        let world = try World()
+        let service = try world.service { request in throw Problem.notFound("There is no task 7.\u{1b}[2J") }
+        defer { service.stop() }
+        #expect(await world.run("why", "7") == .failed)
+        #expect(world.errors.text == "nightshift: There is no task 7.\\x1b[2J\n")
+        let other = try World()
+        let otherService = try other.service { request in throw Problem.unavailable("The disk is full.") }
+        defer { otherService.stop() }
+        #expect(await other.run("list", "--json") == .unreachable)
+        let report = try JSON.decode(Report.self, from: Data(other.errors.text.utf8))
+        #expect(report.type == "/problems/unavailable" && report.status == 503 && report.detail == "The disk is full.")
+    }
+
+    @Test func listPagesIntoOneDocument() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            if request.path.contains("after=12") { return try .json(TaskPage(tasks: [Samples.failed()], next: nil)) }
+            return try .json(TaskPage(tasks: [Samples.running()], next: TaskID(12)))
+        }
+        defer { service.stop() }
+        #expect(await world.run("list", "--all", "--json") == .whole)
+        let page = try JSON.decode(TaskPage.self, from: Data(world.output.text.utf8))
+        #expect(page.tasks == [Samples.running(), Samples.failed()])
+
+        let empty = try World()
+        let emptyService = try empty.service { _ in try .json(TaskPage(tasks: [], next: nil)) }
+        defer { emptyService.stop() }
+        #expect(await empty.run("list", "--json") == .whole)
+        #expect(empty.output.text == "{\"tasks\":[]}\n")
+        #expect(emptyService.requests.first?.path == "/v1/tasks?state=suspended,waiting,running,finishing&limit=1000")
+    }
+
+    @Test func steeringTellsWhatWasRefused() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            switch request.path {
+            case "/v1/tasks/12/suspend": try .json(Samples.running(12))
+            default: throw Problem.conflict("It has ended.")
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("pause", "12-13") == .failed)
+        #expect(world.output.text == "12 film one.mkv: paused\n")
+        #expect(world.errors.text == "nightshift: 13: It has ended.\n")
+        #expect(service.requests.allSatisfy { $0.method == "POST" })
+    }
+
+    @Test func limitsAndTasksAreChangedByPatch() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            request.path == "/v1/settings" ? try .json(Samples.status.settings) : try .json(Samples.running())
+        }
+        defer { service.stop() }
+        #expect(await world.run("limit", "2M", "--transfers", "16") == .whole)
+        #expect(await world.run("set", "12", "--priority", "0.9", "--limit-rate", "none") == .whole)
+        #expect(service.requests.map(\.method) == ["PATCH", "PATCH"])
+        let bodies = service.requests.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies == [#"{"maximumTransfers":16,"rateLimit":2097152}"#, #"{"priority":0.9,"rateLimit":0}"#])
+    }
+
+    @Test func cancelAndContinue() async throws {
+        var kept = Samples.failed(12)
+        kept.state = .cancelled
+        kept.resumeData = "token-1"
+        let task = kept
+        let world = try World()
+        let service = try world.service { request in
+            switch (request.method, request.path) {
+            case ("POST", "/v1/tasks"): try .json(EnqueueResponse(ids: [TaskID(20)]))
+            case (_, "/v1/status"): try .json(Samples.status)
+            default: try .json(task)
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("cancel", "--keep", "12") == .whole)
+        #expect(world.errors.text.contains("nightshift get --continue 12"))
+        #expect(service.requests.first?.body == Data(#"{"producingResumeData":true}"#.utf8))
+        #expect(await world.run("get", "--continue", "12", "--detach", "--json") == .whole)
+        let posted = try #require(service.requests.last { $0.path == "/v1/tasks" })
+        let request = try #require(try JSON.decode(EnqueueRequest.self, from: posted.body).tasks.first)
+        #expect(request.resumeData == "token-1" && request.url == nil)
+        #expect(request.destination?.directory == "/home/ada/Downloads")
+        #expect(world.output.text.hasSuffix("{\"ids\":[20]}\n"))
+    }
+
+    @Test func putShowsTheAnswer() async throws {
+        var sent = Samples.completed(14)
+        sent.kind = .upload
+        let task = sent
+        let world = try World()
+        try Data("hello".utf8).write(to: world.root.appending(path: "note"))
+        let service = try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): try .json(Samples.status)
+            case ("POST", "/v1/tasks"): try .json(EnqueueResponse(ids: [TaskID(14)]))
+            case ("GET", "/v1/events"):
+                try .events([.journal(Samples.entry(101, .completed, task: 14))], staysOpen: true)
+            case ("GET", "/v1/tasks/14/content"): .json(200, Data("thanks\u{1b}".utf8))
+            default: try .json(task)
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("put", "-X", "POST", "note", "http://a.example/in", "-q") == .whole)
+        #expect(world.output.text == "thanks\u{1b}")
+        let posted = try #require(service.requests.first { $0.method == "POST" })
+        let request = try #require(try JSON.decode(EnqueueRequest.self, from: posted.body).tasks.first)
+        #expect(request.kind == .upload && request.method == "POST" && request.source == world.path + "/note")
+        #expect(await world.run("put", "note", "http://a.example/in", "-q", "-o", "answer") == .whole)
+        #expect(try Data(contentsOf: world.root.appending(path: "answer")) == Data("thanks\u{1b}".utf8))
+        #expect(await world.run("put", "missing", "http://a.example/in") == .failed)
+    }
+
+    @Test(arguments: [(Samples.completed(), CLI.ExitStatus.whole), (Samples.failed(), .failed)])
+    func waitEndsWithTheResult(_ task: TaskStatus, _ status: CLI.ExitStatus) async throws {
+        let world = try World()
+        let service = try world.service { request in
+            request.path == "/v1/status" ? try .json(Samples.status) : try .json(task)
+        }
+        defer { service.stop() }
+        #expect(await world.run("wait", "\(task.id)", "--json") == status)
+        #expect(try JSON.decode(TaskPage.self, from: Data(world.output.text.utf8)).tasks == [task])
+    }
+
+    @Test func watchWithoutTasks() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            request.path == "/v1/status" ? try .json(Samples.status) : try .json(TaskPage(tasks: [], next: nil))
+        }
+        defer { service.stop() }
+        #expect(await world.run("watch") == .whole)
+        #expect(world.errors.text == "Nothing is being transferred.\n")
+    }
+
+    private struct Report: Decodable {
+        var type: String
+        var status: Int?
+        var detail: String
+        var exitCode: Int32
+    }
+
+    private struct Line: Decodable {
+        var event: String
+    }
+}

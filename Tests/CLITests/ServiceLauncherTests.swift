@@ -1,0 +1,98 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import CLI
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+struct ServiceLauncherTests {
+    @Test func theSearchGoesFromNearToFar() throws {
+        let search = DaemonSearch(executable: "/opt/n/bin/nightshift", searchPath: "/usr/bin:relative::/bin")
+        #expect(
+            search.candidates == [
+                "/opt/n/bin/nightshiftd", "/opt/n/libexec/nightshift/nightshiftd", "/usr/bin/nightshiftd",
+                "/bin/nightshiftd",
+            ])
+    }
+
+    @Test func aServiceThatFailsIsQuoted() async throws {
+        let world = try World()
+        try world.installDaemon("echo 'database is newer'\nexit 1\n")
+        #expect(await world.run("list") == .unreachable)
+        #expect(world.errors.text.contains("ended while it was starting"))
+        #expect(world.errors.text.contains("  database is newer"))
+        let log = world.root.appending(path: "state/nightshiftd.log").path(percentEncoded: false)
+        let mode = try FileManager.default.attributesOfItem(atPath: log)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let state = world.root.appending(path: "state").path(percentEncoded: false)
+        #expect(try FileManager.default.attributesOfItem(atPath: state)[.posixPermissions] as? Int == 0o700)
+    }
+
+    /// The script stands for the service: it tells how it was started; the test answers in its place.
+    @Test func theServiceIsStartedOnItsOwn() async throws {
+        let world = try World()
+        try world.installDaemon(
+            """
+            exec 3>"$NIGHTSHIFT_HOME/told.new"
+            echo "$# $(pwd) $NIGHTSHIFT_HOME" >&3
+            cut -d' ' -f1,6 /proc/$$/stat >&3
+            readlink /proc/$$/fd/0 >&3
+            exec 3>&-
+            ls /proc/$$/fd | tr '\\n' ' ' >>"$NIGHTSHIFT_HOME/told.new"
+            mv "$NIGHTSHIFT_HOME/told.new" "$NIGHTSHIFT_HOME/told"
+            sleep 5
+            """)
+        // The PATH of the search is not the script's: it needs real programs.
+        let environment = ["PATH": world.path + "/bin:/usr/bin:/bin", "NIGHTSHIFT_HOME": world.path]
+        async let status = world.run("service", "start", environment: environment)
+        let told = world.root.appending(path: "told")
+        let deadline = ContinuousClock.now + .seconds(8)
+        while !FileManager.default.fileExists(atPath: told.path(percentEncoded: false)) {
+            try #require(ContinuousClock.now < deadline, "the script was not started")
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        let service = try world.service { _ in try .json(Samples.status) }
+        defer { service.stop() }
+        #expect(await status == .whole)
+        let lines = try String(contentsOf: told, encoding: .utf8).split(separator: "\n").map { String($0) }
+        try #require(lines.count == 4)
+        #expect(lines[0] == "0 / \(world.path)")
+        let ids = lines[1].split(separator: " ")
+        #expect(ids[0] == ids[1], "not the leader of a session of its own")
+        #expect(lines[2] == "/dev/null")
+        // 0, 1, 2 and the shell's own (10 and up, or 255).
+        #expect(!lines[3].split(separator: " ").contains { (3...9).contains(Int($0) ?? 0) })
+    }
+
+    @Test func aPathThatIsTooLongIsSaid() async throws {
+        let world = try World()
+        let home = world.path + "/" + String(repeating: "x", count: 120)
+        #expect(await world.run("list", environment: ["NIGHTSHIFT_HOME": home]) == .unreachable)
+        #expect(world.errors.text.contains("107 bytes"))
+    }
+
+    @Test func stopWaitsForTheProcess() async throws {
+        let world = try World()
+        let child = Process()
+        child.executableURL = URL(filePath: "/bin/sleep")
+        child.arguments = ["30"]
+        try child.run()
+        var status = Samples.status
+        status.processID = child.processIdentifier
+        let answer = status
+        let service = try world.service { request in
+            if request.method == "POST" { kill(answer.processID, SIGKILL) }
+            return try .json(answer)
+        }
+        defer { service.stop() }
+        #expect(await world.run("service", "stop", "--json") == .whole)
+        #expect(kill(answer.processID, 0) == -1)
+        #expect(service.requests.map(\.path) == ["/v1/status", "/v1/shutdown"])
+        child.waitUntilExit()
+    }
+}

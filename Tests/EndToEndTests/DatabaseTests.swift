@@ -1,0 +1,104 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// A database that cannot be read is refused with a clear message, and nothing is changed.
+@Suite struct DatabaseTests {
+    @Test("B1: a newer database is refused and left as it is")
+    func newer() async throws {
+        let service = try await stopped()
+        let change = try await ChildProcess.run(
+            "sqlite3", [service.paths.database.path, "INSERT INTO grdb_migrations VALUES ('9999 from the future')"])
+        #expect(change.code == 0, "\(change.errors)")
+        try await expectRefusal(service, "newer")
+    }
+
+    @Test("B1: a damaged database is refused and left as it is")
+    func garbage() async throws {
+        let service = try await stopped()
+        try overwrite(service.paths.database.path, at: 0, with: [UInt8](repeating: 0x5A, count: 512))
+        try await expectRefusal(service, service.paths.database.path)
+    }
+
+    @Test("B1: damage in the middle of the database is never read as fewer tasks")
+    func damagedPages() async throws {
+        let service = try Service()
+        try await service.start()
+        var request = TaskRequest.download("http://127.0.0.1:9/", to: service.scratch.path("to"))
+        request.suspended = true
+        let ids = try await service.api.enqueue(Array(repeating: request, count: 500))
+        #expect(ids.count == 500)
+        try await stop(service)
+        let path = service.paths.database.path
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+        try overwrite(path, at: 4_096, with: [UInt8](repeating: 0xFF, count: size - 4_096))
+        try await expectRefusal(service, path)
+    }
+
+    @Test("B1: an emptied database is refused")
+    func emptied() async throws {
+        let service = try await stopped()
+        #expect(truncate(service.paths.database.path, 0) == 0)
+        try await expectRefusal(service, service.paths.database.path)
+    }
+
+    @Test("B1: a vanished database is refused, never begun anew")
+    func vanished() async throws {
+        let service = try await stopped()
+        for name in service.names(in: service.paths.state.path) where name.hasPrefix("nightshift.sqlite") {
+            try FileManager.default.removeItem(atPath: "\(service.paths.state.path)/\(name)")
+        }
+        try await expectRefusal(service, service.paths.database.path)
+        #expect(!FileManager.default.fileExists(atPath: service.paths.database.path))
+    }
+
+    /// A service that has been used and has left.
+    private func stopped() async throws -> Service {
+        let service = try Service()
+        try await service.start()
+        var request = TaskRequest.download("http://127.0.0.1:9/", to: service.scratch.path("to"))
+        request.suspended = true
+        _ = try await service.api.enqueue(request)
+        try await stop(service)
+        return service
+    }
+
+    /// Leaves everything in the database's own file: what is in SQLite's log would hide damage to the file.
+    private func stop(_ service: Service) async throws {
+        #expect(try await service.stop() == .code(0))
+        let checkpoint = try await ChildProcess.run(
+            "sqlite3", [service.paths.database.path, "PRAGMA wal_checkpoint(TRUNCATE)"])
+        #expect(checkpoint.code == 0, "\(checkpoint.errors)")
+    }
+
+    private func expectRefusal(
+        _ service: Service, _ words: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let before = try files(service)
+        let outcome = try await ChildProcess.run(
+            Programs.daemon, environment: ["NIGHTSHIFT_HOME": service.home], within: .seconds(30))
+        #expect(outcome.exit == .code(6), "\(outcome)", sourceLocation: sourceLocation)
+        #expect(outcome.errors.contains(words), "\(outcome.errors)", sourceLocation: sourceLocation)
+        #expect(try files(service) == before, sourceLocation: sourceLocation)
+    }
+
+    /// The bytes of everything that holds state. SQLite's index of its log is rebuilt at will and holds none.
+    private func files(_ service: Service) throws -> [String: [UInt8]] {
+        var found: [String: [UInt8]] = [:]
+        for name in service.names(in: service.paths.state.path)
+        where name.hasPrefix("nightshift.sqlite") && !name.hasSuffix("-shm") {
+            let bytes = try fileBytes("\(service.paths.state.path)/\(name)")
+            // An empty log is as good as none.
+            if !(name.hasSuffix("-wal") && bytes.isEmpty) { found[name] = bytes }
+        }
+        return found
+    }
+
+    private func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError("open \(path)") }
+        defer { close(descriptor) }
+        guard pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count else { throw SystemError("pwrite") }
+    }
+}

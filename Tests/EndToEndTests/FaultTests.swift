@@ -1,0 +1,132 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// System calls of the real service fail, or are its last: strace sees to it. Afterwards everything ends well without.
+@Suite(.enabled(if: Machine.canTrace, "needs strace and the right to trace")) struct FaultTests {
+    struct Fault: Sendable, CustomStringConvertible {
+        var call: String
+        var injection: String
+        var description: String { "\(call):\(injection)" }
+    }
+
+    /// strace counts in each thread, from the moment when it has attached itself.
+    static let faults: [Fault] = [
+        Fault(call: "pwrite64", injection: "error=EIO:when=1..2"),
+        Fault(call: "pwrite64", injection: "error=EIO:when=12..13"),
+        Fault(call: "pwrite64", injection: "error=EIO:when=20..90"),
+        Fault(call: "pwrite64", injection: "error=ENOSPC:when=5..40"),
+        Fault(call: "fdatasync", injection: "error=EIO:when=1"),
+        Fault(call: "fdatasync", injection: "error=EIO:when=2..5"),
+        Fault(call: "fsync", injection: "error=EIO:when=1"),
+        Fault(call: "fsync", injection: "error=EIO:when=2..3"),
+        Fault(call: renames, injection: "error=EIO:when=1..2"),
+        Fault(call: renames, injection: "error=ENOSPC:when=1"),
+        Fault(call: "fallocate", injection: "error=ENOSPC:when=1..2"),
+        Fault(call: "fallocate", injection: "error=EOPNOTSUPP:when=1+"),
+        Fault(call: "openat", injection: "error=ENOSPC:when=1..3"),
+        Fault(call: "openat", injection: "error=EMFILE:when=2..6"),
+        Fault(call: "unlink", injection: "error=EIO:when=1"),
+        Fault(call: "pwrite64", injection: "signal=SIGKILL:when=3"),
+        Fault(call: "pwrite64", injection: "signal=SIGKILL:when=20"),
+        Fault(call: "fdatasync", injection: "signal=SIGKILL:when=1"),
+        Fault(call: "fdatasync", injection: "signal=SIGKILL:when=2"),
+        Fault(call: "fsync", injection: "signal=SIGKILL:when=1"),
+        Fault(call: renames, injection: "signal=SIGKILL:when=1"),
+        Fault(call: renames, injection: "signal=SIGKILL:when=2"),
+        Fault(call: "unlink", injection: "signal=SIGKILL:when=1"),
+    ]
+    private static let renames = "rename,renameat,renameat2"
+
+    @Test(
+        "T2 B2: whatever fails below the service, what it accepted ends whole", .timeLimit(.minutes(3)),
+        arguments: faults)
+    func fault(_ fault: Fault) async throws {
+        let (service, origin) = (try Service(), try OriginServer())
+        let contents: [Content] = [
+            .seeded(size: 6 << 20, seed: 1), .seeded(size: 3 << 20, seed: 2), .seeded(size: 40_000, seed: 3),
+            .seeded(size: 0, seed: 4),
+        ]
+        for (number, content) in contents.enumerated() {
+            origin.serve("/\(number)", Resource(content: content, behaviours: [.throttle(bytesPerSecond: 6 << 20)]))
+        }
+        let directory = service.scratch.path("to")
+        try await service.start()
+        let tracer = try await attach(fault, to: service)
+        let ids = try await enqueue(
+            contents.indices.map { .download(origin.url("/\($0)"), to: directory, named: "\($0)") }, service)
+        if let ids { try await untilSettled(ids, service) }
+        for (number, content) in contents.enumerated() {
+            let path = "\(directory)/\(number)"
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            #expect(try content.firstMismatch(inFileAt: path) == nil, "\(fault): \(number) is there and not whole")
+        }
+        tracer.kill(SIGTERM)
+        _ = try await tracer.waitForExit()
+        let trace = try String(contentsOfFile: service.scratch.path("trace"), encoding: .utf8)
+        #expect(trace.contains("(INJECTED)") || service.process?.exit == .signal(SIGKILL), "\(fault): nothing happened")
+
+        // One that was killed starts again; one that lives goes on by itself.
+        if service.process?.exit != nil { try await service.start() }
+        guard let ids else { return }
+        for id in ids {
+            let task = try await service.waitForEnd(id, within: .seconds(60))
+            #expect(task.state == .completed, "\(fault): \(String(describing: task))")
+        }
+        for (number, content) in contents.enumerated() {
+            #expect(try content.firstMismatch(inFileAt: "\(directory)/\(number)") == nil, "\(fault): \(number)")
+        }
+        #expect(service.names(in: directory) == ["0", "1", "2", "3"], "\(fault)")
+        // The last of them are removed behind the announcement.
+        try await eventually("no unfinished files, \(fault)") { service.partialFiles == [] }
+    }
+
+    private func attach(_ fault: Fault, to service: Service) async throws -> ChildProcess {
+        let pid = try #require(service.process?.pid)
+        let tracer = try ChildProcess(
+            "strace",
+            arguments: [
+                "--attach=\(pid)", "--follow-forks", "--quiet=all", "--output=\(service.scratch.path("trace"))",
+                "--trace=\(fault.call)", "--inject=\(fault.call):\(fault.injection)",
+            ])
+        try await eventually("strace to have all threads") {
+            let threads = service.names(in: "/proc/\(pid)/task")
+            return !threads.isEmpty
+                && threads.allSatisfy { thread in
+                    let status = try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/status", encoding: .utf8)
+                    return status?.contains("TracerPid:\t\(tracer.pid)\n") ?? true
+                }
+        }
+        return tracer
+    }
+
+    /// The ids; nil where the service was gone before it could answer.
+    private func enqueue(_ requests: [TaskRequest], _ service: Service) async throws -> [TaskID]? {
+        var ids: [TaskID]?
+        try await eventually("acceptance, or the service's end", within: .seconds(60)) {
+            do {
+                ids = try await service.api.enqueue(requests)
+                return true
+            } catch let problem as Problem {
+                // Refused in words, and nothing of it is kept.
+                #expect(problem.status == 503, "\(problem)")
+                return false
+            } catch is ServiceAPI.Unreachable {
+                return true
+            }
+        }
+        return ids
+    }
+
+    /// Until everything has ended, the service is gone, or it waits for better times.
+    private func untilSettled(_ ids: [TaskID], _ service: Service) async throws {
+        try await eventually("all to settle", within: .seconds(60)) {
+            guard service.process?.exit == nil else { return true }
+            guard let tasks = try? await service.api.tasks() else { return false }
+            return tasks.filter { ids.contains($0.id) }.allSatisfy {
+                $0.state.isTerminal || $0.state == .waiting && ($0.lastError != nil || $0.wait?.reason == .diskSpace)
+            }
+        }
+    }
+}

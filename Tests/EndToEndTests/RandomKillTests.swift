@@ -1,0 +1,198 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// The service is killed again and again while it works. `NIGHTSHIFT_SEED` repeats a run, `NIGHTSHIFT_ROUNDS` says how
+/// often it is killed in all.
+@Suite struct RandomKillTests {
+    private static let worlds = 4
+    private static let seed = TestRun.number("NIGHTSHIFT_SEED") ?? UInt64.random(in: 0...999_999_999)
+    private static let rounds = Int(TestRun.number("NIGHTSHIFT_ROUNDS") ?? 200)
+
+    @Test(
+        "T2 B2: kill -9 at random moments loses no task, mixes no file and costs at most 8 MiB",
+        .timeLimit(.minutes(5)), arguments: 0..<worlds)
+    func killedAtRandom(_ number: Int) async throws {
+        let seed = Self.seed &+ UInt64(number)
+        print("RandomKillTests: world \(number), NIGHTSHIFT_SEED=\(Self.seed)")
+        var world = try KillWorld(seed: seed, onOtherFileSystem: number == 1)
+        try await world.live(through: Self.rounds / Self.worlds)
+        try await world.finish()
+    }
+}
+
+/// One service, its origins, and everything that is known of its tasks.
+private struct KillWorld {
+    let service: Service
+    let origin: OriginServer
+    let refusingOrigin: OriginServer
+    let downloads: TemporaryDirectory
+    let sources: TemporaryDirectory
+    let seed: UInt64
+    var planner: TransferPlanner
+    /// Random numbers of the schedule, apart from those of the plans.
+    var random: SplitMix64
+    /// Whose acceptance was answered.
+    var accepted: [(id: TaskID, plan: TransferPlan, killsBefore: Int)] = []
+    /// The service was killed before it answered: these may be there or not.
+    var unanswered: [TransferPlan] = []
+    var verified: Set<String> = []
+    var ended: Set<TaskID> = []
+    /// Kills at which an exactly resumable task was running.
+    var killsDuring: [TaskID: Int] = [:]
+    var kills = 0
+    /// Lives in which the service came to answer.
+    var answeredLives = 0
+
+    static let wantedTasks = 24
+    static let session = "random"
+
+    init(seed: UInt64, onOtherFileSystem: Bool) throws {
+        self.seed = seed
+        service = try Service()
+        let other = onOtherFileSystem && FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : nil
+        downloads = try TemporaryDirectory(in: other)
+        sources = try TemporaryDirectory()
+        // Little room in the sockets, so that what the origin counts as sent is what the service got.
+        origin = try OriginServer(sendBuffer: 65_536)
+        refusingOrigin = try OriginServer(sendBuffer: 65_536)
+        planner = TransferPlanner(
+            directory: downloads.path, origin: origin, refusingOrigin: refusingOrigin, seed: seed)
+        random = SplitMix64(seed: seed ^ 0x6b69_6c6c)
+    }
+
+    mutating func live(through rounds: Int) async throws {
+        try await service.start()
+        var settings = SessionSettings()
+        settings.httpMaximumConnectionsPerHost = 16
+        try await service.api.putSession(Self.session, settings)
+        for _ in 0..<rounds {
+            // Every other life begins to count when it answers, so that enough of them get to work.
+            if Bool.random(using: &random) { try await untilAnswer() }
+            let end = ContinuousClock.now + .milliseconds(Int.random(in: 50...600, using: &random))
+            try await work(until: end)
+            let running = try await exactTasksAlive()
+            try await service.kill()
+            kills += 1
+            for id in running { killsDuring[id, default: 0] += 1 }
+            try checkFiles()
+            try service.spawn()
+        }
+    }
+
+    /// Enqueues what is missing, and lets the rest of the time pass.
+    private mutating func work(until end: ContinuousClock.Instant) async throws {
+        var hasAnswered = false
+        while ContinuousClock.now < end {
+            if let tasks = try? await service.api.tasks() {
+                for task in tasks where task.state.isTerminal { ended.insert(task.id) }
+                if !hasAnswered { answeredLives += 1 }
+                hasAnswered = true
+                let missing = Self.wantedTasks - tasks.count { !$0.state.isTerminal }
+                if missing > 0 { try await enqueue(missing, killAt: end) }
+            }
+            // The kill comes at a random moment and not with an event.
+            try await Task.sleep(until: min(end, .now + .milliseconds(25)))
+        }
+    }
+
+    /// The kill may come while the answer is on its way.
+    private mutating func enqueue(_ count: Int, killAt end: ContinuousClock.Instant) async throws {
+        let sources = sources
+        var plans: [TransferPlan] = []
+        for _ in 0..<count {
+            plans.append(
+                try planner.next { content, number in
+                    let path = sources.path("\(number)")
+                    try TestContent.write(content, to: path)
+                    return path
+                })
+        }
+        let (requests, process) = (plans.map(\.request), service.process)
+        let killer = Task {
+            try await Task.sleep(until: end)
+            process?.kill(SIGKILL)
+        }
+        defer { killer.cancel() }
+        do {
+            let ids = try await service.api.enqueue(requests, session: SessionID(rawValue: Self.session))
+            accepted += zip(ids, plans).map { ($0, $1, kills) }
+        } catch is ServiceAPI.Unreachable {
+            unanswered += plans
+        }
+    }
+
+    private func exactTasksAlive() async throws -> [TaskID] {
+        accepted.filter { $0.plan.resumesExactly && !ended.contains($0.id) }.map(\.id)
+    }
+
+    /// Whatever has its final name is whole, at any moment.
+    private mutating func checkFiles() throws {
+        for plan in accepted.map(\.plan) + unanswered {
+            guard let directory = plan.request.destination?.directory, !verified.contains(directory) else { continue }
+            let path = "\(directory)/\(TransferPlan.fileName)"
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            let isWhole = try plan.versions.contains { try $0.firstMismatch(inFileAt: path) == nil }
+            #expect(isWhole, "\(path) is there and not one whole version; \(plan.resource.behaviours); seed \(seed)")
+            verified.insert(directory)
+        }
+    }
+
+    private func untilAnswer() async throws {
+        let api = service.api
+        try await eventually("an answer of the service", within: .seconds(60)) { (try? await api.status()) != nil }
+    }
+
+    mutating func finish() async throws {
+        try await untilAnswer()
+        let api = service.api
+        for (id, plan, _) in accepted {
+            let status = try await service.waitForEnd(id, within: .seconds(100))
+            try check(status, plan)
+        }
+        // Those whose acceptance was not answered end as well.
+        try await eventually("the end of all tasks", within: .seconds(100)) {
+            try await api.tasks().allSatisfy(\.state.isTerminal)
+        }
+        try checkFiles()
+        try checkCosts()
+        #expect(service.partialFiles == [], "seed \(seed)")
+        let hidden = FileManager.default.enumerator(atPath: downloads.path)?.compactMap { $0 as? String }
+        #expect(hidden?.filter { $0.hasSuffix(".part") } == [], "seed \(seed)")
+        #expect(try await service.stop() == .code(0))
+        #expect(answeredLives * 5 >= kills, "most lives were too short to say anything; seed \(seed)")
+        print("RandomKillTests: seed \(seed): \(kills) kills, \(answeredLives) answered lives, \(accepted.count) tasks")
+    }
+
+    private func check(_ status: TaskStatus, _ plan: TransferPlan) throws {
+        let about: Comment = "\(plan.resource.behaviours), seed \(seed): \(String(describing: status))"
+        switch plan.outcome {
+        case .file(let versions):
+            #expect(status.state == .completed, about)
+            guard let file = status.file else { return }
+            #expect(try versions.contains { try $0.firstMismatch(inFileAt: file) == nil }, about)
+            #expect(service.names(in: plan.request.destination?.directory ?? "") == [TransferPlan.fileName], about)
+        case .uploaded(let content):
+            #expect(status.state == .completed, about)
+            let bodies = origin.requests(for: plan.path).filter { $0.status.map { $0 < 300 } ?? false }.map(\.body)
+            #expect(try bodies.contains { try $0.matches(content) }, about)
+        case .failure(let code):
+            #expect(status.state == .failed, about)
+            #expect(status.error?.code == code, about)
+            #expect(service.names(in: plan.request.destination?.directory ?? "") == [], about)
+        }
+    }
+
+    private func checkCosts() throws {
+        var worst: Int64 = 0
+        for (id, plan, _) in accepted where plan.resumesExactly {
+            let kills = Int64(killsDuring[id] ?? 0)
+            let excess = origin.bodyBytesSent(for: plan.path) - plan.resource.content.size
+            worst = max(worst, kills == 0 ? 0 : excess / kills)
+            let size = plan.resource.content.size
+            #expect(excess <= kills * 8 << 20, "task \(id) of \(size) bytes, \(kills) kills, seed \(seed)")
+        }
+        print("RandomKillTests: seed \(seed): at most \(worst >> 10) KiB fetched again per kill")
+    }
+}

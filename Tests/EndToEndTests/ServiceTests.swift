@@ -1,0 +1,177 @@
+import Foundation
+import NightshiftAPI
+import NightshiftCurl
+import TestSupport
+import Testing
+
+/// One service per home, private to its user, that refuses what it cannot read and leaves when it is asked.
+@Suite struct ServiceTests {
+    @Test("B1: a second service of the same home refuses to start, and says which one runs")
+    func secondInstance() async throws {
+        let service = try Service()
+        try await service.start()
+        let second = try await ChildProcess.run(
+            Programs.daemon, environment: ["NIGHTSHIFT_HOME": service.home], within: .seconds(20))
+        #expect(second.code == 4)
+        #expect(second.errors.contains("already runs"))
+        #expect(second.errors.contains("process \(try await service.api.status().processID)"))
+        // The first one has lost neither its socket nor its lock.
+        #expect(try await service.api.status().processID == service.process?.pid)
+        try await service.kill()
+        try await service.start()
+    }
+
+    @Test("B1: socket and directories are the user's alone")
+    func modes() async throws {
+        let service = try Service()
+        try await service.start()
+        #expect(try mode(service.paths.socket.path) == 0o600)
+        for directory in [service.paths.state, service.paths.runtime, service.paths.partials, service.paths.files] {
+            #expect(try mode(directory.path) == 0o700, "\(directory.path)")
+        }
+        #expect(try mode(service.paths.database.path) & 0o077 == 0)
+    }
+
+    @Test(
+        "B1: another user is refused even where he can reach the socket",
+        .enabled(if: Machine.isRoot, "only root can be somebody else"))
+    func otherUser() async throws {
+        let service = try Service()
+        try await service.start()
+        // What file modes would already prevent, so that the check of the peer is what is left.
+        for path in [service.scratch.path, service.home, service.paths.runtime.path] { chmod(path, 0o755) }
+        chmod(service.paths.socket.path, 0o666)
+        let curl = ["-sS", "-m", "10", "--unix-socket", service.paths.socket.path, "http://localhost/v1/status"]
+        let own = try await ChildProcess.run("curl", curl)
+        #expect(own.output.contains("processID"))
+        let other = try await ChildProcess.run(
+            "setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", "--", "curl"] + curl)
+        #expect(!other.output.contains("processID"))
+        #expect(other.code != 0 || other.output.contains("/problems/forbidden"), "\(other)")
+    }
+
+    @Test("B1: SIGTERM ends a service with running transfers within 2 s, and the next one goes on")
+    func termination() async throws {
+        let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
+        try await service.start()
+        let content = Content.seeded(size: 12 << 20, seed: 1)
+        var ids: [TaskID] = []
+        for number in 0..<4 {
+            origin.serve("/\(number)", Resource(content: content, behaviours: [.throttle(bytesPerSecond: 2 << 20)]))
+            ids.append(
+                try await service.api.enqueue(
+                    .download(origin.url("/\(number)"), to: service.scratch.path("to\(number)"))))
+        }
+        for id in ids {
+            try await service.wait(id, for: "some bytes") { $0.countOfBytesReceived > 1 << 20 }
+        }
+        let events = try await service.api.events()
+        let begin = ContinuousClock.now
+        #expect(try await service.stop() == .code(0))
+        let needed = begin.duration(to: .now)
+        #expect(needed < .seconds(3), "2 s, and one for a busy machine; it took \(needed)")
+        // The stream of a client ends, it does not hang.
+        try await drain(events)
+        try await service.start()
+        for id in ids {
+            let task = try await service.waitForEnd(id)
+            #expect(task.state == .completed)
+            #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
+        }
+        for number in 0..<4 {
+            #expect(origin.bodyBytesSent(for: "/\(number)") < content.size + 2 << 20, "it went on where it was")
+        }
+    }
+
+    @Test("B1: the service is ended by its own API, too")
+    func shutdownRequest() async throws {
+        let service = try Service()
+        try await service.start()
+        try await service.api.send("POST", "/v1/shutdown")
+        #expect(try await service.process?.waitForExit(within: .seconds(20)) == .code(0))
+    }
+
+    @Test("B1: systemd is told when the service is ready and when it leaves")
+    func notification() async throws {
+        let service = try Service()
+        let path = service.scratch.path("notify")
+        let receiver = try DatagramReceiver(path: path)
+        try service.spawn(environment: ["NOTIFY_SOCKET": path])
+        #expect(try receiver.receive(within: 30).contains("READY=1"))
+        #expect(try await service.api.status().processID == service.process?.pid)
+        #expect(try await service.stop() == .code(0))
+        #expect(try receiver.receive(within: 10).contains("STOPPING=1"))
+    }
+
+    @Test("B1: a socket that systemd has opened is used, and stays when the service leaves")
+    func socketActivation() async throws {
+        let service = try Service()
+        let path = service.scratch.path("activated.sock")
+        // What systemd does: the listening socket is descriptor 3, and LISTEN_PID is the process itself.
+        let launcher = """
+            import os, socket, sys
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            s.bind(sys.argv[1]); os.chmod(sys.argv[1], 0o600); s.listen(64)
+            os.dup2(s.fileno(), 3)
+            os.set_inheritable(3, True)
+            os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()))
+            os.execv(sys.argv[2], [sys.argv[2]])
+            """
+        let script = try service.scratch.write(launcher, to: "activate.py")
+        let process = try service.spawn(under: ["python3", script, path])
+        let api = ServiceAPI(socket: path)
+        try await eventually("an answer on the given socket", within: .seconds(30)) {
+            (try? await api.status())?.processID == process.pid
+        }
+        #expect(try await service.stop() == .code(0))
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
+    // MARK: -
+
+    private func mode(_ path: String) throws -> UInt32 {
+        var information = stat()
+        guard stat(path, &information) == 0 else { throw SystemError("stat \(path)") }
+        return information.st_mode & 0o777
+    }
+
+    private func drain(_ events: CurlStream) async throws {
+        do {
+            while try await events.next() != nil {}
+        } catch is CurlEnd {
+            // Broken off rather than ended: what counts is that the client is not left waiting.
+        }
+    }
+}
+
+/// A datagram socket that stands in for systemd's.
+private final class DatagramReceiver: Sendable {
+    private let descriptor: Int32
+
+    init(path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw SystemError("bind \(path)") }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Blocks until the next message.
+    func receive(within seconds: Int) throws -> String {
+        var bound = timeval(tv_sec: seconds, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &bound, socklen_t(MemoryLayout<timeval>.size))
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count >= 0 else { throw SystemError("recv") }
+        return String(decoding: buffer[..<count], as: UTF8.self)
+    }
+}

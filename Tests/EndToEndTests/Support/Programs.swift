@@ -1,0 +1,48 @@
+import Foundation
+import TestSupport
+
+/// The programs under test, as the build put them beside the tests.
+enum Programs {
+    static let daemon = folder + "/nightshiftd"
+    static let commandLine = folder + "/nightshift"
+
+    private static let folder =
+        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+}
+
+/// What the person who runs the tests says in the environment.
+enum TestRun {
+    static func number(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+    }
+}
+
+/// A test cannot do here what it is there for; `description` says what is missing.
+struct NotPossibleHere: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// What the machine lets a test do.
+enum Machine {
+    static let isRoot = geteuid() == 0
+
+    static func has(_ program: String) -> Bool {
+        ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin"].contains {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
+        }
+    }
+
+    /// Mounting needs root in the machine's own name space.
+    static let canMount = isRoot && has("mount") && has("umount") && succeeds("unshare", "-m", "true")
+
+    static let hasLoopDevices =
+        canMount && has("mkfs.ext4") && has("losetup") && succeeds("losetup", "--find")
+
+    /// strace needs the right to trace.
+    static let canTrace = has("strace") && succeeds("strace", "-o", "/dev/null", "true")
+
+    private static func succeeds(_ program: String, _ arguments: String...) -> Bool {
+        guard let process = try? ChildProcess(program, arguments: arguments) else { return false }
+        return process.blockUntilExit(within: .seconds(10)) == .code(0)
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import NightshiftAPI
+import Synchronization
+import TestSupport
+
+/// One service with a home of its own, in a process that the test starts and ends as often as it likes.
+final class Service: Sendable {
+    /// Short, because a socket's path has at most 107 bytes.
+    let home: String
+    let api: ServiceAPI
+    let paths: ServicePaths
+    private let directory: TemporaryDirectory
+    private let running = Mutex<ChildProcess?>(nil)
+    private let environment: [String: String]
+
+    /// - Parameter home: an existing directory; by default one that goes away with this object.
+    init(home: String? = nil, environment: [String: String] = [:]) throws {
+        directory = try TemporaryDirectory()
+        self.home = home ?? directory.path("home")
+        paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": self.home], homeDirectory: URL(filePath: "/nonexistent"))
+        api = ServiceAPI(socket: paths.socket.path)
+        self.environment = [
+            "NIGHTSHIFT_HOME": self.home, "HOME": directory.path, "NIGHTSHIFT_LOG_LEVEL": "debug", "TZ": "UTC",
+            "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin:/usr/sbin:/sbin",
+        ].merging(environment) { $1 }
+    }
+
+    deinit {
+        running.withLock { $0?.kill(SIGKILL) }
+    }
+
+    /// Lives as long as this object; not the home itself.
+    var scratch: TemporaryDirectory { directory }
+
+    var process: ChildProcess? { running.withLock { $0 } }
+
+    /// What the service wrote, over all its lives.
+    var log: String { (try? String(contentsOfFile: directory.path("log"), encoding: .utf8)) ?? "" }
+
+    /// Starts the process and returns at once. `command` is put before it: a tracer, a name space.
+    @discardableResult
+    func spawn(under command: [String] = [], environment more: [String: String] = [:]) throws -> ChildProcess {
+        let words = command + [Programs.daemon]
+        let process = try ChildProcess(
+            words[0], arguments: Array(words.dropFirst()), environment: environment.merging(more) { $1 },
+            output: .file(directory.path("log")), errors: .file(directory.path("log")))
+        running.withLock { $0 = process }
+        return process
+    }
+
+    /// Starts the process and suspends until it answers.
+    func start(under command: [String] = []) async throws {
+        let process = try spawn(under: command)
+        try await eventually("an answer of the service", within: .seconds(60)) {
+            if let exit = process.exit { throw Ended(exit: exit, log: log) }
+            return (try? await api.status()) != nil
+        }
+    }
+
+    /// The service ended while it should have run.
+    struct Ended: Error, CustomStringConvertible {
+        let exit: ChildProcess.Exit
+        let log: String
+        var description: String { "the service ended with \(exit): \(log.suffix(2_000))" }
+    }
+
+    /// SIGKILL, and suspends until the process is gone.
+    func kill() async throws {
+        guard let process else { return }
+        process.kill(SIGKILL)
+        _ = try await process.waitForExit()
+    }
+
+    /// SIGTERM, and suspends until the process is gone.
+    @discardableResult
+    func stop() async throws -> ChildProcess.Exit? {
+        guard let process else { return nil }
+        process.kill(SIGTERM)
+        return try await process.waitForExit()
+    }
+
+    /// Runs `nightshift` against this service.
+    func cli(
+        _ arguments: [String], directory: String? = nil, input: String? = nil, within bound: Duration = .seconds(60)
+    ) async throws -> ChildProcess.Outcome {
+        try await ChildProcess.run(
+            Programs.commandLine, arguments, environment: environment, directory: directory ?? self.directory.path,
+            input: input, within: bound)
+    }
+
+    /// `nightshift` in a process that the test ends.
+    func startCLI(_ arguments: [String], output: String) throws -> ChildProcess {
+        try ChildProcess(
+            Programs.commandLine, arguments: arguments, environment: environment, output: .file(output),
+            errors: .file(output), directory: directory.path)
+    }
+
+    // MARK: - Waiting
+
+    /// Suspends until the task is such, through restarts of the service.
+    @discardableResult
+    func wait(
+        _ id: TaskID, for what: String, within bound: Duration = .seconds(60),
+        until isSatisfied: (TaskStatus) -> Bool
+    ) async throws -> TaskStatus {
+        var last: TaskStatus?
+        do {
+            try await eventually("\(what) of task \(id)", within: bound) {
+                guard let status = try? await api.task(id) else { return false }
+                last = status
+                return isSatisfied(status)
+            }
+        } catch is WaitedTooLong {
+            throw InVain(what: what, task: id, last: last, log: log)
+        }
+        guard let last else { throw InVain(what: what, task: id, last: nil, log: log) }
+        return last
+    }
+
+    /// A task did not come to what it should.
+    struct InVain: Error, CustomStringConvertible {
+        let what: String
+        let task: TaskID
+        let last: TaskStatus?
+        let log: String
+
+        var description: String {
+            let state = last.map { "\($0)" } ?? "unknown"
+            let lines = log.split(separator: "\n").filter { $0.contains("task=\(task) ") || $0.contains("error") }
+            return "waited in vain for \(what) of task \(task), which is \(state); log:\n"
+                + lines.suffix(20).joined(separator: "\n")
+        }
+    }
+
+    @discardableResult
+    func waitForEnd(_ id: TaskID, within bound: Duration = .seconds(90)) async throws -> TaskStatus {
+        try await wait(id, for: "the end", within: bound) { $0.state.isTerminal }
+    }
+
+    func waitForEnds(_ ids: [TaskID], within bound: Duration = .seconds(120)) async throws {
+        for id in ids { try await waitForEnd(id, within: bound) }
+    }
+
+    // MARK: - Files
+
+    /// Names of unfinished files in the service's own directory.
+    var partialFiles: [String] { names(in: paths.partials.path) }
+
+    func names(in path: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+    }
+}
+
+extension TaskRequest {
+    /// A download to `directory`, which is made where it is not there.
+    static func download(_ url: String, to directory: String, named name: String? = "file") -> TaskRequest {
+        var request = TaskRequest(url: url)
+        request.destination = Destination(directory: directory, filename: name)
+        return request
+    }
+
+    static func upload(_ source: String, to url: String) -> TaskRequest {
+        var request = TaskRequest(kind: .upload, url: url)
+        request.source = source
+        return request
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// `nightshift` with the web servers that are really out there.
+@Suite struct WebServerTests {
+    @Test("T5: put sends a file to nginx as it is")
+    func putToNginx() async throws {
+        let (service, nginx) = (try Service(), try await WebServer.nginx())
+        try await service.start()
+        let content = Content.seeded(size: 5 << 20, seed: 2)
+        let source = service.scratch.path("source")
+        try TestContent.write(content, to: source)
+        let put = try await service.cli(["put", source, nginx.url(WebServer.uploadPath + "there")])
+        #expect(put.code == 0, "\(put)")
+        #expect(try content.firstMismatch(inFileAt: nginx.documents + WebServer.uploadPath + "there") == nil)
+        let refused = try await service.cli(["put", source, nginx.url("/not-here")])
+        #expect(refused.code == 1, "\(refused)")
+    }
+
+    @Test("T2: get over TLS and HTTP/2 with an authority of one's own")
+    func secureNginx() async throws {
+        var options = WebServer.NginxOptions()
+        let certificates = try await TestCertificates()
+        options.certificates = certificates
+        let (service, nginx) = (try Service(), try await WebServer.nginx(options))
+        try await service.start()
+        let content = Content.seeded(size: 5 << 20, seed: 3)
+        try nginx.publish("f", content)
+        let untrusted = try await service.cli(["get", nginx.url("/f"), "-o", "untrusted"])
+        #expect(untrusted.code == 1, "\(untrusted)")
+        let outcome = try await service.cli(["get", nginx.url("/f"), "-o", "f", "--cacert", certificates.authority])
+        #expect(outcome.code == 0, "\(outcome)")
+        #expect(try content.firstMismatch(inFileAt: service.scratch.path("f")) == nil)
+        #expect(try await service.api.task(TaskID(2)).response?.httpVersion == "2")
+    }
+
+    @Test("T2: nginx is continued after a kill, byte for byte")
+    func continuedNginx() async throws {
+        var options = WebServer.NginxOptions()
+        options.limitRate = 4 << 20
+        let (service, nginx) = (try Service(), try await WebServer.nginx(options))
+        try await service.start()
+        let content = Content.seeded(size: 12 << 20, seed: 4)
+        try nginx.publish("f", content)
+        let id = try await service.api.enqueue(.download(nginx.url("/f"), to: service.scratch.path("to")))
+        for mark in [Int64(2), 5, 8] {
+            try await service.wait(id, for: "\(mark) MiB") { $0.countOfBytesReceived >= mark << 20 }
+            try await service.kill()
+            try await service.start()
+        }
+        let task = try await service.waitForEnd(id)
+        #expect(task.response?.status == 206)
+        #expect(task.restarts == 0)
+        #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
+    }
+
+    @Test("T2: Apache's Basic and Digest credentials")
+    func apache() async throws {
+        let (service, apache) = (try Service(), try await WebServer.apache())
+        try await service.start()
+        let content = Content.seeded(size: 1 << 20, seed: 5)
+        try apache.publish("f", content)
+        for path in [WebServer.basicPath, WebServer.digestPath] {
+            let name = path.filter { $0 != "/" }
+            let wrong = try await service.cli(["get", apache.url(path + "f"), "-o", "wrong", "--user", "night:day"])
+            #expect(wrong.code == 1, "\(wrong)")
+            #expect(wrong.errors.contains("401"), "\(wrong.errors)")
+            let right = try await service.cli(["get", apache.url(path + "f"), "-o", name, "--user", "night:shift"])
+            #expect(right.code == 0, "\(right)")
+            #expect(try content.firstMismatch(inFileAt: service.scratch.path(name)) == nil)
+        }
+    }
+}

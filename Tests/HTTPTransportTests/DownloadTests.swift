@@ -1,0 +1,284 @@
+import Foundation
+import HTTPTransport
+import NightshiftAPI
+import TestSupport
+import Testing
+import Transfers
+
+@Suite(.timeLimit(.minutes(2))) struct DownloadTests {
+    private let content = SeededContent(seed: 7, size: 20_000_003)
+
+    private func origin(_ behaviours: Behaviour...) throws -> OriginServer {
+        let origin = try OriginServer()
+        var resource = Resource.seeded(size: content.size, seed: content.seed)
+        resource.behaviours = behaviours
+        origin.serve("/file", resource)
+        return origin
+    }
+
+    @Test(arguments: [false, true])
+    func bytesArriveAsTheyAre(isChunked: Bool) async throws {
+        let origin = try isChunked ? origin(.chunked()) : origin()
+        let file = try TestFile()
+        let receiver = Receiver { head in
+            .file(file.sink(length: head.headers.first("Content-Length").flatMap { Int64($0) }))
+        }
+        let end = try await TestTransport().end(.direct(origin.url("/file")), receiver)
+        #expect(end.outcome == .complete)
+        #expect(end.receivedBytes == content.size)
+        #expect(try file.matches(content))
+        #expect(file.position.value == content.size)
+        #expect(receiver.heads.map(\.httpVersion) == ["1.1"])
+        let request = try #require(origin.requests(for: "/file").first)
+        #expect(request.field("Accept-Encoding") == "identity")
+        #expect(request.field("User-Agent") == "nightshift/\(NightshiftVersion.current)")
+    }
+
+    @Test func aRangeIsWrittenBehindWhatIsThere() async throws {
+        let origin = try origin()
+        let file = try TestFile()
+        let half = content.bytes(0..<10_000_000)
+        #expect(pwrite(file.descriptor, half, half.count, 0) == half.count)
+        let request = WireRequest.direct(
+            origin.url("/file"), headers: [HeaderField(name: "Range", value: "bytes=10000000-")])
+        let end = try await TestTransport().end(request, Receiver { _ in .file(file.sink(offset: 10_000_000)) })
+        #expect(end.outcome == .complete)
+        #expect(end.head?.status == 206)
+        #expect(end.receivedBytes == content.size - 10_000_000)
+        #expect(try file.matches(content))
+    }
+
+    @Test func aCeilingHoldsTheBodyAtTheExactByteUntilItIsRaised() async throws {
+        let origin = try origin()
+        let file = try TestFile(ceiling: 12_345)
+        let transport = TestTransport()
+        let receiver = Receiver { _ in .file(file.sink()) }
+        let handle = transport.begin(.direct(origin.url("/file"), idle: 0.4), receiver)
+        for ceiling: Int64 in [12_345, 12_346, 1_000_000, 1_016_384, 7_777_777] {
+            file.ceiling.value = ceiling
+            handle.resumeWriting()
+            try await eventually("position \(ceiling)") { file.position.value == ceiling }
+        }
+        // Time paused on this side is not idle time.
+        try await Task.sleep(for: .seconds(1))
+        #expect(file.position.value == 7_777_777)
+        #expect(receiver.ends.isEmpty)
+        file.ceiling.value = .max
+        handle.resumeWriting()
+        #expect(try await receiver.end().outcome == .complete)
+        #expect(try file.matches(content))
+    }
+
+    @Test func moreThanTheAnnouncedLengthIsAnError() async throws {
+        let origin = try origin(.chunked())
+        let file = try TestFile()
+        let end = try await TestTransport().end(
+            .direct(origin.url("/file")), Receiver { _ in .file(file.sink(length: 1_000_001)) })
+        #expect(end.failure?.code == .protocolError)
+        #expect(file.position.value == 1_000_001)
+    }
+
+    @Test func aFullDiskIsNamed() async throws {
+        let origin = try origin()
+        let full = open("/dev/full", O_RDWR | O_CLOEXEC)
+        defer { close(full) }
+        let sink = FileSink(
+            descriptor: full, offset: 0, length: nil, position: ByteMeter(), ceiling: ByteMeter(.max))
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(sink) })
+        #expect(end.failure?.code == .diskFull)
+        #expect(end.head?.status == 200)
+    }
+
+    @Test func aDescriptorThatCannotBeWrittenIsAnInputOutputError() async throws {
+        let origin = try origin()
+        let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { close(null) }
+        let sink = FileSink(
+            descriptor: null, offset: 0, length: nil, position: ByteMeter(), ceiling: ByteMeter(.max))
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(sink) })
+        #expect(end.failure?.code == .inputOutput)
+        #expect(end.failure?.message.contains("Bad file descriptor") == true)
+    }
+
+    @Test func memoryKeepsNoMoreThanItsLimit() async throws {
+        let origin = try origin()
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .memory(limit: 100_000) })
+        #expect(end.outcome == .complete)
+        #expect(end.body == content.bytes(0..<100_000))
+        #expect(end.receivedBytes == content.size)
+    }
+
+    @Test func whatIsThrownAwayIsNotReadToItsEnd() async throws {
+        let origin = try origin()
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .discard })
+        #expect(end.outcome == .complete)
+        #expect(end.receivedBytes < 2_000_000)
+    }
+
+    @Test func aReceiverCanStopAtTheHead() async throws {
+        let origin = try origin(.stallAfter(0))
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .stop })
+        #expect(end.outcome == .cancelled)
+        #expect(end.head?.status == 200)
+    }
+
+    @Test func aHeadHasNoBody() async throws {
+        let origin = try origin()
+        let end = try await TestTransport().end(.direct(origin.url("/file"), method: "HEAD"))
+        #expect(end.outcome == .complete)
+        #expect(end.head?.headers.first("Content-Length") == String(content.size))
+        #expect(end.receivedBytes == 0)
+    }
+
+    @Test func literalIPv6AddressesWork() async throws {
+        let origin = try OriginServer(host: .ipv6)
+        origin.serve("/", .text("six"))
+        let end = try await TestTransport().end(.direct(origin.url("/")))
+        #expect(end.body == Array("six".utf8))
+    }
+
+    // MARK: - Bodies that break off
+
+    @Test(arguments: [true, false])
+    func truncationIsNoticed(isChunked: Bool) async throws {
+        let origin = try isChunked ? origin(.chunked(), .cutAfter(5_000_000)) : origin(.cutAfter(5_000_000))
+        let file = try TestFile()
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(file.sink()) })
+        #expect(end.failure?.code == .truncated)
+        #expect(end.receivedBytes == 5_000_000)
+        #expect(end.head?.status == 200)
+    }
+
+    @Test func aMissingLastChunkIsTruncation() async throws {
+        let origin = try origin(.chunked(lastChunk: false))
+        let file = try TestFile()
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(file.sink()) })
+        #expect(end.failure?.code == .truncated)
+    }
+
+    @Test func aResetIsALostConnection() async throws {
+        let origin = try origin(.resetAfter(1_000_000))
+        let file = try TestFile()
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(file.sink()) })
+        #expect(end.failure?.code == .connectionLost)
+    }
+
+    @Test func aBodyWithoutLengthIsCompleteWhenTheConnectionEnds() async throws {
+        let origin = try origin(.closeDelimited)
+        let file = try TestFile()
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(file.sink()) })
+        #expect(end.outcome == .complete)
+        #expect(try file.matches(content))
+    }
+
+    // MARK: - Servers that misbehave
+
+    @Test(arguments: [
+        (Behaviour.closeBeforeHead, TransferFailure.Code.connectionLost),
+        (.resetBeforeHead, .connectionLost),
+        (.garbageStatusLine(), .protocolError),
+        (.hugeHeader(70_000), .protocolError),
+        (.hugeHeader(400_000), .protocolError),
+        (.endlessHeader, .protocolError),
+    ])
+    func badHeadsEndTheExchange(behaviour: Behaviour, code: TransferFailure.Code) async throws {
+        let origin = try origin(behaviour)
+        let receiver = Receiver()
+        let end = try await TestTransport().end(.direct(origin.url("/file")), receiver)
+        #expect(end.failure?.code == code, "\(end)")
+        #expect(receiver.heads.isEmpty)
+        #expect(end.failure?.isPermanent == false)
+    }
+
+    @Test func interimResponsesArePassedOver() async throws {
+        let origin = try origin(.interimResponses([103, 103, 102]))
+        let file = try TestFile()
+        let receiver = Receiver { _ in .file(file.sink()) }
+        #expect(try await TestTransport().end(.direct(origin.url("/file")), receiver).outcome == .complete)
+        #expect(receiver.heads.map(\.status) == [200])
+    }
+
+    @Test(arguments: [
+        (Behaviour.stallHead, "waiting for its response"), (.stallAfter(100_000), "in the middle of its response"),
+        (.stallAfter(0), "in the middle of its response"),
+    ])
+    func stallsEndAfterTheIdleTimeout(behaviour: Behaviour, phase: String) async throws {
+        let origin = try origin(behaviour)
+        let file = try TestFile()
+        let start = ContinuousClock.now
+        let end = try await TestTransport().end(
+            .direct(origin.url("/file"), idle: 1), Receiver { _ in .file(file.sink()) })
+        let seconds = start.duration(to: .now)
+        #expect(end.failure?.code == .idleTimeout)
+        #expect(end.failure?.message.contains(phase) == true, "\(end)")
+        #expect(seconds >= .seconds(1) && seconds < .seconds(4))
+    }
+
+    @Test func slowIsNotIdle() async throws {
+        let origin = try OriginServer()
+        origin.serve("/", Resource.text(String(repeating: "x", count: 30), .slowDrip(bytesPerSecond: 10)))
+        let end = try await TestTransport().end(.direct(origin.url("/"), idle: 1))
+        #expect(end.outcome == .complete)
+        #expect(end.receivedBytes == 30)
+    }
+
+    @Test func anUnansweredHandshakeIsAnIdleTimeout() async throws {
+        let proxy = try ChaosProxy(to: 9, conditions: ChaosProxy.Conditions(isBlackHole: true))
+        let end = try await TestTransport().end(.direct("https://127.0.0.1:\(proxy.port)/", idle: 1))
+        #expect(end.failure?.code == .idleTimeout)
+        #expect(end.failure?.message.contains("secure connection") == true, "\(end)")
+    }
+
+    @Test func refusedConnectionsAndUnknownHostsAreTold() async throws {
+        let transport = TestTransport()
+        let port = try freePort()
+        let refused = try await transport.end(.direct("http://127.0.0.1:\(port)/?secret=x"))
+        #expect(refused.failure?.code == .cannotConnect)
+        #expect(refused.failure?.message.contains("127.0.0.1:\(port)") == true)
+        #expect(refused.failure?.message.contains("secret") == false)
+        let unknown = try await transport.end(.direct("http://host.invalid/"))
+        #expect(unknown.failure?.code == .cannotResolveHost)
+        #expect(try await transport.end(.direct("ftp://127.0.0.1/")).failure?.code == .unsupportedURL)
+        #expect(try await transport.end(.direct("http://[::1/")).failure?.code == .badURL)
+        #expect(try await transport.end(.direct("http://user:pass@127.0.0.1:\(port)/")).failure?.code == .badURL)
+        let split = WireRequest.direct(
+            "http://127.0.0.1:\(port)/", headers: [HeaderField(name: "X", value: "a\r\nAuthorization: b")])
+        #expect(try await transport.end(split).failure?.code == .badURL)
+    }
+
+    // MARK: - Cancelling
+
+    @Test func cancellingEndsOnceAtAnyTime() async throws {
+        let origin = try origin(.throttle(bytesPerSecond: 50_000_000))
+        let transport = TestTransport()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<40 {
+                group.addTask {
+                    let file = try TestFile()
+                    let receiver = Receiver { _ in .file(file.sink()) }
+                    let handle = transport.begin(.direct(origin.url("/file")), receiver)
+                    try await Task.sleep(for: .milliseconds(number * 5))
+                    handle.cancel()
+                    handle.cancel()
+                    _ = try await receiver.end()
+                    handle.cancel()
+                    handle.resumeWriting()
+                    handle.setRateLimit(1)
+                    let ends = receiver.ends
+                    #expect(ends.count == 1)
+                    #expect(ends.allSatisfy { $0.outcome == .cancelled || $0.outcome == .complete })
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func shuttingDownEndsEveryExchangeAsCancelled() async throws {
+        let origin = try origin(.stallHead)
+        let transport = TestTransport()
+        let receivers = (0..<5).map { _ in Receiver() }
+        for receiver in receivers { _ = transport.begin(.direct(origin.url("/file")), receiver) }
+        transport.transport.shutdown()
+        #expect(receivers.allSatisfy { $0.ends.map(\.outcome) == [.cancelled] })
+    }
+}

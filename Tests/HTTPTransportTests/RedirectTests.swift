@@ -1,0 +1,116 @@
+import NightshiftAPI
+import TestSupport
+import Testing
+import Transfers
+
+@Suite(.timeLimit(.minutes(1))) struct RedirectTests {
+    private let secrets = [
+        HeaderField(name: "Authorization", value: "Bearer abc"), HeaderField(name: "Cookie", value: "a=b"),
+        HeaderField(name: "X-Api-Key", value: "k"), HeaderField(name: "X-Plain", value: "p"),
+    ]
+
+    @Test func redirectsAreFollowedAndTheirBodiesThrownAway() async throws {
+        let origin = try OriginServer()
+        origin.serve("/a", .text("moved", .redirectChain(5)))
+        let receiver = Receiver()
+        let end = try await TestTransport().end(.direct(origin.url("/a")), receiver)
+        #expect(end.outcome == .complete)
+        #expect(end.body == Array("moved".utf8))
+        #expect(receiver.heads.count == 1)
+        #expect(end.head?.url != origin.url("/a"))
+        #expect(origin.requests.count == 6)
+        #expect(origin.connectionCount == 1)
+    }
+
+    @Test func aLoopEnds() async throws {
+        let origin = try OriginServer()
+        origin.serve("/a", .text("", .redirectLoop()))
+        let end = try await TestTransport().end(.direct(origin.url("/a")))
+        #expect(end.failure?.code == .tooManyRedirects)
+        #expect(origin.requests.count == Limits.redirects + 1)
+    }
+
+    @Test func aLargeOrBrokenRedirectBodyDoesNotMatter() async throws {
+        let origin = try OriginServer()
+        let large = String(repeating: "x", count: 4 << 20)
+        origin.serve("/large", .text("", .status(302, fields: [HTTPField("Location", "/b")], body: large)))
+        origin.serve(
+            "/cut", .text("", .status(302, fields: [HTTPField("Location", "/b")], body: large), .cutAfter(1000)))
+        origin.serve("/b", .text("here"))
+        for path in ["/large", "/cut"] {
+            let end = try await TestTransport().end(.direct(origin.url(path)))
+            #expect(end.body == Array("here".utf8))
+        }
+    }
+
+    @Test func secretsStayWithTheirOriginAndNeverComeBack() async throws {
+        let first = try OriginServer()
+        let second = try OriginServer()
+        first.serve("/a", .text("", .redirect(to: "/same")))
+        first.serve("/same", .text("", .redirect(to: second.url("/b"))))
+        second.serve("/b", .text("", .redirect(to: first.url("/home"))))
+        first.serve("/home", .text("home"))
+        let request = WireRequest.direct(first.url("/a"), headers: secrets).with {
+            $0.credential = Credential(user: "u", password: "p", scheme: .basic)
+        }
+        let end = try await TestTransport().end(request)
+        #expect(end.body == Array("home".utf8))
+        for path in ["/a", "/same"] {
+            let request = try #require(first.requests(for: path).first)
+            #expect(request.field("Cookie") == "a=b")
+            #expect(request.field("Authorization") != nil)
+        }
+        for request in second.requests(for: "/b") + first.requests(for: "/home") {
+            #expect(request.field("Authorization") == nil)
+            #expect(request.field("Cookie") == nil)
+            #expect(request.field("X-Api-Key") == nil)
+            #expect(request.field("X-Plain") == "p")
+        }
+        #expect(first.requests(for: "/home").count == 1)
+    }
+
+    @Test func aCredentialOfAnotherOriginIsNotAnswered() async throws {
+        let first = try OriginServer()
+        let second = try OriginServer()
+        first.serve("/a", .text("", .redirect(to: second.url("/b"))))
+        second.serve("/b", .text("secret", .requireBasic(user: "u", password: "p")))
+        let request = WireRequest.direct(first.url("/a")).with {
+            $0.credential = Credential(user: "u", password: "p", scheme: .any)
+        }
+        let receiver = Receiver()
+        let end = try await TestTransport().end(request, receiver)
+        #expect(end.head?.status == 401)
+        #expect(receiver.heads.map(\.status) == [401])
+        #expect(second.requests.allSatisfy { $0.field("Authorization") == nil })
+    }
+
+    @Test func httpsIsNotLeft() async throws {
+        var options = WebServer.NginxOptions()
+        options.certificates = try await TestCertificates()
+        options.extra = "location /a { return 302 http://127.0.0.1:9/; }"
+        let server = try await WebServer.nginx(options)
+        let end = try await TestTransport().end(.direct(server.url("/a"), certificates: options.certificates))
+        #expect(end.failure?.code == .redirectRefused)
+        #expect(end.head?.status == 302)
+    }
+
+    @Test(arguments: [(307, "PUT", 1_500_000), (308, "PUT", 1_500_000), (303, "GET", 0)])
+    func uploadsAreSentAgainOnlyWhereTheyAreMeantToBe(status: Int, method: String, size: Int64) async throws {
+        let origin = try OriginServer()
+        let content = SeededContent(seed: 3, size: 1_500_000)
+        origin.serve("/a", .text("", .redirect(to: "/b", status: status)))
+        origin.serve("/b", .text("done"))
+        let file = try TestFile(content)
+        let request = WireRequest.direct(
+            origin.url("/a"), method: "PUT", headers: [HeaderField(name: "Content-Type", value: "a/b")]
+        ).sending(file, size: content.size)
+        let end = try await TestTransport().end(request)
+        #expect(end.outcome == .complete)
+        let last = try #require(origin.requests(for: "/b").last)
+        #expect(last.method == method)
+        #expect(last.body.length == size)
+        #expect(last.field("Content-Type") == (size > 0 ? "a/b" : nil))
+        #expect(request.body?.meter.value == size)
+        #expect(end.head?.method == method)
+    }
+}

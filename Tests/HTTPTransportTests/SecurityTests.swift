@@ -1,0 +1,154 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import Transfers
+
+@Suite(.timeLimit(.minutes(2))) struct SecurityTests {
+    private let content = SeededContent(seed: 5, size: 30_000_000)
+
+    private func server(_ change: (inout WebServer.NginxOptions) -> Void = { _ in }) async throws -> WebServer {
+        var options = WebServer.NginxOptions()
+        options.certificates = try await TestCertificates()
+        change(&options)
+        let server = try await WebServer.nginx(options)
+        try server.publish("file", .seeded(size: content.size, seed: content.seed))
+        return server
+    }
+
+    @Test(arguments: [(true, "2"), (false, "1.1")])
+    func bytesArriveOverTLS(hasHTTP2: Bool, version: String) async throws {
+        let server = try await server { $0.hasHTTP2 = hasHTTP2 }
+        let transport = TestTransport()
+        let files = try (0..<4).map { _ in try TestFile() }
+        let receivers = files.map { file in Receiver { _ in .file(file.sink(length: content.size)) } }
+        for receiver in receivers {
+            _ = transport.begin(.direct(server.url("/file"), certificates: server.certificates), receiver)
+        }
+        for (file, receiver) in zip(files, receivers) {
+            let end = try await receiver.end()
+            #expect(end.outcome == .complete)
+            #expect(end.head?.httpVersion == version)
+            #expect(try file.matches(content))
+        }
+    }
+
+    @Test func uploadsGoOverHTTP2() async throws {
+        let server = try await server()
+        let file = try TestFile(content)
+        let request = WireRequest.direct(server.url("/upload/x"), method: "PUT", certificates: server.certificates)
+        let end = try await TestTransport().end(request.sending(file, size: content.size))
+        #expect(end.head?.status == 201)
+        #expect(try content.firstMismatch(inFileAt: "\(server.documents)/upload/x") == nil)
+    }
+
+    @Test func anUnknownAuthorityIsNotTrusted() async throws {
+        let server = try await server()
+        let end = try await TestTransport().end(.direct(server.url("/file")))
+        #expect(end.failure?.code == .untrustedServer)
+        #expect(end.failure?.message.contains("localhost") == true)
+        #expect(end.failure?.isPermanent == true)
+    }
+
+    @Test func aNameThatIsNotTheCertificatesIsNotTrusted() async throws {
+        let server = try await server()
+        let end = try await TestTransport().end(
+            .direct("https://127.0.0.2:\(server.port)/file", certificates: server.certificates))
+        // nginx listens on 127.0.0.1 only, which 127.0.0.2 reaches through a proxy's eyes alone.
+        #expect(end.failure?.code == .cannotConnect)
+        let proxy = try ChaosProxy(to: server.port)
+        let other = try await TestTransport().end(
+            .direct("https://ip6-localhost:\(proxy.port)/file", certificates: server.certificates))
+        #expect([.untrustedServer, .cannotResolveHost, .cannotConnect].contains(other.failure?.code))
+    }
+
+    @Test func aMissingAuthorityFileIsNamed() async throws {
+        let server = try await server()
+        var request = WireRequest.direct(server.url("/file"))
+        request.tls = TLSSettings(certificateAuthority: "/does/not/exist.pem")
+        let end = try await TestTransport().end(request)
+        #expect(end.failure?.code == .untrustedServer)
+        #expect(end.failure?.message.contains("/does/not/exist.pem") == true)
+    }
+
+    @Test(arguments: [true, false])
+    func aClientCertificateIsShownWhereItIsAskedFor(hasCertificate: Bool) async throws {
+        let server = try await server { $0.requiresClientCertificate = true }
+        let certificates = try #require(server.certificates)
+        var request = WireRequest.direct(server.url("/file"), certificates: certificates)
+        if hasCertificate {
+            request.tls?.clientCertificate = certificates.clientCertificate
+            request.tls?.clientKey = certificates.clientKey
+        }
+        let file = try TestFile()
+        let end = try await TestTransport().end(request, Receiver { _ in .file(file.sink()) })
+        #expect(end.outcome == .complete)
+        // nginx lets the handshake pass and answers 400.
+        #expect(end.head?.status == (hasCertificate ? 200 : 400))
+    }
+
+    @Test func aClientCertificateThatCannotBeReadIsNamed() async throws {
+        let server = try await server { $0.requiresClientCertificate = true }
+        var request = WireRequest.direct(server.url("/file"), certificates: server.certificates)
+        request.tls?.clientCertificate = "/does/not/exist.pem"
+        let end = try await TestTransport().end(request)
+        #expect(end.failure?.code == .clientCertificate)
+        #expect(end.failure?.message.contains("/does/not/exist.pem") == true)
+    }
+
+    @Test func plainTextWhereTLSIsExpectedIsATLSFailure() async throws {
+        let server = try await WebServer.nginx()
+        let end = try await TestTransport().end(.direct("https://127.0.0.1:\(server.port)/"))
+        #expect(end.failure?.code == .tlsFailure)
+    }
+
+    @Test(arguments: [true, false])
+    func aBodyCutInsideTLSIsTruncated(hasHTTP2: Bool) async throws {
+        let server = try await server { $0.hasHTTP2 = hasHTTP2 }
+        let end = try await cut(port: server.port, path: "/file", certificates: try #require(server.certificates))
+        #expect([.truncated, .connectionLost].contains(end.failure?.code), "\(end)")
+    }
+
+    /// A body that only the connection's end delimits: over TLS that end must be said (`close_notify`).
+    @Test func aBodyWithoutLengthCutInsideTLSIsTruncated() async throws {
+        let certificates = try await TestCertificates()
+        let directory = try TemporaryDirectory()
+        try directory.write(
+            "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + String(repeating: "x", count: 20_000_000), to: "response")
+        let port = try freePort()
+        let server = try ChildProcess(
+            "timeout",
+            arguments: [
+                "60", "openssl", "s_server", "-accept", "127.0.0.1:\(port)", "-cert", certificates.serverCertificate,
+                "-key", certificates.serverKey, "-HTTP", "-quiet",
+            ], directory: directory.path)
+        defer { server.stop() }
+        let transport = TestTransport()
+        try await eventually("openssl s_server") {
+            try await transport.end(.direct("https://localhost:\(port)/none", certificates: certificates)).failure?.code
+                != .cannotConnect
+        }
+        let whole = try TestFile()
+        let end = try await transport.end(
+            .direct("https://localhost:\(port)/response", certificates: certificates),
+            Receiver { _ in .file(whole.sink()) })
+        #expect(end.outcome == .complete)
+        #expect(end.receivedBytes == 20_000_000)
+        let cutEnd = try await cut(port: port, path: "/response", certificates: certificates)
+        #expect(cutEnd.failure?.code == .truncated, "\(cutEnd)")
+    }
+
+    /// Downloads through a proxy that closes the connection, without a reset, in the middle of the body.
+    private func cut(port: UInt16, path: String, certificates: TestCertificates) async throws -> ExchangeEnd {
+        let proxy = try ChaosProxy(to: port, conditions: ChaosProxy.Conditions(bytesPerSecond: 5_000_000))
+        let file = try TestFile()
+        let receiver = Receiver { _ in .file(file.sink()) }
+        let transport = TestTransport()
+        defer { withExtendedLifetime(transport) {} }
+        _ = transport.begin(
+            .direct("https://localhost:\(proxy.port)\(path)", certificates: certificates), receiver)
+        try await eventually("some of the body") { file.position.value > 1_000_000 }
+        proxy.killConnections(reset: false)
+        return try await receiver.end()
+    }
+}

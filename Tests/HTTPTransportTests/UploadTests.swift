@@ -1,0 +1,108 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import Transfers
+
+@Suite(.timeLimit(.minutes(1))) struct UploadTests {
+    private let content = SeededContent(seed: 11, size: 5_000_000)
+
+    private func upload(
+        _ origin: OriginServer, size: Int64? = nil, idle: Double = 20, credential: Credential? = nil
+    ) async throws -> (end: ExchangeEnd, sent: Int64) {
+        let file = try TestFile(content)
+        var request = WireRequest.direct(origin.url("/up"), method: "PUT", idle: idle)
+        request = request.sending(file, size: size ?? content.size)
+        request.credential = credential
+        let end = try await TestTransport().end(request)
+        return (end, request.body?.meter.value ?? -1)
+    }
+
+    @Test func bytesArriveAsTheyAre() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks"))
+        let (end, sent) = try await upload(origin)
+        #expect(end.outcome == .complete)
+        #expect(sent == content.size)
+        let request = try #require(origin.requests(for: "/up").last)
+        #expect(try request.body.matches(.seeded(size: content.size, seed: content.seed)))
+        #expect(request.field("Expect") == "100-continue")
+        #expect(request.field("Content-Length") == String(content.size))
+    }
+
+    @Test(arguments: [0, 1, 1_000_000] as [Int64])
+    func smallBodiesDoNotAskFirst(size: Int64) async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks"))
+        let (end, sent) = try await upload(origin, size: size)
+        #expect(end.outcome == .complete)
+        #expect(sent == size)
+        let request = try #require(origin.requests(for: "/up").last)
+        #expect(request.field("Expect") == nil)
+        #expect(request.field("Content-Length") == String(size))
+    }
+
+    @Test func aRefusedExpectationIsDropped() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks", .refuseExpect))
+        let (end, _) = try await upload(origin)
+        #expect(end.outcome == .complete)
+        #expect(end.head?.status != 417)
+        #expect(
+            try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)
+    }
+
+    @Test(arguments: [Credential.Scheme.any, .digest])
+    func aDigestChallengeRewindsTheBody(scheme: Credential.Scheme) async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks", .requireDigest(user: "me", password: "it:is@secret")))
+        let (end, sent) = try await upload(
+            origin, credential: Credential(user: "me", password: "it:is@secret", scheme: scheme))
+        #expect(end.outcome == .complete)
+        #expect([200, 201, 204].contains(end.head?.status))
+        #expect(sent == content.size)
+        #expect(
+            try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)
+    }
+
+    @Test func aWrongCredentialIsAPlain401() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks", .requireBasic(user: "me", password: "right")))
+        let (end, _) = try await upload(origin, credential: Credential(user: "me", password: "wrong", scheme: .basic))
+        #expect(end.head?.status == 401)
+        #expect(end.failure == nil)
+    }
+
+    @Test func anEarlyRefusalIsHeard() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("", .status(413, body: "too large")))
+        let (end, sent) = try await upload(origin)
+        #expect(end.head?.status == 413)
+        #expect(sent <= content.size)
+    }
+
+    @Test func aServerThatStopsReadingIsAnIdleTimeout() async throws {
+        let origin = try OriginServer()
+        let content = SeededContent(seed: 11, size: 50_000_000)
+        origin.serve("/up", .text("", .stallUploadAfter(100_000)))
+        let file = try TestFile(content)
+        let request = WireRequest.direct(origin.url("/up"), method: "PUT", idle: 1)
+        let end = try await TestTransport().end(request.sending(file, size: content.size))
+        #expect(end.failure?.code == .idleTimeout)
+        #expect(end.failure?.message.contains("while sending") == true, "\(end)")
+    }
+
+    @Test func aServerThatResetsIsALostConnection() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("", .resetUploadAfter(1_000_000)))
+        let (end, _) = try await upload(origin)
+        #expect(end.failure?.code == .connectionLost)
+    }
+
+    @Test func aFileThatBecameShorterIsNoticed() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks"))
+        let (end, _) = try await upload(origin, size: content.size + 1)
+        #expect(end.failure?.code == .sourceChanged)
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import LocalAPI
+
+/// The whole API in front of a real service, without a network.
+@Suite struct APITests {
+    private let two = """
+        {"tasks":[{"url":"https://example.org/a"},{"url":"https://example.org/b","suspended":true}]}
+        """
+
+    @Test func `Tasks are accepted, listed, changed and explained`() async throws {
+        try await withAPI { server, _ in
+            let accepted = try await server.request("POST", "/v1/tasks", body: two)
+            #expect(accepted.status == 201)
+            let ids = try accepted.decode(EnqueueResponse.self).ids
+            #expect(ids.count == 2)
+
+            let suspended = try await server.request("GET", "/v1/tasks?state=suspended,failed&session=terminal")
+            #expect(try suspended.decode(TaskPage.self).tasks.map(\.id) == [ids[1]])
+            let first = try await server.request("GET", "/v1/tasks?limit=1").decode(TaskPage.self)
+            #expect(first.tasks.map(\.id) == [ids[0]])
+            let rest = try await server.request("GET", "/v1/tasks?limit=1&after=\(try #require(first.next))")
+            #expect(try rest.decode(TaskPage.self).tasks.map(\.id) == [ids[1]])
+
+            let changed = try await server.request("PATCH", "/v1/tasks/\(ids[0])", body: "{\"priority\":0.75}")
+            #expect(try changed.decode(TaskStatus.self).priority == 0.75)
+            #expect(try await server.request("GET", "/v1/tasks/\(ids[0])").decode(TaskStatus.self).priority == 0.75)
+            let why = try await server.request("GET", "/v1/tasks/\(ids[1])/why").decode(Explanation.self)
+            #expect(why.task.state == .suspended)
+            #expect(!why.sentence.isEmpty)
+        }
+    }
+
+    @Test func `Tasks are suspended, resumed, cancelled and removed`() async throws {
+        try await withAPI { server, _ in
+            let ids = try await server.request("POST", "/v1/tasks", body: two).decode(EnqueueResponse.self).ids
+            let path = "/v1/tasks/\(ids[0])"
+            #expect(try await server.request("POST", path + "/suspend").decode(TaskStatus.self).state == .suspended)
+            #expect(try await server.request("POST", path + "/resume").decode(TaskStatus.self).state == .waiting)
+            #expect(try await server.request("DELETE", path).status == 409)
+            #expect(try await server.request("POST", path + "/cancel").decode(TaskStatus.self).state == .cancelled)
+            #expect(try await server.request("GET", path + "/content").problem.status == 404)
+            #expect(try await server.request("DELETE", path).status == 204)
+            #expect(try await server.request("GET", path).problem.type == "/problems/not-found")
+            let body = "{\"producingResumeData\":true}"
+            let other = try await server.request("POST", "/v1/tasks/\(ids[1])/cancel", body: body)
+            #expect(try other.decode(TaskStatus.self).state == .cancelled)
+        }
+    }
+
+    @Test func `Sessions have any name`() async throws {
+        try await withAPI { server, _ in
+            let path = "/v1/sessions/org.example%2Fa%20b"
+            let put = try await server.request("PUT", path, body: "{\"httpMaximumConnectionsPerHost\":2}")
+            #expect(try put.decode(SessionStatus.self).id.rawValue == "org.example/a b")
+            let session = try await server.request("GET", path).decode(SessionStatus.self)
+            #expect(session.settings.httpMaximumConnectionsPerHost == 2)
+            let list = try await server.request("GET", "/v1/sessions").decode(SessionList.self)
+            #expect(list.sessions.map(\.id.rawValue).contains("org.example/a b"))
+            #expect(try await server.request("DELETE", path).status == 204)
+            #expect(try await server.request("GET", path).status == 404)
+        }
+    }
+
+    @Test func `Settings, status and journal`() async throws {
+        try await withAPI { server, _ in
+            let changed = try await server.request("PATCH", "/v1/settings", body: "{\"rateLimit\":1000}")
+            #expect(try changed.decode(ServiceSettings.self).rateLimit == 1000)
+            #expect(try await server.request("GET", "/v1/settings").decode(ServiceSettings.self).rateLimit == 1000)
+            _ = try await server.request("POST", "/v1/tasks", body: two)
+            let status = try await server.request("GET", "/v1/status").decode(ServiceStatus.self)
+            #expect(status.tasks["suspended"] == 1)
+            let page = try await server.request("GET", "/v1/journal?limit=1").decode(JournalPage.self)
+            #expect(page.entries.count == 1)
+            let next = try #require(page.next)
+            let rest = try await server.request("GET", "/v1/journal?after=\(next)").decode(JournalPage.self)
+            #expect(rest.entries.allSatisfy { $0.id > next })
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("GET", "/v1/tasks/0", nil, 400), ("GET", "/v1/tasks/x", nil, 400), ("GET", "/v1/tasks/7", nil, 404),
+            ("GET", "/v1/tasks?state=running,", nil, 400), ("GET", "/v1/tasks?state=idle", nil, 400),
+            ("GET", "/v1/tasks?limit=0", nil, 400), ("GET", "/v1/tasks?limit=1001", nil, 400),
+            ("GET", "/v1/journal?task=a", nil, 400), ("GET", "/v1/events?task=1,,2", nil, 400),
+            ("GET", "/v1/events?progress=yes", nil, 400), ("GET", "/v1/events?lastEventID=-1", nil, 400),
+            ("POST", "/v1/tasks", "{\"tasks\":[]}", 422), ("POST", "/v1/tasks", "{\"tasks\":[{}]}", 422),
+            ("POST", "/v1/tasks", "{\"tasks\":[{\"url\":\"ftp://a/\"}]}", 422),
+            ("PATCH", "/v1/settings", "{\"maximumTransfers\":0}", 422),
+            ("PUT", "/v1/sessions/a", "{\"idleTimeout\":0}", 422), ("PUT", "/v1/sessions/%01", "{}", 422),
+            ("POST", "/v1/tasks/7/suspend", nil, 404),
+        ] as [(String, String, String?, Int)])
+    func `What cannot be is a problem`(method: String, target: String, body: String?, status: Int) async throws {
+        let answer = try await withAPI { server, _ in try await server.request(method, target, body: body) }
+        #expect(answer.status == status)
+        #expect(try answer.problem.status == status)
+    }
+
+    @Test(arguments: [false, true])
+    func `Events continue after the last one`(inField: Bool) async throws {
+        try await withAPI { server, _ in
+            _ = try await server.request("POST", "/v1/tasks", body: two)
+            let last = try await server.request("GET", "/v1/status").decode(ServiceStatus.self).lastJournalEntry
+            let reader = try server.client()
+            // The field goes before the parameter.
+            let target = inField ? "/v1/events?lastEventID=\(last)" : "/v1/events?lastEventID=\(last - 1)"
+            try await reader.send(
+                UnixClient.head("GET", target, headers: inField ? ["Last-Event-ID": "\(last - 1)"] : [:]))
+            let replayed = try await reader.receive(through: "id: \(last)\n")
+            #expect(!replayed.contains("id: \(last - 1)\n"))
+            _ = try await server.request("POST", "/v1/tasks", body: two)
+            #expect(try await reader.receive(through: "id: \(last + 1)\n").contains("event: journal"))
+        }
+    }
+
+    @Test func `A shutdown is begun and answered`() async throws {
+        let asked = Watched(0)
+        try await withAPI(asked: asked) { server, _ in
+            let answer = try await server.request("POST", "/v1/shutdown")
+            #expect(answer.status == 202)
+        }
+        #expect(asked.read { $0 } == 1)
+    }
+
+    @Test func `The document is served as it is`() async throws {
+        let answer = try await withAPI { server, _ in try await server.request("GET", "/v1/openapi.json") }
+        #expect(answer.headers["content-type"] == "application/json")
+        #expect(answer.text == OpenAPI.document)
+    }
+}

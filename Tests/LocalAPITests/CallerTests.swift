@@ -1,0 +1,68 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import LocalAPI
+
+@Suite struct CallerTests {
+    @Test(arguments: [
+        (1000, 1000, true), (1001, 1000, false), (0, 1000, true), (65_534, 1000, false), (1000, 0, false),
+    ])
+    func `Owner and root are served`(user: UInt32, owner: UInt32, isAllowed: Bool) {
+        #expect(Caller(user: user).isAllowed(owner: owner) == isAllowed)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs root to become another user"))
+    func `Another user is refused before anything else`() async throws {
+        try await withServer(routes: [.hello]) { server in
+            // Open what keeps others out, so that only the check of the caller is left.
+            chmod(URL(filePath: server.path).deletingLastPathComponent().path, 0o755)
+            chmod(server.path, 0o666)
+            let directory = try TemporaryDirectory()
+            let output = directory.path("out")
+            for target in ["/hello", "/none"] {
+                let curl = try ChildProcess(
+                    "setpriv",
+                    arguments: [
+                        "--reuid=65534", "--clear-groups", "curl", "-sS", "--max-time", "10", "--unix-socket",
+                        server.path,
+                        "-w", " %{http_code}", "http://localhost\(target)",
+                    ], output: .file(output))
+                #expect(try await curl.waitForExit() == .code(0))
+            }
+            let text = try String(contentsOfFile: output, encoding: .utf8)
+            #expect(text.components(separatedBy: "/problems/forbidden").count == 3, "\(text)")
+            #expect(text.components(separatedBy: " 403").count == 3, "\(text)")
+        }
+    }
+
+    @Test(arguments: [
+        ("localhost", 200), ("LocalHost", 200), ("nightshift", 200), ("localhost:80", 200), ("nightshift:8080", 200),
+        ("localhost:", 403), ("localhost:x", 403), ("localhost.evil.example", 403), ("evil.example", 403),
+        ("127.0.0.1", 403), ("[::1]", 403), ("localhost@evil.example", 403), ("", 400),
+    ])
+    func `Only names of this service are served`(host: String, status: Int) async throws {
+        let answer = try await withServer(routes: [.hello]) {
+            try await $0.request("GET", "/hello", headers: ["Host": host])
+        }
+        #expect(answer.status == status)
+        if status != 200 { #expect(try answer.problem.status == status) }
+    }
+
+    @Test(arguments: ["https://evil.example", "null", "http://localhost"])
+    func `Web pages are refused`(origin: String) async throws {
+        let answer = try await withServer(routes: [.hello]) {
+            try await $0.request("GET", "/hello", headers: ["Origin": origin])
+        }
+        #expect(try answer.problem.type == "/problems/forbidden")
+    }
+
+    @Test(arguments: [("http://localhost/hello", 200), ("*", 400)])
+    func `The request target is a path or an absolute URL`(target: String, status: Int) async throws {
+        let answer = try await withServer(routes: [.hello]) {
+            try await $0.request(target == "*" ? "OPTIONS" : "GET", target)
+        }
+        #expect(answer.status == status)
+    }
+}

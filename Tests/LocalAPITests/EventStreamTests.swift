@@ -1,0 +1,170 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NightshiftAPI
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LocalAPI
+
+@Suite struct EventStreamTests {
+    /// A source that counts what was asked of it.
+    private final class Source: Sendable {
+        let asked = Watched(0)
+        let ended = Watched(false)
+
+        /// Entries without end, of about `size` bytes.
+        func stream(size: Int) -> AsyncStream<ServiceEvent> {
+            let detail = String(repeating: "x", count: size)
+            return AsyncStream(
+                unfolding: {
+                    let id = self.asked.update { count -> Int in
+                        count += 1
+                        return count
+                    }
+                    return .journal(JournalEntry(id: Int64(id), time: .now, decision: .held, detail: detail))
+                }, onCancel: { self.ended.update { $0 = true } })
+        }
+    }
+
+    private func route(
+        _ streams: EventStreams = EventStreams(), _ events: @escaping @Sendable () -> AsyncStream<ServiceEvent>
+    ) -> Route {
+        Route(.get, "/events") { call in
+            EventStream.response(to: call.request, events: events(), place: try streams.enter())
+        }
+    }
+
+    private func silent() -> AsyncStream<ServiceEvent> { AsyncStream { _ in } }
+
+    @Test func `Events are written as the standard says`() throws {
+        let time = Date(timeIntervalSince1970: 1_800_000_000)
+        let entry = JournalEntry(id: 7, time: time, decision: .held, task: TaskID(3), detail: "one\ntwo")
+        #expect(
+            String(buffer: try EventStream.frame(.journal(entry))) == """
+                id: 7
+                event: journal
+                data: {"decision":"held","detail":"one\\ntwo","id":7,"task":3,"time":"2027-01-15T08:00:00.000Z"}
+
+
+                """)
+        let progress = TaskProgress(
+            id: TaskID(3), countOfBytesReceived: 1, countOfBytesExpectedToReceive: 2, countOfBytesSent: 0,
+            countOfBytesExpectedToSend: 0, bytesPerSecond: 1.5)
+        let frame = String(buffer: try EventStream.frame(.progress(progress)))
+        #expect(frame.hasPrefix("event: progress\ndata: {\"bytesPerSecond\":1.5,"))
+        #expect(frame.hasSuffix("}\n\n"))
+        #expect(
+            String(buffer: try EventStream.frame(.reset(lastEntry: 9)))
+                == "id: 9\nevent: reset\ndata: {\"lastEntry\":9}\n\n")
+    }
+
+    @Test func `Head and preamble come before the first event`() async throws {
+        try await withServer(routes: [route { self.silent() }]) { server in
+            let client = try server.client()
+            try await client.send(UnixClient.head("GET", "/events"))
+            let text = try await client.receive(through: ": connected\n\n")
+            #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(text.lowercased().contains("\r\ncontent-type: text/event-stream\r\n"))
+            #expect(text.contains("retry: 1000\n\n: connected\n\n"))
+        }
+    }
+
+    @Test func `The answer ends with the events`() async throws {
+        let events = AsyncStream<ServiceEvent> {
+            $0.yield(.reset(lastEntry: 1))
+            $0.finish()
+        }
+        try await withServer(routes: [route { events }]) { server in
+            let client = try server.client()
+            try await client.send(UnixClient.head("GET", "/events"))
+            let text = String(decoding: try await client.receiveAll(), as: UTF8.self)
+            #expect(text.contains("event: reset"))
+            #expect(text.hasSuffix("0\r\n\r\n"))
+        }
+    }
+
+    @Test func `A reader that stops holds up its source and nothing else`() async throws {
+        let source = Source()
+        let size = 32_768
+        try await withServer(routes: [.hello, route { source.stream(size: size) }]) { server in
+            let reader = try server.client()
+            try await reader.send(UnixClient.head("GET", "/events"))
+            _ = try await reader.receive(through: "event: journal")
+            // The socket fills up; then nothing more is asked for.
+            var count = 0
+            var calm = 0
+            while calm < 10 {
+                try await Task.sleep(for: .milliseconds(50))
+                let now = source.asked.read { $0 }
+                calm = now == count ? calm + 1 : 0
+                count = now
+                try #require(count * size < 64 << 20, "the source is drained without bound")
+            }
+            #expect(count * size < 2 << 20)
+            #expect(try await server.request("GET", "/hello").status == 200)
+            let stalled = count
+            // It goes on where it was once the reader does.
+            for _ in 0..<200 { _ = try await reader.receive() }
+            try await source.asked.wait(within: .seconds(10), for: "more to be asked for") { $0 > stalled }
+        }
+    }
+
+    @Test func `A reader that leaves frees its place`() async throws {
+        let streams = EventStreams(limit: 1)
+        let source = Watched(0)
+        let events: @Sendable () -> AsyncStream<ServiceEvent> = {
+            AsyncStream { continuation in
+                continuation.onTermination = { _ in source.update { $0 += 1 } }
+            }
+        }
+        try await withServer(routes: [route(streams, events)]) { server in
+            var reader: UnixClient? = try server.client()
+            try await reader?.send(UnixClient.head("GET", "/events"))
+            _ = try await reader?.receive(through: ": connected")
+            let refused = try await server.request("GET", "/events")
+            #expect(try refused.problem.type == "/problems/too-many")
+            #expect(refused.status == 429)
+            reader = nil
+            try await source.wait(within: .seconds(10), for: "the end of the stream") { $0 == 1 }
+            // The place is free when the connection's task has ended, shortly after its source.
+            var status = 429
+            let deadline = ContinuousClock.now + .seconds(10)
+            while status == 429, ContinuousClock.now < deadline {
+                let client = try server.client()
+                try await client.send(UnixClient.head("GET", "/events"))
+                status = try #require(Answer(Array(try await client.receive(through: "\r\n\r\n").utf8))).status
+            }
+            #expect(status == 200)
+        }
+    }
+
+    @Test func `A stop ends streams that wait, that flow and that are stuck`() async throws {
+        let source = Source()
+        let routes = [
+            route { source.stream(size: 100_000) },
+            Route(.get, "/silent") { call in
+                EventStream.response(
+                    to: call.request, events: AsyncStream { _ in }, place: try EventStreams().enter())
+            },
+        ]
+        try await withServer(routes: routes) { server in
+            let silent = try server.client()
+            try await silent.send(UnixClient.head("GET", "/silent"))
+            _ = try await silent.receive(through: ": connected")
+            let stuck = try server.client()
+            try await stuck.send(UnixClient.head("GET", "/events"))
+            _ = try await stuck.receive(through: "event: journal")
+            let clock = ContinuousClock()
+            let start = clock.now
+            await server.stop()
+            let rest = String(decoding: try await silent.receiveAll(), as: UTF8.self)
+            #expect(rest == "0\r\n\r\n")
+            #expect(clock.now - start < .milliseconds(900))
+            _ = try? await stuck.receiveAll()
+            #expect(clock.now - start < .seconds(5))
+        }
+    }
+}

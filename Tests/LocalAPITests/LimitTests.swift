@@ -1,0 +1,179 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import NightshiftAPI
+import Testing
+
+@testable import LocalAPI
+
+@Suite struct LimitTests {
+    private static let decoder = RequestDecoder()
+    /// Reads a small body.
+    private let change = Route(.patch, "/change") { call in
+        try Reply.json(try await decoder.decode(TaskChange.self, from: call.request)).response
+    }
+    /// Reads a large body.
+    private let enqueue = Route(.post, "/tasks") { call in
+        let request = try await decoder.decode(EnqueueRequest.self, from: call.request, limit: Limits.requestBody)
+        return try Reply.json(request.tasks.count).response
+    }
+
+    private func chunk(_ text: String) -> String {
+        "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n"
+    }
+
+    @Test func `A body that says it is too large is refused unread`() async throws {
+        try await withServer(routes: [change, enqueue]) { server in
+            for (method, target, limit) in [
+                ("PATCH", "/change", ConnectionLimits.smallBody), ("POST", "/tasks", Limits.requestBody),
+            ] {
+                let client = try server.client()
+                try await client.send(
+                    UnixClient.head(
+                        method, target,
+                        headers: ["Content-Length": "\(limit + 1)", "Content-Type": "application/json"]))
+                let answer = try await client.answer()
+                #expect(answer.status == 413)
+                #expect(try answer.problem.detail?.contains("\(limit)") == true)
+            }
+        }
+    }
+
+    @Test func `A body that grows too large is refused`() async throws {
+        try await withServer(routes: [change]) { server in
+            let client = try server.client()
+            try await client.send(
+                UnixClient.head(
+                    "PATCH", "/change",
+                    headers: ["Transfer-Encoding": "chunked", "Content-Type": "application/json"]))
+            let piece = chunk(String(repeating: " ", count: 65_536))
+            for _ in 0..<(ConnectionLimits.smallBody / 65_536 + 1) { try await client.send(piece) }
+            #expect(try await client.answer().problem.type == "/problems/too-large")
+        }
+    }
+
+    @Test func `A body may come in chunks`() async throws {
+        try await withServer(routes: [change]) { server in
+            let client = try server.client()
+            try await client.send(
+                UnixClient.head(
+                    "PATCH", "/change",
+                    headers: ["Transfer-Encoding": "chunked", "Content-Type": "application/json"]))
+            try await client.send(chunk("{\"priority\"") + chunk(":0.25}") + "0\r\n\r\n")
+            #expect(try await client.answer().text == "{\"priority\":0.25}")
+        }
+    }
+
+    @Test func `Large bodies are read in turns, and all of them`() async throws {
+        let task = "{\"url\":\"https://example.org/\(String(repeating: "x", count: 100))\"}"
+        let body = "{\"tasks\":[" + Array(repeating: task, count: 2_000).joined(separator: ",") + "]}"
+        #expect(body.utf8.count > ConnectionLimits.turnlessBody)
+        try await withServer(routes: [enqueue]) { server in
+            try await withThrowingTaskGroup(of: Answer.self) { group in
+                for _ in 0..<8 { group.addTask { try await server.request("POST", "/tasks", body: body) } }
+                for try await answer in group { #expect(answer.text == "2000") }
+            }
+        }
+    }
+
+    @Test func `A client that holds its body back is told to send it`() async throws {
+        try await withServer(routes: [change]) { server in
+            let client = try server.client()
+            let body = "{\"priority\":1}"
+            try await client.send(UnixClient.head("PATCH", "/change", headers: ["Expect": "100-continue"], body: body))
+            #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 100 "))
+            try await client.send(body)
+            #expect(try await client.answer().status == 200)
+        }
+    }
+
+    @Test func `A held back body that is too large is not asked for`() async throws {
+        try await withServer(routes: [enqueue]) { server in
+            let client = try server.client()
+            try await client.send(
+                UnixClient.head(
+                    "POST", "/tasks",
+                    headers: [
+                        "Expect": "100-continue", "Content-Length": "\(Limits.requestBody + 1)",
+                        "Content-Type": "application/json",
+                    ]))
+            #expect(try await client.answer().status == 413)
+        }
+    }
+
+    @Test(arguments: [
+        ["X": String(repeating: "x", count: 20_000)],
+        Dictionary(uniqueKeysWithValues: (0..<5).map { ("X\($0)", String(repeating: "x", count: 8_000)) }),
+        Dictionary(uniqueKeysWithValues: (0..<200).map { ("X\($0)", "x") }),
+    ])
+    func `A head that is too large is refused`(headers: [String: String]) async throws {
+        let answer = try await withServer(routes: [.hello]) { server in
+            let client = try server.client()
+            // The server may have answered and closed before it has read everything.
+            try? await client.send(UnixClient.head("GET", "/hello", headers: headers))
+            return try await client.answer()
+        }
+        #expect(answer.status == 431)
+        #expect(try answer.problem.type == "/problems/headers-too-large")
+    }
+
+    @Test(arguments: [
+        "", "GET /hello HTTP/1.1\r\nHost: loc",
+        "PATCH /change HTTP/1.1\r\nHost: localhost\r\n"
+            + "Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{",
+    ])
+    func `A connection that only waits is closed`(beginning: String) async throws {
+        var limits = ConnectionLimits()
+        limits.idleTimeout = .milliseconds(200)
+        try await withServer(routes: [.hello, change], limits: limits) { server in
+            let client = try server.client()
+            if !beginning.isEmpty { try await client.send(beginning) }
+            // Ends, instead of running into the client's own timeout.
+            let rest = try await client.receiveAll()
+            #expect(Answer(rest).map { $0.status == 400 } ?? true)
+        }
+    }
+
+    @Test func `Dripping a head does not keep a connection`() async throws {
+        var limits = ConnectionLimits()
+        limits.idleTimeout = .milliseconds(300)
+        try await withServer(routes: [.hello], limits: limits) { server in
+            let client = try server.client()
+            let ended = Task { try await client.receiveAll() }
+            await #expect(throws: UnixClient.Failure.self) {
+                // Far longer than the timeout; sending fails once the connection is closed.
+                for byte in "GET /hello HTTP/1.1\r\nX: \(String(repeating: "x", count: 1_000))".utf8 {
+                    try await client.send([byte])
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            _ = try? await ended.value
+        }
+    }
+
+    @Test func `A request that is being answered is not idle`() async throws {
+        var limits = ConnectionLimits()
+        limits.idleTimeout = .milliseconds(100)
+        let slow = Route(.get, "/slow") { _ in
+            try await Task.sleep(for: .milliseconds(500))
+            return try Reply.json("done").response
+        }
+        let answer = try await withServer(routes: [slow], limits: limits) { try await $0.request("GET", "/slow") }
+        #expect(answer.status == 200)
+    }
+
+    @Test func `One connection too many waits until another ends`() async throws {
+        var limits = ConnectionLimits()
+        limits.connections = 2
+        try await withServer(routes: [.hello], limits: limits) { server in
+            var first: UnixClient? = try server.client()
+            let second = try server.client()
+            _ = try await first?.request("GET", "/hello")
+            _ = try await second.request("GET", "/hello")
+            let third = try server.client(timeout: 1)
+            await #expect(throws: UnixClient.Failure.self) { try await third.request("GET", "/hello") }
+            first = nil
+            #expect(try await third.answer().status == 200)
+        }
+    }
+}

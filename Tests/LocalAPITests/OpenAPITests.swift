@@ -1,0 +1,184 @@
+import Foundation
+import HTTPTypes
+import NightshiftAPI
+import Testing
+import Transfers
+
+@testable import LocalAPI
+
+/// Holds the document to the routes and to the types.
+@Suite struct OpenAPITests {
+    private let document: JSONValue
+
+    init() throws {
+        document = try JSON.decode(JSONValue.self, from: Data(OpenAPI.document.utf8))
+    }
+
+    private var routes: [Route] {
+        get throws { Routes(service: try makeService().service, stop: {}).all }
+    }
+
+    private func schema(_ name: String) throws -> JSONValue {
+        try #require(document["components"]["schemas"][name].object.map(JSONValue.object), "no schema \(name)")
+    }
+
+    @Test func `It describes every route and nothing else`() throws {
+        let described = (document["paths"].object ?? [:]).flatMap { path, item in
+            (item.object ?? [:]).keys.filter { $0 != "parameters" }.map { "\($0.uppercased()) \(path)" }
+        }
+        #expect(described.sorted() == (try routes).map { "\($0.method.rawValue) \($0.path)" }.sorted())
+    }
+
+    @Test func `It describes the query parameters that are read`() throws {
+        for route in try routes {
+            let operation = document["paths"][route.path][route.method.rawValue.lowercased()]
+            let names = (operation["parameters"].array ?? []).map(resolve).filter { $0["in"] == "query" }
+                .compactMap(\.["name"].string)
+            #expect(Set(names) == route.query, "\(route.path)")
+            #expect(names.count == Set(names).count)
+        }
+    }
+
+    @Test func `Operations have names of their own, problems and tags`() throws {
+        var names: Set<String> = []
+        for (path, item) in document["paths"].object ?? [:] {
+            for (method, operation) in item.object ?? [:] where method != "parameters" {
+                let name = try #require(operation["operationId"].string)
+                #expect(names.insert(name).inserted, "\(name) is given twice")
+                #expect(operation["summary"].string != nil)
+                #expect(operation["tags"].array?.count == 1)
+                let responses = try #require(operation["responses"].object)
+                for status in ["400", "403", "431", "503"] { #expect(responses[status] != nil, "\(name) \(status)") }
+                #expect(responses.keys.contains { $0.hasPrefix("2") })
+                if operation["requestBody"].object != nil {
+                    for status in ["413", "415"] { #expect(responses[status] != nil, "\(name) \(status)") }
+                }
+                #expect((item["parameters"].array != nil) == path.contains("{id}"))
+            }
+        }
+    }
+
+    @Test func `Problem responses have the status of the problem`() throws {
+        for (status, name) in OpenAPI.problemNames {
+            #expect(document["components"]["responses"][name].object != nil, "\(status) \(name)")
+        }
+        let problems: [Problem] = [
+            .badRequest(""), .forbidden(""), .notFound(""), .conflict(""), .tooLarge(""), .unsupportedMediaType(""),
+            .invalid(""), .tooMany(""), .headersTooLarge(""), .unavailable(""),
+        ]
+        #expect(Set(problems.map(\.status)) == Set(OpenAPI.problemNames.keys))
+    }
+
+    @Test func `Every reference leads somewhere`() {
+        func check(_ value: JSONValue) {
+            if let reference = value["$ref"].string {
+                #expect(resolve(value).object?["$ref"] == nil && resolve(value) != .null, "\(reference)")
+            }
+            for member in value.object?.values.map({ $0 }) ?? value.array ?? [] { check(member) }
+        }
+        check(document)
+    }
+
+    @Test func `Closed vocabularies are complete`() throws {
+        func check<Value: CaseIterable & RawRepresentable>(_ type: Value.Type, _ name: String) throws
+        where Value.RawValue == String {
+            #expect(try schema(name)["enum"].array?.compactMap(\.string) == Value.allCases.map(\.rawValue), "\(name)")
+        }
+        try check(TaskKind.self, "TaskKind")
+        try check(TaskState.self, "TaskState")
+        try check(WaitReason.self, "WaitReason")
+        try check(Decision.self, "Decision")
+        try check(TransferFailure.Code.self, "TransferFailureCode")
+        try check(Credential.Scheme.self, "CredentialScheme")
+        try check(Checksum.Algorithm.self, "ChecksumAlgorithm")
+        try check(RetryPolicy.self, "RetryPolicy")
+    }
+
+    @Test(arguments: Sample.all)
+    func `Schemas have the keys of the types`(_ sample: Sample) throws {
+        let schema = try schema(sample.name)
+        let full = try JSON.decode(JSONValue.self, from: sample.full)
+        #expect(Set(full.object?.keys.map { $0 } ?? []) == Set(schema["properties"].object?.keys.map { $0 } ?? []))
+        let least = try JSON.decode(JSONValue.self, from: sample.least)
+        #expect(Set(least.object?.keys.map { $0 } ?? []) == Set(schema["required"].array?.compactMap(\.string) ?? []))
+        for value in [full, least] {
+            #expect(violations(of: value, against: schema, at: sample.name) == [])
+        }
+    }
+
+    @Test(arguments: Sample.all.filter(\.isRequest))
+    func `Requests decode with their required keys, not without one of them, and null is no value`(
+        _ sample: Sample
+    ) throws {
+        let schema = try schema(sample.name)
+        #expect(schema["additionalProperties"] == .bool(false))
+        let required = schema["required"].array?.compactMap(\.string) ?? []
+        let least = try JSON.decode([String: JSONValue].self, from: sample.least)
+        try sample.decode(sample.full)
+        try sample.decode(sample.least)
+        for key in required {
+            var broken = least
+            broken[key] = nil
+            #expect(throws: DecodingError.self) { try sample.decode(try JSON.encode(broken)) }
+        }
+        for key in schema["properties"].object?.keys.map({ $0 }) ?? [] where !required.contains(key) {
+            var withNull = least
+            withNull[key] = .null
+            try sample.decode(try JSON.encode(withNull))
+            let violations = violations(of: .object(withNull), against: schema, at: sample.name)
+            #expect(violations == [], "null for \(key)")
+        }
+    }
+
+    @Test func `Examples are right`() throws {
+        var count = 0
+        func check(_ value: JSONValue) {
+            for (type, content) in value["content"].object ?? [:] where type == "application/json" {
+                guard content["example"] != .null else { continue }
+                count += 1
+                #expect(violations(of: content["example"], against: content["schema"], at: "example") == [])
+            }
+            for member in value.object?.values.map({ $0 }) ?? value.array ?? [] { check(member) }
+        }
+        check(document["paths"])
+        #expect(count >= 7)
+    }
+
+    private func resolve(_ value: JSONValue) -> JSONValue {
+        guard let reference = value["$ref"].string else { return value }
+        let place = reference.dropFirst(2).split(separator: "/").reduce(document) { $0[String($1)] }
+        return resolve(place)
+    }
+
+    /// What is wrong with `value`, as far as the words of JSON Schema that the document uses go.
+    private func violations(of value: JSONValue, against schema: JSONValue, at place: String) -> [String] {
+        let schema = resolve(schema)
+        if let choices = schema["anyOf"].array {
+            return choices.contains { violations(of: value, against: $0, at: place).isEmpty } ? [] : ["\(place): anyOf"]
+        }
+        var found: [String] = []
+        let types = schema["type"].array?.compactMap(\.string) ?? schema["type"].string.map { [$0] } ?? []
+        if !types.isEmpty, !types.contains(where: value.isOfType) { found.append("\(place): not \(types)") }
+        if let values = schema["enum"].array, !values.contains(value) { found.append("\(place): not in enum") }
+        for key in schema["required"].array?.compactMap(\.string) ?? [] where value.object?[key] == nil {
+            found.append("\(place): \(key) is missing")
+        }
+        for (key, member) in value.object ?? [:] {
+            let known = schema["properties"][key]
+            let other = schema["additionalProperties"]
+            if known != .null {
+                found += violations(of: member, against: known, at: "\(place).\(key)")
+            } else if other.object != nil {
+                found += violations(of: member, against: other, at: "\(place).\(key)")
+            } else if schema["properties"] != .null {
+                found.append("\(place): \(key) is unknown")
+            }
+        }
+        if schema["items"] != .null {
+            for member in value.array ?? [] {
+                found += violations(of: member, against: schema["items"], at: "\(place)[]")
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import HTTPTypes
+import NightshiftAPI
+import Testing
+
+@testable import LocalAPI
+
+@Suite struct RoutingTests {
+    private let routes = [
+        Route.hello,
+        Route(.post, "/hello") { _ in Reply.empty(.accepted).response },
+        Route(.get, "/things/{id}", query: ["after"]) { call in
+            try Reply.json([try call.sessionID().rawValue, String(try call.query.integer("after", in: 0...9) ?? -1)])
+                .response
+        },
+        Route(.delete, "/things/{id}") { _ in Reply.empty(.noContent).response },
+    ]
+
+    @Test func `Every answer carries version and date`() async throws {
+        try await withServer(routes: routes) { server in
+            for (method, target, status) in [
+                ("GET", "/hello", 200), ("POST", "/hello", 202), ("DELETE", "/things/1", 204), ("GET", "/none", 404),
+                ("PUT", "/hello", 405), ("GET", "/hello?x=1", 400), ("WAS IST DAS", "/hello", 400),
+            ] {
+                let answer = try await server.request(method, target)
+                #expect(answer.status == status, "\(method) \(target)")
+                #expect(answer.headers["nightshift-version"] == NightshiftVersion.current)
+                let date = try #require(answer.headers["date"])
+                #expect(
+                    date.wholeMatch(of: /(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT/)
+                        != nil)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("GET", "/none", 404, "/problems/not-found"),
+        ("GET", "/", 404, "/problems/not-found"),
+        ("GET", "/things/1/2", 404, "/problems/not-found"),
+        ("PATCH", "/hello", 405, "/problems/method-not-allowed"),
+        ("OPTIONS", "/hello", 405, "/problems/method-not-allowed"),
+        ("PROPFIND", "/things/1", 405, "/problems/method-not-allowed"),
+        ("GET", "/hello?a=1", 400, "/problems/bad-request"),
+        ("GET", "/things/1?after=1&after=2", 400, "/problems/bad-request"),
+        ("GET", "/things/1?after=", 400, "/problems/bad-request"),
+        ("GET", "/things/1?after=%zz", 400, "/problems/bad-request"),
+        ("GET", "/things/1?after=+1", 400, "/problems/bad-request"),
+        ("GET", "/things/1?after=01", 400, "/problems/bad-request"),
+        ("GET", "/things/1?after=10", 400, "/problems/bad-request"),
+        ("GET", "/things/1?after=99999999999999999999", 400, "/problems/bad-request"),
+        ("GET", "/things/%ff", 400, "/problems/bad-request"),
+    ])
+    func `What cannot be served is a problem document`(
+        method: String, target: String, status: Int, type: String
+    ) async throws {
+        let answer = try await withServer(routes: routes) { try await $0.request(method, target) }
+        #expect(answer.status == status)
+        let problem = try answer.problem
+        #expect(problem.type == type)
+        #expect(problem.status == status)
+        #expect(problem.detail?.isEmpty == false)
+        if status == 405 {
+            #expect(answer.headers["allow"] == (target == "/hello" ? "GET, POST" : "GET, DELETE"))
+        }
+    }
+
+    @Test func `Path and query are decoded`() async throws {
+        let answer = try await withServer(routes: routes) {
+            try await $0.request("GET", "/things/a%2Fb%20%C3%A4?after=%37")
+        }
+        #expect(try answer.decode([String].self) == ["a/b ä", "7"])
+    }
+
+    @Test(arguments: [
+        "GARBAGE\r\n\r\n",
+        "GET /hello HTTP/9.9\r\n\r\n",
+        "GET /hello HTTP/1.1\r\nHost: localhost\r\nBad Name: x\r\n\r\n",
+        "POST /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+        "POST /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "GET  HTTP/1.1\r\n\r\n",
+    ])
+    func `What is not HTTP gets a problem and the end of the connection`(request: String) async throws {
+        try await withServer(routes: routes) { server in
+            let client = try server.client()
+            try await client.send(request)
+            let answer = try #require(Answer(try await client.receiveAll()))
+            #expect(answer.status == 400)
+            #expect(try answer.problem.type == "/problems/bad-request")
+            #expect(answer.headers["connection"] == "close")
+        }
+    }
+
+    @Test func `Requests follow each other on one connection`() async throws {
+        try await withServer(routes: routes) { server in
+            let client = try server.client()
+            for _ in 0..<3 {
+                #expect(try await client.request("GET", "/hello").status == 200)
+                #expect(try await client.request("GET", "/none").status == 404)
+            }
+        }
+    }
+
+    @Test func `A date is written as RFC 9110 wants it`() {
+        #expect(HTTPDate.string(secondsSince1970: 784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+/// One type of the API with everything set, and with as little set as there may be.
+struct Sample: Sendable, CustomTestStringConvertible {
+    var name: String
+    var full: Data
+    var least: Data
+    /// Whether clients send it.
+    var isRequest: Bool
+    var decode: @Sendable (Data) throws -> Void
+
+    var testDescription: String { name }
+
+    init<Value: Codable & SendableMetatype>(_ full: Value, least: Value, isRequest: Bool = false) throws {
+        try self.init(full, least: try JSON.encode(least), isRequest: isRequest)
+    }
+
+    /// - Parameter least: JSON, for types that fill in defaults.
+    init<Value: Codable & SendableMetatype>(_ full: Value, least: Data, isRequest: Bool = false) throws {
+        name = String(describing: Value.self)
+        self.full = try JSON.encode(full)
+        self.least = least
+        self.isRequest = isRequest
+        decode = { _ = try JSON.decode(Value.self, from: $0) }
+    }
+
+    static let all: [Sample] = {
+        do {
+            return try requests + answers
+        } catch {
+            fatalError("The samples cannot be encoded: \(error)")
+        }
+    }()
+
+    private static let date = Date(timeIntervalSince1970: 1_800_000_000)
+    private static let empty = Data("{}".utf8)
+    private static let field = HeaderField(name: "X", value: "y")
+    private static let tls = TLSSettings(certificateAuthority: "/a", clientCertificate: "/b", clientKey: "/c")
+    private static let destination = Destination(directory: "/d", filename: "f", overwrite: true)
+    private static let checksum = Checksum(algorithm: .md5, hex: String(repeating: "0", count: 32))
+
+    private static var task: TaskRequest {
+        var task = TaskRequest(kind: .upload, url: "https://example.org/")
+        task.method = "PUT"
+        task.headers = [field]
+        task.credential = Credential(user: "a", password: "b", scheme: .digest)
+        task.source = "/s"
+        task.destination = destination
+        task.checksum = checksum
+        task.priority = 1
+        task.rateLimit = 1
+        task.earliestBeginDate = date
+        task.idleTimeout = 1
+        task.resourceTimeout = 1
+        task.countOfBytesClientExpectsToSend = 1
+        task.countOfBytesClientExpectsToReceive = 1
+        task.description = "d"
+        task.retryPolicy = .never
+        task.failsOnHTTPError = true
+        task.proxy = ""
+        task.tls = tls
+        task.suspended = true
+        task.resumeData = "r"
+        return task
+    }
+
+    private static var requests: [Sample] {
+        get throws {
+            var session = SessionSettings()
+            session.headers = [field]
+            session.proxy = ""
+            session.tls = tls
+            return [
+                try Sample(
+                    EnqueueRequest(session: .terminal, tasks: [task]), least: EnqueueRequest(tasks: []), isRequest: true
+                ),
+                try Sample(task, least: empty, isRequest: true),
+                try Sample(
+                    TaskChange(priority: 1, rateLimit: 1, description: "d"), least: TaskChange(), isRequest: true),
+                try Sample(CancelRequest(producingResumeData: true), least: CancelRequest(), isRequest: true),
+                try Sample(
+                    ServiceSettings(rateLimit: 1, maximumTransfers: 1), least: ServiceSettings(), isRequest: true),
+                try Sample(session, least: empty, isRequest: true),
+                try Sample(field, least: field, isRequest: true),
+                try Sample(
+                    Credential(user: "a", password: "b", scheme: .any), least: Credential(user: "a", password: "b"),
+                    isRequest: true),
+                try Sample(destination, least: Destination(directory: "/d"), isRequest: true),
+                try Sample(checksum, least: checksum, isRequest: true),
+                try Sample(tls, least: TLSSettings(), isRequest: true),
+            ]
+        }
+    }
+
+    private static let wait = Wait(reason: .retry, since: date, until: date, detail: "d")
+    private static let failure = TransferFailure(.truncated, "m", status: 200)
+    private static let entry = JournalEntry(
+        id: 1, time: date, decision: .held, task: TaskID(1), wait: wait, error: failure, detail: "d")
+    private static let response = ResponseSummary(status: 200, headers: [field], httpVersion: "2")
+    private static let leastStatus = TaskStatus(
+        id: TaskID(1), session: .terminal, taskIdentifier: 1, kind: .download, method: "GET", url: "https://a/",
+        state: .running, priority: 0.5, createdAt: date)
+
+    private static var status: TaskStatus {
+        var status = leastStatus
+        status.currentURL = "https://b/"
+        status.state = .waiting
+        status.wait = wait
+        status.rateLimit = 1
+        status.description = "d"
+        status.startedAt = date
+        status.endedAt = date
+        status.earliestBeginDate = date
+        status.deadline = date
+        status.countOfBytesClientExpectsToSend = 1
+        status.countOfBytesClientExpectsToReceive = 1
+        status.bytesPerSecond = 1
+        status.response = response
+        status.source = "/s"
+        status.destination = destination
+        status.file = "/f"
+        status.checksum = checksum
+        status.verified = ["sha-256"]
+        status.lastError = failure
+        status.error = failure
+        status.resumeData = "r"
+        return status
+    }
+
+    private static var answers: [Sample] {
+        get throws {
+            let session = SessionStatus(id: .terminal, settings: SessionSettings(), activeTasks: 1, tasks: 2)
+            let service = ServiceStatus(
+                version: "1", processID: 1, startedAt: date, home: "/", networkAvailable: true,
+                settings: ServiceSettings(), tasks: ["running": 1], bytesPerSecond: 1, lastJournalEntry: 1,
+                pausedHosts: [PausedHost(origin: "https://a:443", until: date)])
+            let progress = TaskProgress(
+                id: TaskID(1), countOfBytesReceived: 1, countOfBytesExpectedToReceive: 1, countOfBytesSent: 1,
+                countOfBytesExpectedToSend: 1, bytesPerSecond: 1)
+            let problem = Problem(type: "/problems/x", title: "t", status: 400, detail: "d", pointer: "/p")
+            return [
+                try Sample(EnqueueResponse(ids: [TaskID(1)]), least: EnqueueResponse(ids: [])),
+                try Sample(TaskPage(tasks: [status], next: TaskID(1)), least: TaskPage(tasks: [], next: nil)),
+                try Sample(JournalPage(entries: [entry], next: 1), least: JournalPage(entries: [], next: nil)),
+                try Sample(SessionList(sessions: [session]), least: SessionList(sessions: [])),
+                try Sample(session, least: session),
+                try Sample(service, least: service),
+                try Sample(service.pausedHosts[0], least: service.pausedHosts[0]),
+                try Sample(
+                    Explanation(task: status, sentence: "s", endedBy: "e", history: [entry]),
+                    least: Explanation(task: leastStatus, sentence: "s", endedBy: nil, history: [])),
+                try Sample(problem, least: Problem(type: "/problems/x", title: "t", status: 400)),
+                try Sample(status, least: leastStatus),
+                try Sample(response, least: response),
+                try Sample(progress, least: progress),
+                try Sample(failure, least: TransferFailure(.truncated, "m")),
+                try Sample(wait, least: Wait(reason: .retry, since: date)),
+                try Sample(entry, least: JournalEntry(id: 1, time: date, decision: .started)),
+                try Sample(StreamReset(lastEntry: 1), least: StreamReset(lastEntry: 1)),
+            ]
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NightshiftAPI
+import ServiceLifecycle
+import TestSupport
+
+@testable import LocalAPI
+
+/// A server on a socket of its own, for the time of a test.
+struct TestServer: Sendable {
+    let path: String
+    let group: ServiceGroup
+
+    func client(timeout: Int = 20) throws -> UnixClient {
+        try UnixClient(path, timeout: timeout)
+    }
+
+    /// Begins the graceful stop.
+    func stop() async {
+        await group.triggerGracefulShutdown()
+    }
+
+    /// One request on a connection of its own.
+    func request(
+        _ method: String, _ target: String, headers: [String: String] = [:], body: String? = nil
+    ) async throws -> Answer {
+        try await client().request(method, target, headers: headers, body: body)
+    }
+}
+
+/// Anything that runs and says when it listens.
+private struct Listener: Service {
+    var serve: @Sendable (@escaping @Sendable () async -> Void) async throws -> Void
+    var onListening: @Sendable () -> Void
+
+    func run() async throws { try await serve { onListening() } }
+}
+
+private func withListener<Result: Sendable>(
+    at path: String, serve: @escaping @Sendable (@escaping @Sendable () async -> Void) async throws -> Void,
+    body: @Sendable (TestServer) async throws -> Result
+) async throws -> Result {
+    let (listening, continuation) = AsyncStream<Void>.makeStream()
+    let group = ServiceGroup(
+        configuration: ServiceGroupConfiguration(
+            services: [.init(service: Listener(serve: serve, onListening: { continuation.yield() }))],
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })))
+    return try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask {
+            defer { continuation.finish() }
+            try await group.run()
+        }
+        for await _ in listening { break }
+        let result: Result
+        do {
+            result = try await body(TestServer(path: path, group: group))
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await tasks.waitForAll()
+        return result
+    }
+}
+
+/// Serves `routes` while `body` runs.
+func withServer<Result: Sendable>(
+    routes: [Route], owner: uid_t = geteuid(), limits: ConnectionLimits = ConnectionLimits(),
+    socket: ListeningSocket? = nil, body: @Sendable (TestServer) async throws -> Result
+) async throws -> Result {
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let path = directory.path("s")
+    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    let dispatcher = Dispatcher(routes: routes, logger: logger)
+    let server = SocketServer(
+        socket: socket ?? .path(path), owner: owner, limits: limits, logger: logger, respond: dispatcher.respond,
+        refuse: Dispatcher.refuse)
+    return try await withListener(at: path, serve: { try await server.run(onListening: $0) }, body: body)
+}
+
+/// Serves the whole API in front of a service of its own while `body` runs.
+///
+/// - Parameter asked: counts the requests to shut down.
+func withAPI<Result: Sendable>(
+    asked: Watched<Int> = Watched(0), body: @Sendable (TestServer, TestService) async throws -> Result
+) async throws -> Result {
+    let test = try makeService()
+    defer { withExtendedLifetime(test) {} }
+    let path = test.directory.path("s")
+    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    return try await withListener(
+        at: path,
+        serve: { onListening in
+            let server = LocalAPIServer(
+                service: test.service, socket: .path(path), logger: logger, onListening: onListening,
+                onShutdownRequest: { asked.update { $0 += 1 } })
+            try await server.run()
+        },
+        body: { try await body($0, test) })
+}
+
+extension Route {
+    /// Answers `ok` at once.
+    static let hello = Route(.get, "/hello") { _ in try Reply.json(["ok": true]).response }
+}

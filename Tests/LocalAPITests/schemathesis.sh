@@ -1,0 +1,123 @@
+#!/bin/sh
+# Runs schemathesis against the local API: generated requests, right and wrong, and every answer held to the document.
+#
+#   schemathesis.sh [SOCKET]
+#
+# Without SOCKET it starts a nightshiftd of its own ($NIGHTSHIFTD, or .build/debug/nightshiftd) in a directory that is
+# removed afterwards, with a proxy that nobody serves, so that no generated URL is ever fetched.
+# SCHEMATHESIS_EXAMPLES (50) bounds the requests per operation and phase, SCHEMATHESIS_VENV keeps the tool between runs.
+# Exit status: 0 nothing found, 1 something found, 2 it could not be run.
+set -eu
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
+work=$(mktemp -d)
+service=
+bridge=
+finish() {
+    status=$?
+    trap - EXIT INT TERM
+    [ -z "$bridge" ] || kill "$bridge" 2>/dev/null || true
+    [ -z "$service" ] || { kill "$service" 2>/dev/null && wait "$service" 2>/dev/null; } || true
+    rm -rf "$work"
+    exit "$status"
+}
+trap finish EXIT
+trap 'exit 2' INT TERM
+
+fail() {
+    echo "schemathesis.sh: $*" >&2
+    exit 2
+}
+
+venv=${SCHEMATHESIS_VENV:-$work/venv}
+if [ ! -x "$venv/bin/st" ]; then
+    python3 -m venv "$venv" && "$venv/bin/pip" install --quiet 'schemathesis>=4.4,<5' ||
+        fail "schemathesis cannot be installed from PyPI"
+fi
+
+if [ $# -gt 0 ]; then
+    socket=$1
+else
+    socket=$work/home/run/nightshift.sock
+    # Port 9 discards, or is closed.
+    NIGHTSHIFT_HOME=$work/home all_proxy=http://127.0.0.1:9 http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 \
+        "${NIGHTSHIFTD:-$root/.build/debug/nightshiftd}" >"$work/nightshiftd.log" 2>&1 &
+    service=$!
+fi
+tries=0
+until [ -S "$socket" ]; do
+    tries=$((tries + 1))
+    [ "$tries" -le 100 ] || { cat "$work/nightshiftd.log" >&2 2>/dev/null || true; fail "there is no socket at $socket"; }
+    sleep 0.1
+done
+
+# schemathesis speaks TCP: a relay from a loopback port to the socket, byte by byte. The Host it sends, localhost and the
+# port, is one that the service takes.
+cat >"$work/bridge.py" <<'PYTHON'
+import asyncio
+import os
+import sys
+
+
+async def copy(reader, writer):
+    try:
+        while piece := await reader.read(65536):
+            writer.write(piece)
+            await writer.drain()
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+
+
+async def relay(reader, writer):
+    try:
+        inner_reader, inner_writer = await asyncio.open_unix_connection(sys.argv[1])
+    except OSError:
+        writer.close()
+        return
+    await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
+
+
+async def main():
+    server = await asyncio.start_server(relay, "127.0.0.1", 0)
+    with open(sys.argv[2] + ".new", "w") as port:
+        port.write(str(server.sockets[0].getsockname()[1]))
+    os.rename(sys.argv[2] + ".new", sys.argv[2])
+    await server.serve_forever()
+
+
+asyncio.run(main())
+PYTHON
+python3 "$work/bridge.py" "$socket" "$work/port" &
+bridge=$!
+tries=0
+until [ -f "$work/port" ]; do
+    tries=$((tries + 1))
+    [ "$tries" -le 100 ] || fail "the relay does not start"
+    sleep 0.1
+done
+port=$(cat "$work/port")
+
+# A schema cannot say everything: a URL that is none, a file that is not there and a task in another state are refused
+# with 409 and 422, which therefore count as honest answers to data that only looks right.
+cat >"$work/schemathesis.toml" <<'TOML'
+[checks.positive_data_acceptance]
+expected-statuses = ["2xx", "404", "409", "422"]
+TOML
+
+# The time limit is for debug builds, which take seconds for the largest request, 10,000 tasks.
+cd "$work"
+set +e
+"$venv/bin/st" --config-file "$work/schemathesis.toml" run "http://localhost:$port/v1/openapi.json" \
+    --url "http://localhost:$port" --checks all --mode all --max-examples "${SCHEMATHESIS_EXAMPLES:-50}" \
+    --exclude-path /v1/events --exclude-path /v1/shutdown \
+    --request-timeout 90 --max-response-time 60 --continue-on-failure --generation-database none --no-color
+status=$?
+set -e
+if [ -n "$service" ] && ! kill -0 "$service" 2>/dev/null; then
+    cat "$work/nightshiftd.log" >&2
+    echo "schemathesis.sh: the service did not survive" >&2
+    exit 1
+fi
+exit "$status"

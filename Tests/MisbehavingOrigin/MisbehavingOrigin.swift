@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// The origin of the tests as a program: for the demo, for benchmarks and for use by hand.
+@main
+struct MisbehavingOrigin: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "misbehaving-origin",
+        abstract: "Serves a file on loopback, as badly as asked.",
+        subcommands: [Serve.self, Verify.self],
+        defaultSubcommand: Serve.self)
+}

@@ -1,0 +1,124 @@
+import ArgumentParser
+import Glibc
+import TestSupport
+
+struct Serve: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Serves until SIGTERM, SIGINT or the end of its time, then tells what it did.")
+
+    @Option(help: "The size of the file.")
+    var size = ByteCount(300 << 20)
+
+    @Option(help: "Its path.")
+    var path = "/film.mkv"
+
+    @Option(help: "The seed of its content.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The port; 0 takes a free one.")
+    var port: UInt16 = 0
+
+    @Option(help: "Write the port to this file once the origin listens.")
+    var portFile: String?
+
+    @Option(help: "Bytes per second of each response.")
+    var throttle: ByteCount?
+
+    @Option(help: "Close the connection after so many bytes of each response.")
+    var cutEvery: ByteCount?
+
+    @Option(help: "Cut so often only.")
+    var cuts: Int?
+
+    @Option(help: "Put another file of the same size, with the next seed, in its place after so many bytes, once.")
+    var swapAfter: ByteCount?
+
+    @Option(help: "Answer so many requests with 503 first.")
+    var failFirst = 0
+
+    @Option(help: "Also serve this many small files, as /small/0 and so on.")
+    var smallFiles = 0
+
+    @Option(help: "The size of each small file.")
+    var smallSize = ByteCount(20 << 10)
+
+    @Option(help: "End after so many seconds.")
+    var seconds = 600
+
+    @Flag(help: "Print each request as it ends.")
+    var log = false
+
+    func run() throws {
+        // Before any thread starts, so that all of them leave these signals to sigtimedwait below.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGTERM)
+        sigaddset(&signals, SIGINT)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+
+        let origin = try OriginServer(port: port, lifetime: .seconds(seconds))
+        origin.serve(path, Resource(content: .seeded(size: size.bytes, seed: seed), behaviours: behaviours))
+        for number in 0..<smallFiles {
+            origin.serve("/small/\(number)", .seeded(size: smallSize.bytes, seed: seed &+ UInt64(number % 8)))
+        }
+        say(origin.url(path))
+        if let portFile { try publish(origin.port, in: portFile) }
+
+        let end = ContinuousClock.now + .seconds(seconds)
+        var told = 0
+        while ContinuousClock.now < end {
+            var wait = timespec(tv_sec: log ? 0 : seconds, tv_nsec: log ? 200_000_000 : 0)
+            let signal = sigtimedwait(&signals, nil, &wait)
+            if log { told = tell(origin.requests, from: told) }
+            if signal > 0 { break }
+        }
+        origin.stop()
+        let totals = origin.totals()
+        say(
+            "\(totals.requests) requests on \(origin.connectionCount) connections, \(totals.cuts) cut, "
+                + "\(totals.bodyBytesSent) body bytes sent")
+    }
+
+    private var behaviours: [Behaviour] {
+        var behaviours: [Behaviour] = []
+        if failFirst > 0 { behaviours.append(.status(503, retryAfter: .seconds(1)).times(failFirst)) }
+        if let throttle { behaviours.append(.throttle(bytesPerSecond: throttle.bytes)) }
+        if let cutEvery {
+            let cut = Behaviour.cutAfter(cutEvery.bytes)
+            behaviours.append(cuts.map { cut.times($0) } ?? cut)
+        }
+        if let swapAfter {
+            let rest = behaviours
+            let next = Resource(content: .seeded(size: size.bytes, seed: seed &+ 1), behaviours: rest)
+            behaviours.append(.swapDuringTransfer(after: swapAfter.bytes, to: next))
+        }
+        return behaviours
+    }
+
+    /// By rename, so that who waits for the file never reads half of it.
+    private func publish(_ port: UInt16, in path: String) throws {
+        guard let file = fopen("\(path).new", "w") else { throw SystemError("open \(path).new") }
+        fputs("\(port)\n", file)
+        fclose(file)
+        guard rename("\(path).new", path) == 0 else { throw SystemError("rename \(path)") }
+    }
+
+    /// Prints the requests that have ended, in order; returns how many are told.
+    private func tell(_ requests: [OriginRequest], from told: Int) -> Int {
+        var told = told
+        while told < requests.count, requests[told].isFinished {
+            let request = requests[told]
+            let range = request.field("Range").map { " (\($0))" } ?? ""
+            let status = request.status.map { "\($0)" } ?? "no answer"
+            say("\(request.method) \(request.target)\(range): \(status), \(request.bodyBytesSent) bytes")
+            told += 1
+        }
+        return told
+    }
+
+    /// Prints a line at once, also into a pipe or file, where `print` would keep it back.
+    private func say(_ line: String) {
+        let bytes = Array("\(line)\n".utf8)
+        _ = Glibc.write(1, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import NightshiftCurl
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct CurlLoopTests {
+    private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+    private func request(_ server: ScriptedServer, idle: Double? = 20) -> CurlRequest {
+        var request = CurlRequest(url: server.url())
+        request.proxy = ""
+        request.idleTimeout = idle
+        return request
+    }
+
+    @Test func sendsAndReceivesOverAUnixSocket() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("socket")
+        let server = try ScriptedServer(unixSocket: path, [.read, .readBody(4), .write(ok)])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        var request = CurlRequest(url: "http://nightshift/v1/tasks", method: "POST", body: .bytes(Array("body".utf8)))
+        request.unixSocket = path
+        let response = try await loop.send(request)
+        #expect(response.head.status == 200)
+        #expect(response.body == Array("hello".utf8))
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func aResponseLargerThanItsBoundIsAnError() async throws {
+        let server = try ScriptedServer([.read, .write(ok), .stall])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        let error = await #expect(throws: CurlEnd.self) { try await loop.send(request(server), bodyLimit: 4) }
+        #expect(error?.code == 63)
+    }
+
+    @Test func interimResponsesComeBeforeTheHead() async throws {
+        let server = try ScriptedServer([
+            .read, .write("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + ok),
+        ])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        let recorder = Recorder()
+        _ = loop.begin(request(server), delegate: recorder)
+        #expect(try await recorder.end().code == 0)
+        let heard = recorder.heard.read { $0 }
+        #expect(heard.interim == [103, 102])
+        #expect(heard.heads.map(\.status) == [200])
+        #expect(heard.ends.count == 1)
+    }
+
+    @Test func interimResponsesWithoutEndEndTheExchange() async throws {
+        let server = try ScriptedServer([.read, .writeForEver("HTTP/1.1 103 Early Hints\r\n\r\n")])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        let recorder = Recorder()
+        _ = loop.begin(request(server), delegate: recorder)
+        #expect(try await recorder.end().code == 8)
+    }
+
+    @Test func headersWithoutEndEndTheExchange() async throws {
+        let server = try ScriptedServer([.read, .write("HTTP/1.1 200 OK\r\n"), .writeForEver("X-Y: z\r\n")])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        let recorder = Recorder()
+        _ = loop.begin(request(server), delegate: recorder)
+        #expect(try await recorder.end().code == 8)
+        #expect(recorder.heard.read { $0.heads.isEmpty })
+    }
+
+    @Test(arguments: [
+        (CurlRequest(url: "http://127.0.0.1:1/", headers: [CurlField(name: "A", value: "b\r\nC: d")]), "field"),
+        (CurlRequest(url: "http://127.0.0.1:1/", headers: [CurlField(name: "A b", value: "c")]), "name"),
+        (CurlRequest(url: "http://127.0.0.1:1/", method: "GET / HTTP/1.1\r\nX:"), "method"),
+        (CurlRequest(url: "http://127.0.0.1:1/\0a"), "NUL"),
+    ])
+    func requestsThatCouldBecomeTwoAreRefused(request: CurlRequest, word: String) async throws {
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        let recorder = Recorder()
+        _ = loop.begin(request, delegate: recorder)
+        let end = try await recorder.end()
+        #expect(end.code == 43)
+        #expect(end.message.contains(word))
+    }
+
+    @Test func aReaderThatStopsHoldsTheServerUp() async throws {
+        let size = 64 << 20
+        let gate = Watched(false)
+        let server = try ScriptedServer([
+            .read, .write("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"), .writeBytes(size), .hold(gate),
+        ])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        let stream = try await loop.stream(request(server))
+        let first = try #require(try await stream.next())
+        #expect(first.count <= 262_144)
+        var count = first.count
+        var largest = first.count
+        while let bytes = try await stream.next() {
+            count += bytes.count
+            largest = max(largest, bytes.count)
+        }
+        gate.update { $0 = true }
+        #expect(count == size)
+        #expect(largest <= 262_144)
+    }
+
+    @Test func cancellingTheReaderEndsTheExchange() async throws {
+        let server = try ScriptedServer([
+            .read, .write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\n"), .stall,
+        ])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        let request = request(server, idle: nil)
+        let reader = Task {
+            var texts: [String] = []
+            do {
+                for try await bytes in try await loop.stream(request) {
+                    texts.append(String(decoding: bytes, as: UTF8.self))
+                    withUnsafeCurrentTask { $0?.cancel() }
+                }
+            } catch let end as CurlEnd where end.wasCancelled {
+                texts.append("cancelled")
+            }
+            return texts
+        }
+        #expect(try await reader.value == [": hello\n\n", "cancelled"])
+    }
+
+    @Test func shutdownEndsEverythingAndLaterExchangesAtOnce() async throws {
+        let server = try ScriptedServer([.read, .stall])
+        let loop = CurlLoop()
+        let recorders = (0..<10).map { _ in Recorder() }
+        for recorder in recorders { _ = loop.begin(request(server), delegate: recorder) }
+        loop.shutdown()
+        for recorder in recorders { #expect(recorder.heard.read { $0.ends.map(\.wasCancelled) } == [true]) }
+        let late = Recorder()
+        _ = loop.begin(request(server), delegate: late)
+        #expect(try await late.end().wasCancelled)
+    }
+
+    @Test func connectionsAreReusedUntilTheyAreForgotten() async throws {
+        let server = try ScriptedServer([.read, .write(ok), .read, .write(ok), .read, .write(ok)])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        for _ in 0..<2 { _ = try await loop.send(request(server)) }
+        #expect(server.connectionCount == 1)
+        loop.forgetConnections()
+        for _ in 0..<2 { _ = try await loop.send(request(server)) }
+        #expect(server.connectionCount == 2)
+    }
+
+    @Test func forgettingLeavesRunningExchangesAlone() async throws {
+        let gate = Watched(false)
+        let server = try ScriptedServer(
+            [.read, .write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .hold(gate), .write("llo"), .stall],
+            [.read, .write(ok), .stall])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        let stream = try await loop.stream(request(server))
+        loop.forgetConnections()
+        _ = try await loop.send(request(server))
+        gate.update { $0 = true }
+        var body: [UInt8] = []
+        while let bytes = try await stream.next() { body += bytes }
+        #expect(body == Array("hello".utf8))
+        #expect(server.connectionCount == 2)
+    }
+
+    @Test func anIdleLoopDoesNotWakeUp() async throws {
+        let server = try ScriptedServer([.read, .write(ok), .stall])
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        _ = try await loop.send(request(server))
+        let thread = Watched<Int32>(0)
+        loop.perform { thread.update { $0 = Int32(syscallGetThreadID()) } }
+        try await thread.wait(for: "the loop's thread") { $0 != 0 }
+        let switches = { try contextSwitches(of: thread.read { $0 }) }
+        // On a busy machine it may take a while until it has gone to sleep.
+        try await eventually("the loop's sleep") {
+            let before = try switches()
+            try await Task.sleep(for: .milliseconds(500))
+            return try switches() == before
+        }
+        let before = try switches()
+        try await Task.sleep(for: .seconds(3))
+        #expect(try switches() == before)
+    }
+}
+
+/// Voluntary context switches of a thread of this process: how often it went to sleep.
+private func contextSwitches(of thread: Int32) throws -> Int {
+    let status = try String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") })
+    return try #require(Int(line.split(separator: "\t")[1]))
+}
+
+private func syscallGetThreadID() -> Int {
+    // The link names the calling thread: <pid>/task/<tid>.
+    var buffer = [CChar](repeating: 0, count: 64)
+    let count = readlink("/proc/thread-self", &buffer, buffer.count)
+    let path = String(decoding: buffer.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return Int(path.split(separator: "/").last ?? "") ?? 0
+}

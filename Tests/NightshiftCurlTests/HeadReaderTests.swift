@@ -1,0 +1,68 @@
+import Testing
+
+@testable import NightshiftCurl
+
+@Suite struct HeadReaderTests {
+    private func read(_ lines: [String], into reader: inout HeadReader) -> [CurlHead]? {
+        var heads: [CurlHead] = []
+        for line in lines {
+            var line = line
+            switch line.withUTF8({ reader.read(UnsafeRawBufferPointer($0)) }) {
+            case .more: break
+            case .head(let head): heads.append(head)
+            case .tooLarge: return nil
+            }
+        }
+        return heads
+    }
+
+    @Test func readsOneHeadAfterTheOther() {
+        var reader = HeadReader()
+        let heads = read(
+            [
+                "HTTP/1.1 100 Continue\r\n", "\r\n", "HTTP/2 401 \r\n", "a: b\r\n", "\r\n", "HTTP/1.0 200 OK\n",
+                "Content-Length:  5 \r\n", "X:\r\n", "Folded: one\r\n", "\t two\r\n", "\r\n",
+            ], into: &reader)
+        #expect(
+            heads == [
+                CurlHead(status: 100, version: "1.1", fields: []),
+                CurlHead(status: 401, version: "2", fields: [CurlField(name: "a", value: "b")]),
+                CurlHead(
+                    status: 200, version: "1.0",
+                    fields: [
+                        CurlField(name: "Content-Length", value: "5"), CurlField(name: "X", value: ""),
+                        CurlField(name: "Folded", value: "one two"),
+                    ]),
+            ])
+    }
+
+    @Test func takesISOLatinWhereItIsNotUTF8() {
+        var reader = HeadReader()
+        _ = read(["HTTP/1.1 200 OK\r\n"], into: &reader)
+        _ = (Array("N: ".utf8) + [0xE9, 13, 10]).withUnsafeBytes { reader.read($0) }
+        #expect(read(["\r\n"], into: &reader)?.first?.fields.first?.value == "é")
+    }
+
+    @Test func oneHeadIsBounded() {
+        var reader = HeadReader()
+        let line = "X: " + String(repeating: "x", count: 995) + "\r\n"
+        #expect(read(["HTTP/1.1 200 OK\r\n"] + Array(repeating: line, count: 65), into: &reader) == [])
+        #expect(read([line], into: &reader) == nil)
+    }
+
+    @Test func headsWithoutEndAreBounded() {
+        var reader = HeadReader()
+        let heads = Array(repeating: ["HTTP/1.1 103 Early Hints\r\n", "\r\n"], count: HeadReader.maximumHeads).joined()
+        #expect(read(Array(heads), into: &reader)?.count == HeadReader.maximumHeads)
+        #expect(read(["HTTP/1.1 200 OK\r\n"], into: &reader) == nil)
+    }
+
+    @Test func trailersAreBoundedAndNotReported() {
+        var reader = HeadReader()
+        #expect(read(["HTTP/1.1 200 OK\r\n", "\r\n"], into: &reader)?.count == 1)
+        reader.isPastHead = true
+        #expect(read(["HTTP/1.1 200 OK\r\n", "T: 1\r\n", "\r\n"], into: &reader) == [])
+        let line = "X: " + String(repeating: "x", count: 9_995) + "\r\n"
+        #expect(read(Array(repeating: line, count: 7), into: &reader) == nil)
+    }
+}

@@ -1,0 +1,37 @@
+import NightshiftCurl
+import Testing
+
+@Suite struct TokenBucketTests {
+    @Test(arguments: [1_000.0, 50_000, 10_000_000])
+    func movesExactlyTheRateInTheLongRun(rate: Double) {
+        var bucket = TokenBucket(rate: rate, burst: rate / 4, now: 100)
+        var now = 100.0
+        var moved = 0
+        while now < 110 {
+            now += bucket.take(16_384, now: now)
+            moved += 16_384
+        }
+        #expect(abs(Double(moved) - rate * (now - 100)) <= 16_384)
+    }
+
+    @Test func savesUpNoMoreThanItsBurst() {
+        var bucket = TokenBucket(rate: 1_000, burst: 250, now: 0)
+        #expect(bucket.take(250, now: 3_600) == 0)
+        #expect(bucket.take(1, now: 3_600) == 0.001)
+    }
+
+    @Test func startsEmptyAndLetsTheFirstPieceThrough() {
+        var bucket = TokenBucket(rate: 100, burst: 100, now: 5)
+        #expect(bucket.delay(now: 5) == 0)
+        #expect(bucket.take(50, now: 5) == 0.5)
+        #expect(bucket.delay(now: 5.25) == 0.25)
+        #expect(bucket.delay(now: 5.5) == 0)
+    }
+
+    @Test func aClockThatStepsBackGivesNothing() {
+        var bucket = TokenBucket(rate: 100, burst: 100, now: 5)
+        bucket.take(100, now: 5)
+        #expect(bucket.delay(now: 1) == 1)
+        #expect(bucket.delay(now: 5) == 1)
+    }
+}

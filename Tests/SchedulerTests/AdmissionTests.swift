@@ -1,0 +1,125 @@
+import NightshiftAPI
+import Scheduler
+import TestSupport
+import Testing
+
+/// Single decisions of admission, as a table.
+@Suite struct AdmissionTests {
+    private static func small(_ id: Int64, _ priority: Double = 0.5) -> Admission.Candidate {
+        Admission.Candidate(id: TaskID(id), priority: priority, isLarge: false)
+    }
+
+    private static func large(_ id: Int64, _ priority: Double = 0.5) -> Admission.Candidate {
+        Admission.Candidate(id: TaskID(id), priority: priority, isLarge: true)
+    }
+
+    private static func running(
+        _ id: Int64, large: Bool = true, priority: Double = 0.5, since: Double = 0, resumable: Bool = true
+    ) -> Admission.Running {
+        Admission.Running(
+            id: TaskID(id), priority: priority, isLarge: large, startedAt: since, isResumable: resumable)
+    }
+
+    private static func lane(
+        _ maximum: Int, running: [Admission.Running] = [], small: [Admission.Candidate] = [],
+        large: [Admission.Candidate] = [], allowance: Int = .max
+    ) -> Admission.Lane {
+        Admission.Lane(
+            maximumConnections: maximum, running: running, small: small, large: large, allowance: allowance)
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var lanes: [Admission.Lane]
+        var maximum = 32
+        var now: Double = 0
+        var start: [Int64] = []
+        var makeRoom: [Int64] = []
+        var nextLook: Double?
+    }
+
+    static let rows = [
+        Row(testDescription: "nothing waits", lanes: [lane(6)]),
+        Row(
+            testDescription: "the highest priority first, of equals the oldest",
+            lanes: [lane(3, small: [small(5, 0.9), small(2), small(3), small(4)])], start: [5, 2, 3]),
+        Row(
+            testDescription: "a pause lets nothing start, and a probe one",
+            lanes: [lane(6, small: [small(1)], allowance: 0), lane(6, small: [small(2), small(3)], allowance: 1)],
+            start: [2]),
+        Row(
+            testDescription: "the service's limit counts what runs in every lane",
+            lanes: [lane(6, running: [running(1), running(2)], small: [small(3)]), lane(6, small: [small(4)])],
+            maximum: 3, start: [3]),
+        Row(
+            testDescription: "a large one does not take the lane's last connection from a small one",
+            lanes: [lane(2, small: [small(9, 0.1)], large: [large(1, 0.9), large(2, 0.8)])], start: [1, 9]),
+        Row(
+            testDescription: "a large one takes the last connection when nobody small waits",
+            lanes: [lane(2, large: [large(1), large(2), large(3)])], start: [1, 2]),
+        Row(
+            testDescription: "with one connection there is no last one to keep",
+            lanes: [lane(1, small: [small(2, 0.1)], large: [large(1, 0.9)])], start: [1]),
+        Row(
+            testDescription: "with one connection a small one goes before a large one of equal priority",
+            lanes: [lane(1, small: [small(2)], large: [large(1)])], start: [2]),
+        Row(
+            testDescription: "so it does where the service runs one transfer",
+            lanes: [lane(6, large: [large(1)]), lane(6, small: [small(2)])], maximum: 1, start: [2]),
+        Row(
+            testDescription: "in one lane as well",
+            lanes: [lane(6, small: [small(2)], large: [large(1)])], maximum: 1, start: [2]),
+        Row(
+            testDescription: "a large one does not take the service's last place from a small one elsewhere",
+            lanes: [lane(6, large: [large(1, 0.9), large(2, 0.9)]), lane(6, small: [small(3, 0.1)])], maximum: 2,
+            start: [1, 3]),
+        Row(
+            testDescription: "a small one that may not start keeps no place",
+            lanes: [lane(6, large: [large(1), large(2)]), lane(6, small: [small(3)], allowance: 0)], maximum: 2,
+            start: [1, 2]),
+        Row(
+            testDescription: "after its slice a large one makes room",
+            lanes: [lane(2, running: [running(1, since: 5), running(2, since: 3)], small: [small(3)])], now: 13,
+            makeRoom: [2]),
+        Row(
+            testDescription: "before its slice is over it is looked at again then",
+            lanes: [lane(2, running: [running(1, since: 5), running(2, since: 3)], small: [small(3)])], now: 12,
+            nextLook: 13),
+        Row(
+            testDescription: "one that cannot be continued stays",
+            lanes: [lane(1, running: [running(1, resumable: false)], small: [small(3)])], now: 100),
+        Row(
+            testDescription: "one of higher priority stays",
+            lanes: [lane(1, running: [running(1, priority: 0.6)], small: [small(3)])], now: 100),
+        Row(
+            testDescription: "a small one that runs keeps the connection for those behind it",
+            lanes: [lane(2, running: [running(1), running(2, large: false)], small: [small(3)])], now: 100),
+        Row(
+            testDescription: "nobody makes room for a host in a pause",
+            lanes: [lane(1, running: [running(1)], small: [small(3)], allowance: 0)], now: 100),
+        Row(
+            testDescription: "a full service makes room for a small one of any lane, once",
+            lanes: [
+                lane(6, running: [running(1, since: 1), running(2, since: 2)]), lane(6, small: [small(3)]),
+                lane(6, small: [small(4)]),
+            ], maximum: 2, now: 20, makeRoom: [1]),
+    ]
+
+    @Test(arguments: rows) func plan(_ row: Row) {
+        let plan = Admission.plan(lanes: row.lanes, maximumTransfers: row.maximum, now: row.now)
+        #expect(plan.start == row.start.map { TaskID($0) })
+        #expect(plan.makeRoom == row.makeRoom.map { TaskID($0) })
+        #expect(plan.nextLook == row.nextLook)
+    }
+
+    @Test func reasons() {
+        let full = Self.lane(1, running: [Self.running(1)], small: [Self.small(2)])
+        #expect(Admission.reason(isLarge: false, lane: full, running: 1, maximumTransfers: 32) == .connectionLimit)
+        let paused = Self.lane(1, small: [Self.small(2)], allowance: 0)
+        #expect(Admission.reason(isLarge: false, lane: paused, running: 0, maximumTransfers: 32) == .hostBackoff)
+        let free = Self.lane(4, small: [Self.small(2)], large: [Self.large(3)])
+        #expect(Admission.reason(isLarge: false, lane: free, running: 32, maximumTransfers: 32) == .serviceLimit)
+        #expect(Admission.reason(isLarge: true, lane: free, running: 1, maximumTransfers: 32) == .smallerFirst)
+        #expect(Admission.reason(isLarge: false, lane: free, running: 1, maximumTransfers: 32) == .starting)
+    }
+}

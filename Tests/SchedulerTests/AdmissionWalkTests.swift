@@ -1,0 +1,198 @@
+import NightshiftAPI
+import Scheduler
+import TestSupport
+import Testing
+
+/// Random loads, carried on step by step: what has to hold of every plan.
+@Suite struct AdmissionWalkTests {
+    private struct Job {
+        var id: TaskID
+        var lane: Int
+        var priority: Double
+        var isLarge: Bool
+        /// Seconds it still has to run.
+        var left: Double
+        var waitsSince: Double
+        var startedAt: Double?
+        var isResumable: Bool
+
+        var candidate: Admission.Candidate { Admission.Candidate(id: id, priority: priority, isLarge: isLarge) }
+    }
+
+    private struct World {
+        var random: SplitMix64
+        var jobs: [Job] = []
+        var connections: [Int]
+        var maximum: Int
+        var now = 0.0
+        var nextID: Int64 = 1
+
+        init(seed: UInt64) {
+            var random = SplitMix64(seed: seed)
+            connections = (0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 1...6, using: &random) }
+            maximum = Int.random(in: 1...5, using: &random)
+            self.random = random
+        }
+
+        func lanes(_ allowances: [Int]) -> [Admission.Lane] {
+            connections.indices.map { index in
+                let mine = jobs.filter { $0.lane == index }
+                let waiting = mine.filter { $0.startedAt == nil }.sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
+                return Admission.Lane(
+                    maximumConnections: connections[index],
+                    running: mine.compactMap { job in
+                        job.startedAt.map {
+                            Admission.Running(
+                                id: job.id, priority: job.priority, isLarge: job.isLarge, startedAt: $0,
+                                isResumable: job.isResumable)
+                        }
+                    },
+                    small: waiting.filter { !$0.isLarge }.map(\.candidate),
+                    large: waiting.filter(\.isLarge).map(\.candidate), allowance: allowances[index])
+            }
+        }
+
+        mutating func arrive() {
+            jobs.append(
+                Job(
+                    id: TaskID(nextID), lane: connections.indices.randomElement(using: &random) ?? 0,
+                    priority: [0.2, 0.5, 0.8].randomElement(using: &random) ?? 0.5,
+                    isLarge: Bool.random(using: &random), left: Double.random(in: 0.5...60, using: &random),
+                    waitsSince: now, isResumable: Int.random(in: 0..<4, using: &random) > 0))
+            nextID += 1
+        }
+    }
+
+    @Test(arguments: 1...12) func plansKeepTheRules(_ seed: Int) {
+        var world = World(seed: UInt64(seed))
+        for _ in 0..<120 {
+            for _ in 0..<Int.random(in: 0...3, using: &world.random) { world.arrive() }
+            let allowances = world.connections.map { _ in
+                [0, 1, Int.max, Int.max].randomElement(using: &world.random) ?? 0
+            }
+            let lanes = world.lanes(allowances)
+            let plan = Admission.plan(lanes: lanes, maximumTransfers: world.maximum, now: world.now)
+            #expect(plan == Admission.plan(lanes: lanes, maximumTransfers: world.maximum, now: world.now))
+            let faults = faults(plan, lanes, world, allowances)
+            #expect(faults.isEmpty, "seed \(seed): \(faults) in \(plan) for \(lanes)")
+            for id in plan.makeRoom {
+                guard let index = world.jobs.firstIndex(where: { $0.id == id }) else { continue }
+                world.jobs[index].startedAt = nil
+            }
+            for index in world.jobs.indices where plan.start.contains(world.jobs[index].id) {
+                world.jobs[index].startedAt = world.now
+            }
+            pass(&world, Double.random(in: 0.1...5, using: &world.random))
+        }
+    }
+
+    /// What breaks a rule, in words: there are too many comparisons for an expectation each.
+    private func faults(
+        _ plan: Admission.Plan, _ lanes: [Admission.Lane], _ world: World, _ allowances: [Int]
+    ) -> Set<String> {
+        var faults: Set<String> = []
+        let started = Set(plan.start)
+        let before = lanes.reduce(0) { $0 + $1.running.count }
+        let after = before + started.count
+        if !started.isEmpty, after > world.maximum { faults.insert("more than the service may") }
+        if started.count != plan.start.count { faults.insert("one started twice") }
+        let smallWaits = zip(lanes, allowances).contains { lane, allowance in
+            allowance > 0 && lane.small.contains { !started.contains($0.id) }
+        }
+        for (lane, allowance) in zip(lanes, allowances) {
+            let candidates = lane.small + lane.large
+            let mine = candidates.filter { started.contains($0.id) }
+            let waiting = candidates.filter { !started.contains($0.id) }
+            if !mine.isEmpty, lane.running.count + mine.count > lane.maximumConnections {
+                faults.insert("more than a lane may")
+            }
+            if mine.count > allowance { faults.insert("more than a host allows") }
+            for one in mine {
+                for other in waiting
+                where other.isLarge == one.isLarge && (-one.priority, one.id) > (-other.priority, other.id) {
+                    faults.insert("\(other.id) was passed by \(one.id)")
+                }
+            }
+            let isFull = lane.running.count + mine.count == lane.maximumConnections
+            if isFull, lane.maximumConnections > 1, waiting.contains(where: { !$0.isLarge }),
+                let last = plan.start.last(where: { id in mine.contains { $0.id == id } }),
+                mine.contains(where: { $0.id == last && $0.isLarge })
+            {
+                faults.insert("a large one took the last connection")
+            }
+            faults.formUnion(unexplained(waiting, lane, mine, allowance, world, after, smallWaits))
+        }
+        for id in plan.makeRoom {
+            let victim = lanes.flatMap(\.running).first { $0.id == id }
+            if victim?.isLarge != true || victim?.isResumable != true { faults.insert("\(id) cannot make room") }
+            if world.now - (victim?.startedAt ?? world.now) < Admission.slice { faults.insert("\(id) has no slice") }
+        }
+        if let look = plan.nextLook, look <= world.now { faults.insert("a look in the past") }
+        return faults
+    }
+
+    /// Candidates that could start and do not.
+    private func unexplained(
+        _ waiting: [Admission.Candidate], _ lane: Admission.Lane, _ started: [Admission.Candidate], _ allowance: Int,
+        _ world: World, _ running: Int, _ smallWaits: Bool
+    ) -> [String] {
+        var lane = lane
+        lane.allowance = allowance == .max ? .max : allowance - started.count
+        lane.small.removeAll { started.contains($0) }
+        lane.large.removeAll { started.contains($0) }
+        lane.running += started.map {
+            Admission.Running(
+                id: $0.id, priority: $0.priority, isLarge: $0.isLarge, startedAt: world.now, isResumable: false)
+        }
+        return waiting.compactMap { candidate in
+            let reason = Admission.reason(
+                isLarge: candidate.isLarge, lane: lane, running: running, maximumTransfers: world.maximum)
+            // The service's last place may be kept for a small one of another lane.
+            let isKept = candidate.isLarge && smallWaits && running == world.maximum - 1
+            return reason == .starting && !isKept ? "\(candidate.id) could start" : nil
+        }
+    }
+
+    private func pass(_ world: inout World, _ seconds: Double) {
+        world.now += seconds
+        for index in world.jobs.indices where world.jobs[index].startedAt != nil { world.jobs[index].left -= seconds }
+        world.jobs.removeAll { $0.left <= 0 }
+    }
+
+    /// However many large transfers there are: a small one of equal priority begins within a slice, and a step of time.
+    @Test(arguments: 1...20) func smallOnesDoNotStarve(_ seed: Int) {
+        var world = World(seed: UInt64(seed) &+ 500)
+        let step = 0.5
+        for round in 0..<400 {
+            for lane in world.connections.indices {
+                if world.jobs.count(where: { $0.lane == lane && $0.isLarge }) < 10 {
+                    world.jobs.append(job(&world, lane, isLarge: true, seconds: 1_000))
+                }
+                if round % 40 == 20 { world.jobs.append(job(&world, lane, isLarge: false, seconds: 1)) }
+            }
+            let lanes = world.lanes(world.connections.map { _ in Int.max })
+            let plan = Admission.plan(lanes: lanes, maximumTransfers: world.maximum, now: world.now)
+            for index in world.jobs.indices {
+                let id = world.jobs[index].id
+                if plan.makeRoom.contains(id) { world.jobs[index].startedAt = nil }
+                if plan.start.contains(id) { world.jobs[index].startedAt = world.now }
+            }
+            pass(&world, step)
+            let waiting = world.jobs.filter { !$0.isLarge && $0.startedAt == nil }
+            // Where one place serves all lanes, they take turns.
+            let bound = (Admission.slice + 2) * Double(world.connections.count) + 2 * step
+            for job in waiting {
+                #expect(
+                    world.now - job.waitsSince <= bound,
+                    "seed \(seed): \(job.id) waits for \(world.now - job.waitsSince) s")
+            }
+        }
+    }
+
+    private func job(_ world: inout World, _ lane: Int, isLarge: Bool, seconds: Double) -> Job {
+        world.nextID += 1
+        return Job(
+            id: TaskID(world.nextID), lane: lane, priority: 0.5, isLarge: isLarge, left: seconds, waitsSince: world.now,
+            startedAt: nil, isResumable: true)
+    }
+}

@@ -1,0 +1,108 @@
+import Device
+package import NightshiftAPI
+import Synchronization
+
+/// Clocks that stand still until they are told what time it is.
+///
+/// Those who sleep are woken in the order of their times. Once ``halt()`` was called nobody is woken any more, as after
+/// a power cut.
+package final class ManualClock: ServiceClock {
+    private struct Sleeper {
+        var bootSeconds: Double
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var reading: ClockReading
+        var sleepers: [Int: Sleeper] = [:]
+        var nextTicket = 0
+        var watchers: [AsyncStream<Void>.Continuation] = []
+        var isHalted = false
+    }
+
+    private let state: Mutex<State>
+
+    package init(_ reading: ClockReading) {
+        state = Mutex(State(reading: reading))
+    }
+
+    package func now() -> ClockReading {
+        state.withLock { $0.reading }
+    }
+
+    package func sleep(untilBootSeconds bootSeconds: Double) async throws {
+        let ticket = state.withLock { state in
+            state.nextTicket += 1
+            return state.nextTicket
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let answer: Result<Void, any Error>? = state.withLock { state in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if bootSeconds <= state.reading.bootSeconds, !state.isHalted { return .success(()) }
+                    state.sleepers[ticket] = Sleeper(bootSeconds: bootSeconds, continuation: continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(with: answer) }
+            }
+        } onCancel: {
+            state.withLock { $0.sleepers.removeValue(forKey: ticket) }?.continuation
+                .resume(throwing: CancellationError())
+        }
+    }
+
+    package func wallClockChanges() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        state.withLock { $0.watchers.append(continuation) }
+        return stream
+    }
+
+    /// Boot seconds at which the next sleeper wants to be woken.
+    package var nextWaking: Double? {
+        state.withLock { $0.sleepers.values.map(\.bootSeconds).min() }
+    }
+
+    /// How many sleep.
+    package var sleepers: Int { state.withLock { $0.sleepers.count } }
+
+    /// Lets time go on to `bootSeconds` in one step and wakes whose time has come. Both clocks go on.
+    package func advance(to bootSeconds: Double) {
+        let due = state.withLock { state in
+            let passed = bootSeconds - state.reading.bootSeconds
+            if passed > 0 {
+                state.reading.bootSeconds = bootSeconds
+                state.reading.wallSeconds += passed
+            }
+            let due = state.sleepers.filter { $0.value.bootSeconds <= bootSeconds }
+            for ticket in due.keys { state.sleepers[ticket] = nil }
+            return due.sorted { ($0.value.bootSeconds, $0.key) < ($1.value.bootSeconds, $1.key) }
+        }
+        for (_, sleeper) in due { sleeper.continuation.resume() }
+    }
+
+    /// Sets the wall clock, as a person or a time server does.
+    package func setWallClock(_ wallSeconds: Double) {
+        let watchers = state.withLock { state in
+            state.reading.wallSeconds = wallSeconds
+            return state.watchers
+        }
+        for watcher in watchers { watcher.yield() }
+    }
+
+    /// Nobody who sleeps is ever woken again.
+    package func halt() {
+        state.withLock { $0.isHalted = true }
+    }
+
+    /// The clocks after the machine was off for a while: another boot, and a boot clock that begins anew.
+    package func afterReboot(bootID: String, off seconds: Double) -> ManualClock {
+        let reading = now()
+        return ManualClock(
+            ClockReading(bootID: bootID, bootSeconds: 3, wallSeconds: reading.wallSeconds + seconds))
+    }
+
+    /// The same clocks for a service that starts after another has died.
+    package func afterCrash() -> ManualClock {
+        ManualClock(now())
+    }
+}

@@ -1,0 +1,122 @@
+import NightshiftAPI
+import TestSupport
+import Transfers
+
+/// What a scripted origin says to one request: a head, then bytes of a content, then an end.
+struct ScriptedAnswer: Sendable {
+    var head: ResponseHead
+    var content: SeededContent
+    /// The first byte of the content that is sent.
+    var offset: Int64 = 0
+    /// Bytes that are sent.
+    var count: Int64 = 0
+    var ending: Ending = .complete
+    /// Whether the resource has its next version once the bytes are sent.
+    var replaces = false
+
+    enum Ending: Sendable {
+        case complete
+        case fails(TransferFailure)
+        /// Nothing more comes.
+        case silence
+    }
+}
+
+extension ScriptedVersion {
+    /// The answer to `request`, with the exchange going as `behaviour` says.
+    func answer(_ request: WireRequest, _ behaviour: ScriptedBehaviour, date: String) -> ScriptedAnswer {
+        if case .status(let status, let retryAfter) = behaviour {
+            var fields = [HeaderField(name: "Date", value: date), HeaderField(name: "Content-Length", value: "0")]
+            if let retryAfter { fields.append(HeaderField(name: "Retry-After", value: retryAfter)) }
+            return ScriptedAnswer(head: head(status, fields, request), content: content)
+        }
+        let size = content.size
+        let wanted = request.headers.first("Range").flatMap(Self.firstByte)
+        let isRange =
+            wanted != nil && acceptsRanges && satisfies(request.headers.first("If-Range")) && behaviour != .ignoreRange
+        guard let wanted, isRange else { return whole(request, behaviour, date: date) }
+        guard wanted < size, behaviour != .unsatisfiable else {
+            var fields = [HeaderField(name: "Date", value: date), HeaderField(name: "Content-Length", value: "0")]
+            if behaviour != .unsatisfiable {
+                fields.append(HeaderField(name: "Content-Range", value: "bytes */\(size)"))
+            }
+            return ScriptedAnswer(head: head(416, fields + validators, request), content: content)
+        }
+        return part(request, from: wanted, behaviour, date: date)
+    }
+
+    private func whole(_ request: WireRequest, _ behaviour: ScriptedBehaviour, date: String) -> ScriptedAnswer {
+        var fields = [HeaderField(name: "Date", value: date)] + self.fields
+        if announcesLength { fields.append(HeaderField(name: "Content-Length", value: "\(content.size)")) }
+        var answer = ScriptedAnswer(head: head(200, fields, request), content: content, count: content.size)
+        answer.go(behaviour, announced: announcesLength)
+        return answer
+    }
+
+    private func part(
+        _ request: WireRequest, from wanted: Int64, _ behaviour: ScriptedBehaviour, date: String
+    ) -> ScriptedAnswer {
+        let size = content.size
+        var first = wanted
+        var total = size
+        switch behaviour {
+        case .earlyPart(let distance): first = max(0, wanted - distance)
+        case .latePart: first = min(size - 1, wanted + 1)
+        case .wrongTotal: total = size + 1
+        default: break
+        }
+        let length = size - first
+        var fields = [
+            HeaderField(name: "Date", value: date),
+            HeaderField(name: "Content-Range", value: "bytes \(first)-\(size - 1)/\(total)"),
+            HeaderField(name: "Content-Length", value: "\(length)"),
+        ]
+        if behaviour != .anonymousPart { fields += self.fields }
+        var answer = ScriptedAnswer(head: head(206, fields, request), content: content, offset: first, count: length)
+        answer.go(behaviour, announced: true)
+        return answer
+    }
+
+    private var validators: [HeaderField] { fields.filter { $0.name != "Accept-Ranges" } }
+
+    private func head(_ status: Int, _ fields: [HeaderField], _ request: WireRequest) -> ResponseHead {
+        ResponseHead(status: status, headers: fields, httpVersion: "1.1", url: request.url, method: request.method)
+    }
+
+    /// The first byte that a field like `bytes=1000-` asks for.
+    private static func firstByte(_ range: String) -> Int64? {
+        guard range.hasPrefix("bytes="), range.hasSuffix("-") else { return nil }
+        return Int64(range.dropFirst(6).dropLast())
+    }
+}
+
+extension ScriptedAnswer {
+    private static let broken = TransferFailure(.connectionLost, "The connection was reset.")
+
+    fileprivate mutating func go(_ behaviour: ScriptedBehaviour, announced: Bool) {
+        let all = count
+        switch behaviour {
+        case .stall(let bytes):
+            count = min(all, bytes)
+            ending = .silence
+        case .cut(let bytes):
+            count = min(all, bytes)
+            ending = .fails(Self.broken)
+        case .short(let bytes) where announced:
+            count = min(all, bytes)
+            // A transport notices that the length does not fit.
+            if count < all { ending = .fails(TransferFailure(.truncated, "The body ended early.")) }
+        case .short(let bytes):
+            // Without a length only a broken connection tells.
+            count = min(all, bytes)
+            if count < all { ending = .fails(Self.broken) }
+        case .long(let bytes) where announced:
+            count = all + bytes
+        case .replaced(let bytes):
+            count = min(all, bytes)
+            ending = .fails(Self.broken)
+            replaces = true
+        default: break
+        }
+    }
+}

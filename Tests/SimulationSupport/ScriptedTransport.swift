@@ -1,0 +1,201 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+import Synchronization
+package import TestSupport
+package import Transfers
+
+/// A network of scripted origins in virtual time: what is sent arrives in steps, when ``runDue()`` is called.
+///
+/// Who calls ``runDue()`` is the transport's thread: receivers are called from there and from nowhere else.
+package final class ScriptedTransport: Transport {
+    /// A request that went out, and what is still under way of it.
+    package struct Begun: Sendable {
+        package var time: Double
+        package var request: WireRequest
+        /// Scheme, host and port.
+        package var origin: String
+    }
+
+    struct State {
+        var resources: [String: ScriptedResource] = [:]
+        var exchanges: [Int: ScriptedExchange] = [:]
+        var begun: [Begun] = []
+        var nextNumber = 0
+        var rateLimit: Int64?
+        var isOnline = true
+        var isHalted = false
+        var random: SplitMix64
+        var weather: @Sendable (inout SplitMix64) -> ScriptedBehaviour = { _ in .normal }
+        /// Bytes per second of one connection.
+        var bandwidth: Int64 = 4 << 20
+        var served: [String: Set<ScriptedVersion>] = [:]
+        var observer: (@Sendable (Begun, [Begun]) -> Void)?
+        var forgotten = 0
+    }
+
+    private let clock: ManualClock
+    let state: Mutex<State>
+
+    package init(clock: ManualClock, seed: UInt64) {
+        self.clock = clock
+        state = Mutex(State(random: SplitMix64(seed: seed)))
+    }
+
+    /// A transport for the service that comes after: the same origins, and nothing under way.
+    package func successor(clock: ManualClock) -> ScriptedTransport {
+        let old = state.withLock { old in
+            old.isHalted = true
+            return old
+        }
+        let next = ScriptedTransport(clock: clock, seed: 0)
+        next.state.withLock { state in
+            state = old
+            state.exchanges = [:]
+            state.isHalted = false
+            state.rateLimit = nil
+        }
+        return next
+    }
+
+    // MARK: What the origins do
+
+    package func serve(_ url: String, _ resource: ScriptedResource) {
+        state.withLock { $0.resources[url] = resource }
+    }
+
+    package func change(_ url: String, _ body: (inout ScriptedResource) -> Void) {
+        state.withLock { state in
+            if state.resources[url] != nil { body(&state.resources[url, default: ScriptedResource([])]) }
+        }
+    }
+
+    /// Decides how exchanges go whose resource's script has nothing more to say.
+    package func setWeather(_ weather: @escaping @Sendable (inout SplitMix64) -> ScriptedBehaviour) {
+        state.withLock { $0.weather = weather }
+    }
+
+    package func setBandwidth(_ bytesPerSecond: Int64) {
+        state.withLock { $0.bandwidth = bytesPerSecond }
+    }
+
+    /// Without a network what is under way breaks and nothing connects.
+    package func setOnline(_ isOnline: Bool) {
+        state.withLock { state in
+            state.isOnline = isOnline
+            guard !isOnline else { return }
+            for id in state.exchanges.keys { state.exchanges[id]?.sever(at: clock.now().bootSeconds) }
+        }
+    }
+
+    // MARK: What tests look at
+
+    /// Called with each request that goes out and all that are under way then, itself included.
+    package func setObserver(_ observer: @escaping @Sendable (Begun, [Begun]) -> Void) {
+        state.withLock { $0.observer = observer }
+    }
+
+    package var begun: [Begun] { state.withLock { $0.begun } }
+
+    package var underWay: [Begun] { state.withLock { $0.exchanges.values.map(\.begun) } }
+
+    /// The versions of which a whole or a part was sent.
+    package func served(_ url: String) -> Set<ScriptedVersion> { state.withLock { $0.served[url] ?? [] } }
+
+    package var rateLimit: Int64? { state.withLock { $0.rateLimit } }
+
+    /// Limits of the exchanges under way.
+    package var rateLimits: [Int64?] { state.withLock { $0.exchanges.values.map(\.rateLimit) } }
+
+    package var timesForgotten: Int { state.withLock { $0.forgotten } }
+
+    // MARK: Transport
+
+    package func begin(_ request: WireRequest, receiver: any ExchangeReceiver) -> any ExchangeHandle {
+        let now = clock.now().bootSeconds
+        let (number, observer, begun, underWay) = state.withLock { state in
+            state.nextNumber += 1
+            let number = state.nextNumber
+            let begun = Begun(time: now, request: request, origin: Self.origin(request.url))
+            state.begun.append(begun)
+            state.exchanges[number] = ScriptedExchange(begun: begun, receiver: receiver)
+            return (number, state.observer, begun, state.exchanges.values.map(\.begun))
+        }
+        observer?(begun, underWay)
+        return ScriptedHandle(transport: self, number: number)
+    }
+
+    package func setRateLimit(_ bytesPerSecond: Int64?) {
+        state.withLock { $0.rateLimit = bytesPerSecond }
+    }
+
+    package func forgetConnections() {
+        state.withLock { $0.forgotten += 1 }
+    }
+
+    func change(_ number: Int, _ body: (inout ScriptedExchange, _ now: Double) -> Void) {
+        let now = clock.now().bootSeconds
+        state.withLock { state in
+            guard var exchange = state.exchanges[number] else { return }
+            body(&exchange, now)
+            state.exchanges[number] = exchange
+        }
+    }
+
+    // MARK: Time
+
+    /// Boot seconds at which something happens next.
+    package var nextStep: Double? {
+        state.withLock { $0.isHalted ? nil : $0.exchanges.values.compactMap(\.nextStep).min() }
+    }
+
+    /// Lets everything happen whose time has come.
+    package func runDue() {
+        while let (number, receiver, event) = nextEvent() {
+            switch event {
+            case .head(let head):
+                let disposition = receiver.exchange(received: head)
+                change(number) { exchange, now in exchange.take(disposition, now) }
+            case .end(let end):
+                receiver.exchangeEnded(end)
+            case .nothing: break
+            }
+        }
+    }
+
+    private func nextEvent() -> (Int, any ExchangeReceiver, ScriptedExchange.Event)? {
+        let reading = clock.now()
+        return state.withLock { state in
+            guard !state.isHalted else { return nil }
+            let due = state.exchanges.filter { $0.value.nextStep ?? .infinity <= reading.bootSeconds }
+            // Of what happens at one moment, what was begun first comes first.
+            let first = due.min { ($0.value.nextStep ?? 0, $0.key) < ($1.value.nextStep ?? 0, $1.key) }
+            guard let number = first?.key, var exchange = first?.value else { return nil }
+            let event = exchange.step(reading, &state)
+            if case .end = event { state.exchanges[number] = nil } else { state.exchanges[number] = exchange }
+            return (number, exchange.receiver, event)
+        }
+    }
+
+    package static func origin(_ url: String) -> String {
+        url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
+    }
+}
+
+/// An exchange of a ``ScriptedTransport``, as the service holds it.
+private struct ScriptedHandle: ExchangeHandle {
+    let transport: ScriptedTransport
+    let number: Int
+
+    func cancel() {
+        transport.change(number) { exchange, now in exchange.cancel(now) }
+    }
+
+    func setRateLimit(_ bytesPerSecond: Int64?) {
+        transport.change(number) { exchange, _ in exchange.rateLimit = bytesPerSecond }
+    }
+
+    func resumeWriting() {
+        transport.change(number) { exchange, now in exchange.resume(now) }
+    }
+}

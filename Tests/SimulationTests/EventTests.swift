@@ -1,0 +1,149 @@
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import Synchronization
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// What readers of the event streams hear.
+    @Suite struct EventTests {
+        @Test func aReaderHearsEveryEntryOnceAndInOrder() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("events") { world in
+                    let url = Story.serve(world, size: 6_000_000, script: [.cut(after: 2_000_000)])
+                    world.transport.setBandwidth(1_000_000)
+                    await world.start()
+                    let heard = Heard()
+                    let reader = Task { [service = world.service] in
+                        for await event in try await service.events(EventQuery(lastEventID: 0)) { heard.add(event) }
+                        heard.end()
+                    }
+                    let id = await world.enqueue(world.request(url))
+                    await world.advance(by: 30)
+                    let page = try await world.service.journal(JournalQuery(limit: 1_000))
+                    #expect(heard.entries == page.entries)
+                    #expect(heard.entries.map(\.decision).suffix(3) == [.continued, .finishing, .completed])
+                    let counts = heard.progress.map(\.countOfBytesReceived)
+                    #expect(counts.count >= 4)
+                    #expect(counts == counts.sorted())
+                    #expect(heard.progress.allSatisfy { $0.id == id && $0.countOfBytesExpectedToReceive == 6_000_000 })
+                    await world.call { [service = world.service] in await service.stop() }
+                    await world.settle()
+                    #expect(heard.hasEnded)
+                    reader.cancel()
+                }
+            }
+        }
+
+        @Test func aReaderWhoMissedTooMuchIsTold() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("reset") { world in
+                    await world.start()
+                    let heard = Heard()
+                    // It knows entries of a database that this one is not.
+                    let reader = Task { [service = world.service] in
+                        for await event in try await service.events(EventQuery(lastEventID: 999)) { heard.add(event) }
+                    }
+                    await world.settle()
+                    #expect(heard.resets == [1])
+                    let url = Story.serve(world, size: 10)
+                    await world.enqueue(world.request(url))
+                    await world.advance(by: 2)
+                    #expect(heard.entries.first?.id == 2)
+                    reader.cancel()
+                    await world.settle()
+                }
+            }
+        }
+
+        @Test func aReaderOfOneTaskHearsOfNoOther() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("one task") { world in
+                    let url = Story.serve(world, size: 3_000_000)
+                    await world.start()
+                    let other = await world.enqueue(world.request(url))
+                    let id = await world.enqueue(world.request(url))
+                    let heard = Heard()
+                    let reader = Task { [service = world.service] in
+                        for await event in try await service.events(EventQuery(tasks: [id], lastEventID: 0)) {
+                            heard.add(event)
+                        }
+                    }
+                    await world.advance(by: 30)
+                    #expect(heard.entries.map(\.task) == Array(repeating: id, count: heard.entries.count))
+                    #expect(heard.entries.last?.decision == .completed)
+                    #expect(heard.progress.allSatisfy { $0.id == id })
+                    #expect(await world.status(other)?.state == .completed)
+                    reader.cancel()
+                    await world.settle()
+                }
+            }
+        }
+
+        @Test func aRemovedSessionTakesItsTasksAndBytesWithIt() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("removed session") { world in
+                    let large = Story.serve(world, name: "large", size: 9_000_000)
+                    let small = Story.serve(world, name: "small", size: 1_000)
+                    world.transport.setBandwidth(1_000_000)
+                    await world.start()
+                    let ids = await world.enqueue(
+                        [
+                            world.request(large, session: "app", kept: true),
+                            world.request(small, session: "app", kept: true),
+                        ],
+                        session: "app")
+                    await world.advance(by: 3)
+                    #expect(await world.status(ids[1])?.state == .completed)
+                    world.ledger.entries = [:]
+                    let removed = await world.call { [service = world.service] in
+                        do {
+                            try await service.removeSession(SessionID(rawValue: "app"))
+                            return true
+                        } catch {
+                            return false
+                        }
+                    }
+                    #expect(removed == true)
+                    await world.advance(by: 5)
+                    #expect(await world.status(ids[0]) == nil)
+                    #expect(world.transport.underWay.isEmpty)
+                    let left = [world.paths.partials, world.paths.files].flatMap {
+                        (try? FileManager.default.contentsOfDirectory(atPath: $0.path)) ?? ["unreadable"]
+                    }
+                    #expect(left.isEmpty)
+                    #expect(world.nextEvent == nil)
+                }
+            }
+        }
+    }
+}
+
+/// What a reader has heard so far.
+private final class Heard: Sendable {
+    private let state = Mutex((events: [ServiceEvent](), hasEnded: false))
+
+    func add(_ event: ServiceEvent) {
+        state.withLock { $0.events.append(event) }
+    }
+
+    func end() {
+        state.withLock { $0.hasEnded = true }
+    }
+
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+    var entries: [JournalEntry] {
+        state.withLock { $0.events.compactMap { if case .journal(let entry) = $0 { entry } else { nil } } }
+    }
+
+    var progress: [TaskProgress] {
+        state.withLock { $0.events.compactMap { if case .progress(let progress) = $0 { progress } else { nil } } }
+    }
+
+    var resets: [Int64] {
+        state.withLock { $0.events.compactMap { if case .reset(let last) = $0 { last } else { nil } } }
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import GRDB
+import Glibc
+import NightshiftAPI
+import SimulationSupport
+import Synchronization
+import TestSupport
+import Transfers
+
+/// Lets so many transactions commit, and none after that.
+final class CommitGate: TransactionObserver, Sendable {
+    private struct State {
+        var commits = 0
+        var failsAfter: Int?
+        var hasFailed = false
+    }
+
+    private struct Shut: Error {}
+
+    private let state: Mutex<State>
+
+    init(failsAfter: Int?) {
+        state = Mutex(State(failsAfter: failsAfter))
+    }
+
+    var commits: Int { state.withLock { $0.commits } }
+    /// Whether a commit was refused.
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    func shut() {
+        state.withLock { $0.failsAfter = 0 }
+    }
+
+    /// Lets `count` more commits through, or all.
+    func open(for count: Int? = nil) {
+        state.withLock { state in
+            state.failsAfter = count.map { state.commits + $0 }
+            state.hasFailed = false
+        }
+    }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+
+    func databaseDidChange(with event: DatabaseEvent) {}
+
+    func databaseWillCommit() throws {
+        let passes = state.withLock { state in
+            guard state.commits < state.failsAfter ?? .max else {
+                state.hasFailed = true
+                return false
+            }
+            state.commits += 1
+            return true
+        }
+        guard passes else { throw DatabaseError(resultCode: .SQLITE_FULL, message: "no space left") }
+    }
+
+    func databaseDidCommit(_ db: Database) {}
+
+    func databaseDidRollback(_ db: Database) {}
+}
+
+/// Random numbers from one seed, for everybody.
+final class SharedRandom: Sendable {
+    private let generator: Mutex<SplitMix64>
+
+    private let fixedJitter: Double?
+
+    /// - Parameter jitter: what the service gets for its pauses, where it is to be known.
+    init(seed: UInt64, jitter: Double? = nil) {
+        generator = Mutex(SplitMix64(seed: seed))
+        fixedJitter = jitter
+    }
+
+    /// What the service takes for random.
+    func jitter() -> Double { fixedJitter ?? fraction() }
+
+    /// 0..<1.
+    func fraction() -> Double {
+        generator.withLock { Double($0.next() >> 11) / Double(1 << 53) }
+    }
+
+    func number(_ range: ClosedRange<Int>) -> Int {
+        generator.withLock { Int.random(in: range, using: &$0) }
+    }
+
+    func chance(_ probability: Double) -> Bool { fraction() < probability }
+
+    func pick<Element>(_ elements: [Element]) -> Element? {
+        elements.isEmpty ? nil : elements[number(0...elements.count - 1)]
+    }
+}
+
+/// The requests that went out, checked against the limits as they go.
+final class RequestRecorder: Sendable {
+    private struct State {
+        var violations: [String] = []
+        var maximumTransfers = 32
+        var connections = 6
+    }
+
+    private let state = Mutex(State())
+
+    /// The field by which a request tells its session.
+    static let sessionField = "X-Session"
+    /// The field by which a request tells its task's mark.
+    static let markField = "X-Mark"
+
+    func note(_ begun: ScriptedTransport.Begun, _ underWay: [ScriptedTransport.Begun]) {
+        let session = begun.request.headers.first(Self.sessionField)
+        let lane = underWay.filter {
+            $0.origin == begun.origin && $0.request.headers.first(Self.sessionField) == session
+        }
+        let mark = begun.request.headers.first(Self.markField)
+        let twins = underWay.filter { $0.request.headers.first(Self.markField) == mark }
+        state.withLock { state in
+            if underWay.count > state.maximumTransfers {
+                state.violations.append("\(underWay.count) exchanges run where \(state.maximumTransfers) may.")
+            }
+            if lane.count > state.connections {
+                state.violations.append("\(lane.count) exchanges of a lane run where \(state.connections) may.")
+            }
+            if mark != nil, twins.count > 1 { state.violations.append("Task \(mark ?? "") runs twice.") }
+        }
+    }
+
+    func setMaximumTransfers(_ count: Int) {
+        state.withLock { $0.maximumTransfers = count }
+    }
+
+    func takeViolations() -> [String] {
+        state.withLock { state in
+            defer { state.violations = [] }
+            return state.violations
+        }
+    }
+}
+
+/// The descriptors of this process.
+enum OpenFiles {
+    static func all() -> [(descriptor: Int32, path: String)] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return names.compactMap { name in
+            guard let number = Int32(name),
+                let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+            else { return nil }
+            return (number, path)
+        }
+    }
+
+    static func count(below directory: String) -> Int {
+        all().count { $0.path.hasPrefix(directory) }
+    }
+}

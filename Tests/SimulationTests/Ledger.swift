@@ -1,0 +1,142 @@
+import Foundation
+import NightshiftAPI
+import Transfers
+
+/// What was asked of the service and answered: what it may not forget.
+struct Ledger {
+    struct Entry {
+        var url: String
+        /// Tells this task's requests and file from every other's.
+        var mark: String
+        var destination: String?
+        var isSuspended = false
+        /// As it was seen last after its end.
+        var end: TaskStatus?
+    }
+
+    var entries: [TaskID: Entry] = [:]
+    /// URLs by mark, of tasks too whose acceptance was never answered.
+    var urls: [String: String] = [:]
+    private var marks = 0
+
+    mutating func nextMark(_ url: String) -> String {
+        marks += 1
+        let mark = "file-\(marks)"
+        urls[mark] = url
+        return mark
+    }
+
+    /// Tasks that have not ended as far as is known.
+    var open: [TaskID] { entries.filter { $0.value.end == nil }.map(\.key).sorted() }
+    var ended: [TaskID] { entries.filter { $0.value.end != nil }.map(\.key).sorted() }
+}
+
+extension World {
+    /// A request for a download whose file and requests can be told from others'.
+    func request(
+        _ url: String, session: String = "terminal", priority: Double? = nil, kept: Bool = false,
+        _ adjust: (inout TaskRequest) -> Void = { _ in }
+    ) -> TaskRequest {
+        let mark = ledger.nextMark(url)
+        var request = TaskRequest(url: url)
+        request.headers = [
+            HeaderField(name: RequestRecorder.sessionField, value: session),
+            HeaderField(name: RequestRecorder.markField, value: mark),
+        ]
+        request.priority = priority
+        request.retryPolicy = .transientResponses
+        request.failsOnHTTPError = true
+        if !kept { request.destination = Destination(directory: downloads, filename: mark) }
+        adjust(&request)
+        return request
+    }
+
+    /// Enqueues the requests and writes down what was promised.
+    @discardableResult
+    func enqueue(_ requests: [TaskRequest], session: String = "terminal") async -> [TaskID] {
+        let answer = await call { [service] () -> Result<[TaskID], Problem> in
+            do throws(Problem) {
+                return .success(
+                    try await service.enqueue(EnqueueRequest(session: SessionID(rawValue: session), tasks: requests)))
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch answer {
+        case nil: return []
+        case .failure(let problem):
+            if !commits.hasFailed { fail("The request was refused: \(problem)") }
+            return []
+        case .success(let ids):
+            for (id, request) in zip(ids, requests) {
+                let mark = request.headers?.first(RequestRecorder.markField) ?? ""
+                ledger.entries[id] = Ledger.Entry(
+                    url: ledger.urls[mark] ?? "", mark: mark,
+                    destination: request.destination.map { "\($0.directory)/\(mark)" },
+                    isSuspended: request.suspended ?? false)
+            }
+            return ids
+        }
+    }
+
+    @discardableResult
+    func enqueue(_ request: TaskRequest, session: String = "terminal") async -> TaskID {
+        await enqueue([request], session: session).first ?? TaskID(0)
+    }
+
+    /// Carries out a verb on a task; nil when it was refused.
+    @discardableResult
+    func act(
+        _ id: TaskID, _ verb: @escaping @Sendable (TransferService) async throws(Problem) -> TaskStatus
+    ) async -> TaskStatus? {
+        let answer = await call { [service] () -> Result<TaskStatus, Problem> in
+            do throws(Problem) {
+                return .success(try await verb(service))
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard case .success(let status)? = answer else { return nil }
+        return status
+    }
+
+    @discardableResult
+    func suspend(_ id: TaskID) async -> TaskStatus? {
+        let status = await act(id) { service throws(Problem) in try await service.suspend(id) }
+        if status?.state == .suspended { ledger.entries[id]?.isSuspended = true }
+        return status
+    }
+
+    @discardableResult
+    func resume(_ id: TaskID) async -> TaskStatus? {
+        // From here on it may run, whatever the answer is.
+        ledger.entries[id]?.isSuspended = false
+        return await act(id) { service throws(Problem) in try await service.resume(id) }
+    }
+
+    @discardableResult
+    func cancel(_ id: TaskID, keeping: Bool = false) async -> TaskStatus? {
+        await act(id) { service throws(Problem) in try await service.cancel(id, producingResumeData: keeping) }
+    }
+
+    @discardableResult
+    func change(_ id: TaskID, _ change: TaskChange) async -> TaskStatus? {
+        await act(id) { service throws(Problem) in try await service.change(id, change) }
+    }
+
+    func remove(_ id: TaskID) async {
+        let removed = await call { [service] in
+            do {
+                try await service.remove(id)
+                return true
+            } catch {
+                return false
+            }
+        }
+        if removed == true { ledger.entries[id] = nil }
+    }
+
+    func status(_ id: TaskID) async -> TaskStatus? {
+        try? await service.task(id)
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import SimulationSupport
+import TestSupport
+import Testing
+
+extension Simulations {
+    /// The whole service under random acts and bad weather.
+    @Suite struct RandomScenarioTests {
+        @Test func everythingAcceptedEnds() async {
+            print("random acts: seeds \(Rounds.seeds(default: 6))")
+            await #expect(processExitsWith: .success) {
+                for seed in Rounds.seeds(default: 6) {
+                    await Simulation.run("random acts", seed: seed) { world in
+                        await world.start()
+                        var scenario = Scenario(world)
+                        for _ in 0..<40 { await scenario.act() }
+                        await scenario.finish()
+                        try await world.stop()
+                        let left = OpenFiles.count(below: world.directory.path)
+                        #expect(left == 0, "seed \(seed): \(left) descriptors were left open")
+                    }
+                }
+            }
+        }
+    }
+}

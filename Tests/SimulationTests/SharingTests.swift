@@ -1,0 +1,168 @@
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// How tasks share hosts, connections and bandwidth.
+    @Suite struct SharingTests {
+        @Test func aHostInTroubleIsProbedByOne() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("probe", jitter: 0.9) { world in
+                    let urls = (0..<12).map { Story.serve(world, name: "\($0)", size: 4_000_000) }
+                    world.transport.setWeather { _ in .cannotConnect }
+                    await world.start()
+                    await world.enqueue(urls.prefix(8).map { world.request($0) })
+                    await world.enqueue(urls.suffix(4).map { world.request($0, session: "other") }, session: "other")
+                    // Six of one session and four of the other ask at once; after that the host has one pause for all.
+                    #expect(world.transport.begun.count == 10)
+                    let start = world.now.bootSeconds
+                    await world.advance(by: 60)
+                    let probes = world.transport.begun.dropFirst(10).map(\.time)
+                    #expect(!probes.isEmpty)
+                    #expect(Set(probes).count == probes.count, "Two probes at once: \(probes.map { $0 - start })")
+                    let page = try await world.service.tasks(TaskQuery(limit: 100))
+                    let reasons = Set(page.tasks.compactMap { $0.wait?.reason })
+                    #expect(reasons.isSubset(of: [.hostBackoff, .retry]), "\(reasons)")
+                    let asked = world.transport.begun.count
+                    world.transport.setWeather { _ in .normal }
+                    await world.advance(atMost: 600) { world.transport.begun.count > asked }
+                    #expect(world.transport.begun.count == asked + 1)
+                    // Its head alone opens the host: the others do not wait for the probe's body.
+                    await world.advance(by: 0.06)
+                    #expect(world.transport.begun.count > asked + 1)
+                    await world.advance(atMost: 3_600) { world.ledger.open.isEmpty }
+                    #expect(world.ledger.open.isEmpty)
+                }
+            }
+        }
+
+        @Test func oneServersWishHoldsForAllTasksOfTheHost() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("shared Retry-After") { world in
+                    let first = Story.serve(world, name: "a", size: 1_000, script: [.status(503, retryAfter: "300")])
+                    let second = Story.serve(world, name: "b", size: 1_000)
+                    let elsewhere = Story.serve(world, host: "elsewhere", size: 1_000)
+                    await world.start()
+                    await world.enqueue(world.request(first))
+                    await world.advance(by: 1)
+                    let start = world.transport.begun[0].time
+                    let held = await world.enqueue(world.request(second))
+                    let free = await world.enqueue(world.request(elsewhere))
+                    await world.advance(by: 10)
+                    #expect(await world.status(held)?.wait?.reason == .hostBackoff)
+                    #expect(await world.status(free)?.state == .completed)
+                    await world.advance(by: 600)
+                    #expect(world.ledger.open.isEmpty)
+                    let later = world.transport.begun.filter { $0.request.url != elsewhere }.dropFirst().map {
+                        $0.time - start
+                    }
+                    #expect(later.allSatisfy { $0 > 300.049 && $0 < 301 }, "\(later)")
+                }
+            }
+        }
+
+        @Test func aSmallFileDoesNotWaitForSixLargeOnes() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("starvation") { world in
+                    let large = (0..<6).map { Story.serve(world, name: "large\($0)", size: 40 << 20) }
+                    let small = Story.serve(world, name: "small", size: 10_000)
+                    world.transport.setBandwidth(1 << 20)
+                    await world.start()
+                    let ids = await world.enqueue(large.map { world.request($0) })
+                    let start = world.now.bootSeconds
+                    await world.advance(by: 3)
+                    let id = await world.enqueue(world.request(small))
+                    await world.advance(by: 1)
+                    #expect(await world.status(id)?.wait?.reason == .connectionLimit)
+                    await world.advance(by: 8)
+                    #expect(await world.status(id)?.state == .completed)
+                    let begun = world.transport.begun.first { $0.request.url == small }?.time ?? 0
+                    #expect(abs(begun - start - 10) < 0.1, "The small one began after \(begun - start) seconds.")
+                    await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                    for id in ids { #expect(await world.status(id)?.state == .completed) }
+                    // The one that made room went on from where it was.
+                    #expect(world.transport.begun.count == 8)
+                    #expect(world.transport.begun.last?.request.headers.first("Range") != nil)
+                }
+            }
+        }
+
+        @Test func priorityDecidesWhoIsNext() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("priority") { world in
+                    let urls = (0..<8).map { Story.serve(world, host: "host\($0)", size: 1_000) }
+                    await world.start()
+                    _ = await world.call { [service = world.service] in
+                        try? await service.change(ServiceSettings(maximumTransfers: 1))
+                    }
+                    world.requests.setMaximumTransfers(1)
+                    let first = await world.enqueue(world.request(urls[0]))
+                    let priorities = [0.2, 0.9, 0.5, 0.5, 0.1, 1.0, 0.7]
+                    let ids = await world.enqueue(
+                        zip(urls.dropFirst(), priorities).map { world.request($0, priority: $1) })
+                    #expect(await world.status(ids[0])?.wait?.reason == .serviceLimit)
+                    await world.change(ids[4], TaskChange(priority: 0.95))
+                    await world.advance(atMost: 60) { world.ledger.open.isEmpty }
+                    let order = world.transport.begun.compactMap { begun in urls.firstIndex(of: begun.request.url) }
+                    #expect(order == [0, 6, 5, 2, 7, 3, 4, 1])
+                    #expect(await world.status(first)?.state == .completed)
+                }
+            }
+        }
+
+        @Test func aRateLimitReachesARunningTransferAtOnce() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("rate limit") { world in
+                    let url = Story.serve(world, size: 10_000_000)
+                    world.transport.setBandwidth(1_000_000)
+                    await world.start()
+                    let id = await world.enqueue(world.request(url) { $0.rateLimit = 500_000 })
+                    await world.advance(by: 4)
+                    #expect(world.transport.rateLimits == [500_000])
+                    await world.change(id, TaskChange(rateLimit: 100_000))
+                    #expect(world.transport.rateLimits == [100_000])
+                    let before = await world.status(id)?.countOfBytesReceived ?? 0
+                    await world.advance(by: 10)
+                    let after = await world.status(id)?.countOfBytesReceived ?? 0
+                    #expect((after - before) / 10_000 == 100)
+                    await world.change(id, TaskChange(rateLimit: 0))
+                    #expect(world.transport.rateLimits == [nil])
+                    _ = await world.call { [service = world.service] in
+                        try? await service.change(ServiceSettings(rateLimit: 200_000))
+                    }
+                    #expect(world.transport.rateLimit == 200_000)
+                    try await world.restart()
+                    #expect(world.transport.rateLimit == 200_000)
+                }
+            }
+        }
+
+        @Test func nothingIsLeftOpenAndNothingWakesWhenAllIsDone() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("idle") { world in
+                    let urls = (0..<40).map {
+                        Story.serve(
+                            world, host: "h\($0 % 5)", name: "\($0)", size: Int64($0 * 30_000),
+                            script: [.cut(after: 500)])
+                    }
+                    await world.start()
+                    let idle = OpenFiles.count(below: world.directory.path)
+                    await world.enqueue(urls.map { world.request($0) })
+                    await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                    await world.advance(by: 30)
+                    #expect(world.ledger.open.isEmpty)
+                    #expect(world.nextEvent == nil)
+                    #expect(world.clock.sleepers == 0)
+                    // Of the database there may be more readers than at first.
+                    #expect(OpenFiles.count(below: world.paths.partials.path) == 0)
+                    #expect(OpenFiles.count(below: world.directory.path) <= idle + 6)
+                    try await world.stop()
+                    #expect(OpenFiles.count(below: world.directory.path) == 0)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// When attempts are made, to the second.
+    @Suite struct TimingTests {
+        @Test func retryAfterInSecondsIsObeyed() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("Retry-After in seconds") { world in
+                    let begins = await Story.begins(
+                        world, [.status(503, retryAfter: "90"), .status(429, retryAfter: "7200")])
+                    // From the moment of the answer; a wish of more than an hour is obeyed for an hour.
+                    #expect(begins.count == 3)
+                    #expect(Story.gaps(begins) == [90.05, 3_600.05])
+                }
+            }
+        }
+
+        @Test func retryAfterAsADateIsObeyed() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("Retry-After as a date") { world in
+                    let date = TestSupport.HTTPDate.string(secondsSince1970: Int(world.now.wallSeconds) + 120)
+                    let begins = await Story.begins(world, [.status(503, retryAfter: date)])
+                    #expect(Story.gaps(begins) == [120])
+                }
+            }
+        }
+
+        @Test func pausesGrowUpToFiveMinutes() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("growing pauses", jitter: 0.5) { world in
+                    let begins = await Story.begins(world, Array(repeating: .cut(after: 0), count: 12))
+                    let pauses = [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 150, 150, 150]
+                    #expect(Story.gaps(begins).count == pauses.count)
+                    for (gap, pause) in zip(Story.gaps(begins), pauses) { #expect(abs(gap - pause - 0.05) < 0.01) }
+                }
+            }
+        }
+
+        @Test func progressMakesPausesShortAgain() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("progress", jitter: 0.5) { world in
+                    let script: [ScriptedBehaviour] = [
+                        .cut(after: 0), .cut(after: 0), .cut(after: 0), .cut(after: 1_000),
+                    ]
+                    let begins = await Story.begins(world, script)
+                    #expect(Story.gaps(begins).last.map { $0 < 1 } == true)
+                }
+            }
+        }
+
+        @Test func theResourceTimeoutCountsRunningAndOffButNotSuspended() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("resource timeout", jitter: 0.99) { world in
+                    let day = 86_400.0
+                    let url = Story.serve(world, size: 1_000)
+                    world.transport.setWeather { _ in .cannotConnect }
+                    await world.start()
+                    let start = world.now.wallSeconds
+                    let id = await world.enqueue(world.request(url))
+                    await world.advance(by: 2 * day, inspecting: false)
+                    try await world.restart()
+                    await world.advance(by: day, inspecting: false)
+                    await world.suspend(id)
+                    await world.advance(by: 10 * day)
+                    try await world.restart(off: 5 * day)
+                    #expect(await world.status(id)?.state == .suspended)
+                    #expect(await world.status(id)?.deadline == nil)
+                    await world.resume(id)
+                    await world.advance(by: day, inspecting: false)
+                    try await world.restart(off: 2 * day)
+                    await world.advance(by: 2 * day, inspecting: false)
+                    let status = await world.status(id)
+                    #expect(status?.state == .failed)
+                    #expect(status?.error?.code == .timedOut)
+                    let lived = (status?.endedAt?.timeIntervalSince1970 ?? 0) - start
+                    #expect(abs(lived - 22 * day) < 1, "It ended after \(lived / day) days.")
+                }
+            }
+        }
+
+        @Test func aBeginDateComesWithTheWallClock() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("begin date") { world in
+                    let url = Story.serve(world, size: 1_000)
+                    await world.start()
+                    let date = world.now.date.addingTimeInterval(7_200)
+                    let id = await world.enqueue(world.request(url) { $0.earliestBeginDate = date })
+                    await world.advance(by: 3_600)
+                    #expect(await world.status(id)?.wait?.reason == .beginDate)
+                    #expect(await world.status(id)?.wait?.until == date)
+                    world.clock.setWallClock(world.now.wallSeconds - 1_800)
+                    await world.advance(by: 4_000)
+                    #expect(world.transport.begun.isEmpty)
+                    let moment = world.now.bootSeconds
+                    world.clock.setWallClock(date.timeIntervalSince1970 + 1)
+                    await world.settle()
+                    #expect(world.transport.begun.map(\.time) == [moment])
+                }
+            }
+        }
+
+        @Test func aBeginDateIsWaitedForToTheSecond() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("begin date") { world in
+                    let url = Story.serve(world, size: 1_000)
+                    await world.start()
+                    let start = world.now.bootSeconds
+                    await world.enqueue(
+                        world.request(url) { $0.earliestBeginDate = world.now.date.addingTimeInterval(500) })
+                    await world.advance(by: 600)
+                    #expect(world.transport.begun.map { $0.time - start } == [500])
+                }
+            }
+        }
+
+        @Test func aNetworkThatReturnsEndsEveryPause() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("network") { world in
+                    let url = Story.serve(world, size: 1_000)
+                    world.transport.setWeather { _ in .cannotConnect }
+                    await world.start()
+                    let id = await world.enqueue(world.request(url))
+                    await world.advance(by: 400)
+                    world.transport.setOnline(false)
+                    world.network.set(available: false)
+                    await world.advance(by: 1_000)
+                    #expect(await world.status(id)?.wait?.reason == .network)
+                    world.transport.setWeather { _ in .normal }
+                    let asked = world.transport.begun.count
+                    let moment = world.now.bootSeconds
+                    world.transport.setOnline(true)
+                    world.network.set(available: true)
+                    await world.settle()
+                    #expect(world.transport.begun.dropFirst(asked).map(\.time) == [moment])
+                    #expect(world.transport.timesForgotten == 2)
+                }
+            }
+        }
+
+        @Test func aFullDiskIsLookedAtAgain() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("full disk") { world in
+                    let url = Story.serve(world, size: 1 << 55)
+                    await world.start()
+                    let id = await world.enqueue(world.request(url))
+                    await world.advance(by: 5)
+                    #expect(await world.status(id)?.wait?.reason == .diskSpace)
+                    #expect(await world.status(id)?.lastError?.code == .diskFull)
+                    world.transport.change(url) {
+                        $0.versions = [ScriptedVersion(seed: 1, size: 1_000, entityTag: "\"b\"")]
+                    }
+                    await world.advance(by: 6)
+                    #expect(await world.status(id)?.state == .completed)
+                }
+            }
+        }
+    }
+}
+
+/// What several tests tell alike.
+enum Story {
+    static func serve(
+        _ world: World, host: String = "host", name: String = "file", size: Int64, script: [ScriptedBehaviour] = []
+    ) -> String {
+        let url = "http://\(host).example/\(name)"
+        world.transport.serve(
+            url, ScriptedResource([ScriptedVersion(seed: 1, size: size, entityTag: "\"a\"")], script: script))
+        return url
+    }
+
+    /// The moments at which a task asks that meets `script` and then good weather.
+    static func begins(_ world: World, _ script: [ScriptedBehaviour]) async -> [Double] {
+        let url = serve(world, size: 50_000, script: script)
+        await world.start()
+        await world.enqueue(world.request(url))
+        await world.advance(by: 40_000)
+        #expect(world.ledger.open.isEmpty)
+        return world.transport.begun.map(\.time)
+    }
+
+    static func gaps(_ times: [Double]) -> [Double] {
+        zip(times, times.dropFirst()).map { (($1 - $0) * 1_000).rounded() / 1_000 }
+    }
+}

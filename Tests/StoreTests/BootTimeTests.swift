@@ -1,0 +1,81 @@
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// Boot times keep their meaning when the boot clock begins anew.
+@Suite struct BootTimeTests {
+    struct Row: Sendable {
+        var now: ClockReading
+        var shift: Double
+    }
+
+    static let rows = [
+        Row(now: ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 0), shift: 0),
+        // Off for 600 seconds, up for 20 of them.
+        Row(now: ClockReading(bootID: "boot-2", bootSeconds: 20, wallSeconds: 1_800_000_600), shift: -1_580),
+        // A wall clock that lost its battery: no time has passed, as far as is known.
+        Row(now: ClockReading(bootID: "boot-2", bootSeconds: 20, wallSeconds: 5), shift: -980),
+    ]
+
+    @Test(arguments: rows) func shifts(_ row: Row) {
+        #expect(row.now.shift(from: StoreFixture.now) == row.shift)
+    }
+
+    @Test(arguments: rows) func storedTimesMoveWithTheBoot(_ row: Row) async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let (open, ended, suspended) = try await store.write { transaction in
+            try transaction.putSession(.terminal, SessionSettings())
+            var record = TaskRecord.waiting()
+            record.deadline = 9_000
+            record.notBefore = 1_060
+            record.beginAt = 1_800_009_000
+            let open = try transaction.insert(record).id
+            record.state = .suspended
+            record.deadline = nil
+            record.timeLeft = 77
+            let suspended = try transaction.insert(record).id
+            var ended = try transaction.insert(.waiting())
+            ended.state = .cancelled
+            ended.endedAt = 1_800_000_000
+            try transaction.update(ended)
+            return (open, ended.id, suspended)
+        }
+        try store.close()
+        let again = try fixture.open(row.now)
+        let record = try #require(try await again.read { try $0.task(open) })
+        #expect(record.deadline == 9_000 + row.shift)
+        #expect(record.notBefore == 1_060 + row.shift)
+        // Times of the wall clock stay.
+        #expect(record.beginAt == 1_800_009_000)
+        #expect(try await again.read { try $0.task(suspended) }?.timeLeft == 77)
+        #expect(try await again.read { try $0.task(ended) }?.endedAt == 1_800_000_000)
+    }
+
+    @Test func rebootsAddUp() async throws {
+        let fixture = try StoreFixture()
+        var now = StoreFixture.now
+        let store = try fixture.open(now)
+        let id = try await store.write { transaction in
+            try transaction.putSession(.terminal, SessionSettings())
+            var record = TaskRecord.waiting()
+            record.deadline = 1_000 + 50_000
+            return try transaction.insert(record).id
+        }
+        try store.close()
+        for boot in 2...6 {
+            // Up for 100 seconds, of which the store hears, then off for 400.
+            now.bootSeconds += 100
+            now.wallSeconds += 100
+            let open = try fixture.open(now)
+            try await open.write { [now] in try $0.note(now) }
+            try open.close()
+            now = ClockReading(bootID: "boot-\(boot)", bootSeconds: 7, wallSeconds: now.wallSeconds + 400)
+            try fixture.open(now).close()
+        }
+        let last = try fixture.open(now)
+        let deadline = try #require(try await last.read { try $0.task(id) }?.deadline)
+        #expect(abs(deadline - now.bootSeconds - (50_000 - 5 * 500)) < 0.001)
+    }
+}

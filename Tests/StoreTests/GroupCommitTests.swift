@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// Many writers, few transactions, and each answered for its own part.
+@Suite struct GroupCommitTests {
+    private struct Refusal: Error {}
+
+    @Test func manyWritersShareFewTransactions() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.write { try $0.putSession(.terminal, SessionSettings()) }
+        let counter = CommitCounter()
+        store.add(transactionObserver: counter)
+        let writers = 400
+        // While one transaction is held up, all the others gather behind it.
+        let ids = try await withThrowingTaskGroup(of: TaskID.self) { group in
+            group.addTask {
+                try await store.write { transaction in
+                    usleep(200_000)
+                    return try transaction.insert(.waiting()).id
+                }
+            }
+            for _ in 1..<writers { group.addTask { try await store.write { try $0.insert(.waiting()).id } } }
+            return try await group.reduce(into: Set<TaskID>()) { $0.insert($1) }
+        }
+        #expect(ids.count == writers)
+        #expect(try await store.read { try $0.taskCount() } == writers)
+        #expect(counter.commits <= writers / 10, "\(counter.commits) commits for \(writers) writers")
+    }
+
+    @Test func aFailingPartUndoesOnlyItself() async throws {
+        let store = try await StoreFixture.inMemory()
+        let outcomes = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<100 {
+                group.addTask {
+                    do {
+                        try await store.write { transaction in
+                            _ = try transaction.insert(.waiting("https://example.org/\(number)"))
+                            if number % 3 == 0 { throw Refusal() }
+                        }
+                        return true
+                    } catch {
+                        return false
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0 } == 66)
+        let urls = try await store.read { try $0.tasks(session: nil, states: nil, after: nil, limit: 1_000) }
+            .compactMap(\.request.url)
+        #expect(Set(urls) == Set((0..<100).filter { $0 % 3 != 0 }.map { "https://example.org/\($0)" }))
+    }
+
+    @Test func aFailingCommitAnswersEverybody() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.write { try $0.putSession(.terminal, SessionSettings()) }
+        let counter = CommitCounter()
+        store.add(transactionObserver: counter)
+        counter.refuse(true)
+        let codes = await withTaskGroup(of: StoreError.Code?.self) { group in
+            for _ in 0..<50 {
+                group.addTask {
+                    do throws(StoreError) {
+                        try await store.write { transaction in
+                            _ = try transaction.insert(.waiting())
+                            try transaction.record(JournalEntry(time: .now, decision: .accepted))
+                        }
+                        return nil
+                    } catch {
+                        return error.code
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes == Array(repeating: .diskFull, count: 50))
+        #expect(store.journalSignal.last == 0)
+        counter.refuse(false)
+        #expect(try await store.read { try $0.taskCount() } == 0)
+        _ = try await store.write { try $0.insert(.waiting()) }
+        #expect(try await store.read { try $0.taskCount() } == 1)
+    }
+
+    @Test func aBrokenRuleOfTheSchemaIsAConstraint() async throws {
+        let store = try await StoreFixture.inMemory()
+        let error = await #expect(throws: StoreError.self) {
+            try await store.write { transaction in
+                _ = try transaction.insert(.waiting(priority: 7))
+            }
+        }
+        #expect(error?.code == .constraint)
+        #expect(error?.isPermanent == true)
+    }
+}

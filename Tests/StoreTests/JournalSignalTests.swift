@@ -1,0 +1,70 @@
+import Foundation
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// Nobody who waits for the journal is forgotten.
+@Suite struct JournalSignalTests {
+    /// Writers and readers in whatever order the machine runs them: every reader sees every entry.
+    @Test(.timeLimit(.minutes(5)), arguments: 1...8) func noWakeUpIsLost(_ seed: Int) async throws {
+        let store = try await StoreFixture.inMemory()
+        let entries: Int64 = 60
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for reader in 0..<8 {
+                group.addTask {
+                    var random = SplitMix64(seed: UInt64(seed * 100 + reader))
+                    var seen: Int64 = 0
+                    while seen < entries, !Task.isCancelled {
+                        if Bool.random(using: &random) { await Task.yield() }
+                        await store.journalSignal.wait(past: seen)
+                        let last = store.journalSignal.last
+                        #expect(last > seen)
+                        seen = last
+                    }
+                }
+            }
+            group.addTask {
+                var random = SplitMix64(seed: UInt64(seed))
+                for _ in 0..<entries {
+                    for _ in 0..<Int.random(in: 0...3, using: &random) { await Task.yield() }
+                    try await store.write {
+                        try $0.record(JournalEntry(time: .init(timeIntervalSince1970: 1), decision: .started))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(store.journalSignal.last == entries)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func anEntryThatIsThereEndsTheWaitAtOnce() async throws {
+        let store = try await StoreFixture.inMemory()
+        try await store.write { try $0.record(JournalEntry(time: .init(timeIntervalSince1970: 1), decision: .started)) }
+        await store.journalSignal.wait(past: 0)
+        #expect(store.journalSignal.last == 1)
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: 1...50) func aCancelledWaitEnds(_ seed: Int) async throws {
+        let store = try await StoreFixture.inMemory()
+        let waiting = Task { await store.journalSignal.wait(past: 0) }
+        for _ in 0..<seed % 5 { await Task.yield() }
+        waiting.cancel()
+        await waiting.value
+        #expect(store.journalSignal.last == 0)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aPulseWakesWithoutAnEntry() async throws {
+        let store = try await StoreFixture.inMemory()
+        let woken = Task { await store.journalSignal.wait(past: 0) }
+        let pulsing = Task {
+            while !Task.isCancelled {
+                store.journalSignal.pulse()
+                await Task.yield()
+            }
+        }
+        await woken.value
+        pulsing.cancel()
+        #expect(store.journalSignal.last == 0)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// Databases of every version that was ever given out open for ever.
+@Suite struct OldDatabaseTests {
+    private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Fixtures/Databases")
+
+    /// Writes a fixture of the present schema. `NIGHTSHIFT_RECORD=1` does it; a fixture that is there is never replaced.
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
+    func record() async throws {
+        let target = Self.fixtures.appending(path: "0001.sqlite")
+        try #require(!FileManager.default.fileExists(atPath: target.path))
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.write { transaction in
+            try transaction.putSession(.terminal, SessionSettings())
+            try transaction.putSession(SessionID(rawValue: "org.example.app"), SessionSettings())
+            try transaction.put(rateLimit: 1_000_000, maximumTransfers: 8)
+            var waiting = TaskRecord.waiting("https://example.org/waiting")
+            waiting.deadline = 605_800
+            waiting.request.destination = Destination(directory: "/home/anna/Downloads")
+            var partial = PartialFile(path: "/home/anna/.local/state/nightshift/partials/1.a.part", bootID: "boot-1")
+            partial.synced = 4_096
+            partial.total = 10_000
+            partial.entityTag = "\"v1\""
+            waiting.partial = partial
+            waiting.received = 4_096
+            let first = try transaction.insert(waiting)
+            try transaction.record(
+                JournalEntry(time: Date(timeIntervalSince1970: 1_800_000_000), decision: .accepted, task: first.id))
+            var suspended = TaskRecord.waiting(
+                "https://example.org/suspended", session: SessionID(rawValue: "org.example.app"))
+            suspended.state = .suspended
+            suspended.timeLeft = 3_600
+            _ = try transaction.insert(suspended)
+            var completed = try transaction.insert(.waiting("https://example.org/completed"))
+            completed.state = .completed
+            completed.endedAt = 1_800_000_100
+            completed.file = "/home/anna/Downloads/completed"
+            completed.verified = ["sha-256"]
+            try transaction.update(completed)
+            var upload = TaskRecord.waiting("https://example.org/upload")
+            upload.request.kind = .upload
+            upload.request.source = "/home/anna/photo.jpg"
+            upload.source = FileIdentity(size: 1, modifiedNanoseconds: 2, inode: 3, device: 4)
+            _ = try transaction.insert(upload)
+        }
+        try store.close()
+        try FileManager.default.createDirectory(at: Self.fixtures, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(at: fixture.paths.database, to: target)
+    }
+
+    @Test func theFirstSchemaOpens() async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0001.sqlite"), to: fixture.paths.database)
+        let store = try fixture.open(
+            ClockReading(bootID: "boot-9", bootSeconds: 50, wallSeconds: 1_800_001_000))
+        let tasks = try await store.read { try $0.tasks(session: nil, states: nil, after: nil, limit: 99) }
+        #expect(
+            tasks.map(\.request.url)
+                == ["waiting", "suspended", "completed", "upload"].map { "https://example.org/\($0)" })
+        #expect(tasks.map(\.state) == [.waiting, .suspended, .completed, .waiting])
+        #expect(tasks[0].deadline == 603_850.0)
+        #expect(tasks[0].partial?.synced == 4_096)
+        #expect(tasks[0].partial?.entityTag == "\"v1\"")
+        #expect(tasks[0].request.destination == Destination(directory: "/home/anna/Downloads"))
+        #expect(tasks[1].timeLeft == 3_600)
+        #expect(tasks[1].session == SessionID(rawValue: "org.example.app"))
+        #expect(tasks[2].verified == ["sha-256"])
+        #expect(tasks[3].source == FileIdentity(size: 1, modifiedNanoseconds: 2, inode: 3, device: 4))
+        #expect(
+            try await store.read { try $0.settings() } == ServiceSettings(rateLimit: 1_000_000, maximumTransfers: 8))
+        #expect(try await store.read { try $0.history(of: tasks[0].id, limit: 9) }.map(\.decision) == [.accepted])
+        // It goes on being used.
+        let next = try await store.write { try $0.insert(.waiting()) }
+        #expect(next.id > tasks[3].id)
+    }
+}

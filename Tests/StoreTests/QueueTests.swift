@@ -1,0 +1,133 @@
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// What is ready, in which order, and when time changes that.
+@Suite struct QueueTests {
+    @Test func readyTasksComeByPriorityThenAgeBySizeClass() async throws {
+        let store = try await StoreFixture.inMemory()
+        let (lane, ids) = try await store.write { transaction in
+            let records = try [
+                TaskRecord.waiting(priority: 0.5), .waiting(priority: 0.9), .waiting(priority: 0.5),
+                .waiting(priority: 0.7, large: true), .waiting(priority: 0.2, large: true),
+            ].map { try transaction.insert($0) }
+            return (records[0].lane, records.map(\.id))
+        }
+        let (small, large, two) = try await store.read { transaction in
+            (
+                try transaction.readyTasks(lane: lane, isLarge: false, limit: 10).map(\.id),
+                try transaction.readyTasks(lane: lane, isLarge: true, limit: 10).map(\.id),
+                try transaction.readyTasks(lane: lane, isLarge: false, limit: 2).map(\.id)
+            )
+        }
+        #expect(small == [ids[1], ids[0], ids[2]])
+        #expect(large == [ids[3], ids[4]])
+        #expect(two == [ids[1], ids[0]])
+    }
+
+    @Test func lanesAreSessionsTimesOrigins() async throws {
+        let store = try await StoreFixture.inMemory()
+        let other = SessionID(rawValue: "other")
+        try await store.write { transaction in
+            var settings = SessionSettings()
+            settings.httpMaximumConnectionsPerHost = 3
+            try transaction.putSession(other, settings)
+            _ = try transaction.insert(.waiting())
+            _ = try transaction.insert(.waiting(origin: "http://a:80"))
+            _ = try transaction.insert(.waiting(session: other))
+            _ = try transaction.insert(.waiting(session: other))
+            var done = try transaction.insert(.waiting(session: other, origin: "http://done:80"))
+            done.state = .completed
+            done.endedAt = 1
+            try transaction.update(done)
+        }
+        let lanes = try await store.read { try $0.readyLanes() }
+        #expect(
+            Set(lanes.map { "\($0.session) \($0.origin) \($0.maximumConnections)" }) == [
+                "terminal https://example.org:443 6", "terminal http://a:80 6", "other https://example.org:443 3",
+            ])
+    }
+
+    @Test func pausesAndBeginDatesHoldTasksBackAndEnd() async throws {
+        let store = try await StoreFixture.inMemory()
+        let lane = try await store.write { transaction in
+            var paused = TaskRecord.waiting("http://paused/")
+            paused.notBefore = 1_100
+            paused.deadline = 5_000
+            var later = TaskRecord.waiting("http://later/")
+            later.beginAt = 1_800_000_500
+            var both = TaskRecord.waiting("http://both/")
+            both.notBefore = 1_200
+            both.beginAt = 1_800_000_100
+            return try [paused, later, both].map { try transaction.insert($0) }[0].lane
+        }
+        func ready() async throws -> [String] {
+            try await store.read { transaction in
+                try transaction.readyTasks(lane: lane, isLarge: false, limit: 9)
+                    .compactMap { try transaction.task($0.id)?.request.url }
+            }
+        }
+        #expect(try await ready().isEmpty)
+        #expect(try await store.read { try $0.readyLanes().isEmpty })
+        let times = try await store.read { try $0.nextTimes() }
+        #expect(times.notBefore == 1_100)
+        #expect(times.beginAt == 1_800_000_100)
+        #expect(times.deadline == 5_000)
+        try await store.write { try $0.releaseDue(bootSeconds: 1_100, wallSeconds: 1_800_000_100) }
+        #expect(try await ready() == ["http://paused/"])
+        try await store.write { try $0.releaseDue(bootSeconds: 1_199.9, wallSeconds: 1_800_000_500) }
+        #expect(try await ready() == ["http://paused/", "http://later/"])
+        try await store.write { try $0.releaseDue(bootSeconds: 1_200, wallSeconds: 0) }
+        #expect(try await ready() == ["http://paused/", "http://later/", "http://both/"])
+    }
+
+    @Test func onlyPausesAfterFailuresEndBeforeTheirTime() async throws {
+        let store = try await StoreFixture.inMemory()
+        let ids = try await store.write { transaction in
+            try [(WaitReason.retry, "http://a:80"), (.retryAfter, "http://a:80"), (.retry, "http://b:80")].map {
+                reason, origin in
+                var record = try transaction.insert(.waiting(origin: origin))
+                record.notBefore = 2_000
+                record.wait = StoredWait(reason: reason, since: 1, detail: nil)
+                try transaction.update(record)
+                return record.id
+            }
+        }
+        func paused() async throws -> [Bool] {
+            try await store.read { transaction in try ids.map { try transaction.task($0)?.notBefore != nil } }
+        }
+        try await store.write { try $0.endPauses(origin: "http://a:80") }
+        #expect(try await paused() == [false, true, true])
+        try await store.write { try $0.endPauses(origin: nil) }
+        #expect(try await paused() == [false, true, false])
+    }
+
+    @Test func overdueTasksComeOldestDeadlineFirst() async throws {
+        let store = try await StoreFixture.inMemory()
+        let ids = try await store.write { transaction in
+            try [30.0, 10, 20, nil].map { deadline in
+                var record = TaskRecord.waiting()
+                record.deadline = deadline
+                return try transaction.insert(record).id
+            }
+        }
+        #expect(try await store.read { try $0.overdueTasks(bootSeconds: 20, limit: 9) } == [ids[1], ids[2]])
+        #expect(try await store.read { try $0.overdueTasks(bootSeconds: 99, limit: 2) } == [ids[1], ids[2]])
+        #expect(try await store.read { try $0.overdueTasks(bootSeconds: 9, limit: 2) }.isEmpty)
+    }
+
+    @Test func lanesWithoutTasksAreForgotten() async throws {
+        let store = try await StoreFixture.inMemory()
+        try await store.write { transaction in
+            let id = try transaction.insert(.waiting()).id
+            let kept = try transaction.insert(.waiting(origin: "http://kept:80"))
+            try transaction.delete(id)
+            try transaction.deleteEmptyLanes()
+            #expect(try transaction.readyLanes().map(\.id) == [kept.lane])
+            // The lane comes back with the next task.
+            _ = try transaction.insert(.waiting())
+            #expect(try transaction.readyLanes().count == 2)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+
+/// A process that a test starts, waits for and, at the latest with this object, kills.
+package final class ChildProcess: Sendable {
+    package let pid: Int32
+    private let state: Watched<Exit?>
+
+    /// How a process ended.
+    package enum Exit: Sendable, Hashable, CustomStringConvertible {
+        case code(Int32)
+        case signal(Int32)
+
+        package var description: String {
+            switch self {
+            case .code(let code): "exit code \(code)"
+            case .signal(let signal): "signal \(signal)"
+            }
+        }
+    }
+
+    /// Where standard output and standard error go.
+    package enum Output: Sendable {
+        case discard
+        case inherit
+        /// Appended; the file is made where there is none.
+        case file(String)
+        /// A descriptor, which the caller keeps and closes.
+        case descriptor(Int32)
+    }
+
+    /// Starts `executable`: a path, or a name looked up in `PATH`.
+    ///
+    /// `environment` replaces this process's where given. Standard input is empty unless `input` is a descriptor. The
+    /// process leads a process group of its own where `ownGroup` is true. Where `diesWithParent` is true, it gets
+    /// SIGTERM when this process ends in whatever way.
+    package init(
+        _ executable: String, arguments: [String] = [], environment: [String: String]? = nil,
+        output: Output = .discard, errors: Output = .discard, input: Int32? = nil, directory: String? = nil,
+        ownGroup: Bool = false, diesWithParent: Bool = true
+    ) throws {
+        let plan = SpawnPlan(
+            command: (diesWithParent ? ["setpriv", "--pdeathsig", "TERM", "--"] : [])
+                + (directory.map { ["env", "--chdir", $0] } ?? []) + [executable] + arguments,
+            environment: environment ?? ProcessInfo.processInfo.environment, output: output, errors: errors,
+            input: input, ownGroup: ownGroup)
+        let started = Watched<Result<Int32, SystemError>?>(nil)
+        let state = Watched<Exit?>(nil)
+        // The thread that starts the process waits for it, too: the signal of a dead parent is sent when the *thread*
+        // that is the parent ends.
+        Thread.detachNewThread {
+            let result = plan.spawn()
+            started.update { $0 = result }
+            guard case .success(let pid) = result else { return }
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            let signal = status & 0x7f
+            state.update { $0 = signal == 0 ? .code(status >> 8 & 0xff) : .signal(signal) }
+        }
+        _ = started.block(until: .now + .seconds(20)) { $0 != nil }
+        guard let result = started.read({ $0 }) else { throw SystemError("posix_spawn", code: ETIMEDOUT) }
+        pid = try result.get()
+        self.state = state
+    }
+
+    deinit {
+        kill(SIGKILL)
+    }
+
+    /// How it ended; nil while it runs.
+    package var exit: Exit? { state.read { $0 } }
+
+    /// Sends a signal, unless the process has ended.
+    package func kill(_ signal: Int32 = SIGTERM) {
+        // Between the process's end and this check its id is not given to another one for long.
+        if exit == nil { _ = Foundation.kill(pid, signal) }
+    }
+
+    /// Suspends until the process has ended; throws ``WaitedTooLong`` after `bound`, the process running on.
+    package func waitForExit(within bound: Duration = .seconds(60)) async throws -> Exit {
+        try await state.wait(within: bound, for: "the exit of process \(pid)") { $0 != nil }
+        return exit ?? .signal(0)
+    }
+
+    /// Blocks this thread until the process has ended; nil after `bound`.
+    package func blockUntilExit(within bound: Duration) -> Exit? {
+        _ = state.block(until: .now + bound) { $0 != nil }
+        return exit
+    }
+
+    /// Asks the process to end, and kills it where it does not within five seconds. Blocks this thread.
+    package func stop(_ signal: Int32 = SIGTERM) {
+        kill(signal)
+        if blockUntilExit(within: .seconds(5)) == nil {
+            kill(SIGKILL)
+            _ = blockUntilExit(within: .seconds(5))
+        }
+    }
+}
+
+extension ChildProcess {
+    /// What a process that ran to its end left.
+    package struct Outcome: Sendable {
+        package let exit: Exit
+        package let output: String
+        package let errors: String
+
+        /// The exit code; nil when a signal ended it.
+        package var code: Int32? {
+            if case .code(let code) = exit { code } else { nil }
+        }
+    }
+
+    /// Runs a process to its end and returns what it printed; kills it and throws ``WaitedTooLong`` after `bound`.
+    package static func run(
+        _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
+        directory: String? = nil, input: String? = nil, within bound: Duration = .seconds(60)
+    ) async throws -> Outcome {
+        let scratch = try TemporaryDirectory()
+        let (output, errors) = (scratch.path("out"), scratch.path("err"))
+        var descriptor: Int32?
+        if let input {
+            descriptor = open(try scratch.write(input, to: "in"), O_RDONLY | O_CLOEXEC)
+        }
+        defer {
+            if let descriptor { close(descriptor) }
+        }
+        let process = try ChildProcess(
+            executable, arguments: arguments, environment: environment, output: .file(output), errors: .file(errors),
+            input: descriptor, directory: directory)
+        let exit = try await process.waitForExit(within: bound)
+        return Outcome(
+            exit: exit, output: String(decoding: try fileBytes(output), as: UTF8.self),
+            errors: String(decoding: try fileBytes(errors), as: UTF8.self))
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+
+/// A TCP proxy on loopback that makes the way to a server long, narrow or broken.
+///
+/// One thread per connection. It ends with ``stop()`` or with this object.
+package final class ChaosProxy: Sendable {
+    private let core: ProxyCore
+    private let acceptor: Acceptor
+
+    /// Forwards a port of its own, on the same address, to `port`.
+    package init(to port: UInt16, host: Loopback = .ipv4, conditions: Conditions = Conditions()) throws {
+        let core = ProxyCore(upstream: port, host: host, conditions: conditions)
+        self.core = core
+        acceptor = try Acceptor(host: host, port: 0) { core.serve($0) }
+    }
+
+    deinit {
+        stop()
+    }
+
+    package var port: UInt16 { acceptor.port }
+
+    package func url(_ path: String = "/") -> String { "http://\(acceptor.host.urlHost):\(port)\(path)" }
+
+    /// What the way is like. Changes apply at once, to open connections too.
+    package struct Conditions: Sendable {
+        /// One way.
+        package var latency: Duration = .zero
+        /// Of all connections together, for each direction.
+        package var bytesPerSecond: Int64?
+        /// Connections are accepted, and nothing passes.
+        package var isBlackHole = false
+        package var cuts: Cuts?
+
+        package init(
+            latency: Duration = .zero, bytesPerSecond: Int64? = nil, isBlackHole: Bool = false, cuts: Cuts? = nil
+        ) {
+            self.latency = latency
+            self.bytesPerSecond = bytesPerSecond
+            self.isBlackHole = isBlackHole
+            self.cuts = cuts
+        }
+    }
+
+    /// Ends each new connection after a random number of bytes, half of the time with a reset.
+    package struct Cuts: Sendable {
+        package var seed: UInt64
+        /// The bytes of a connection are spread evenly from none to twice as many.
+        package var meanBytes: Int64
+
+        package init(seed: UInt64, meanBytes: Int64) {
+            self.seed = seed
+            self.meanBytes = meanBytes
+        }
+    }
+
+    /// What it did so far.
+    package struct Totals: Sendable {
+        package var connections = 0
+        package var openConnections = 0
+        /// Connections that ended because of ``Cuts``.
+        package var cuts = 0
+        /// From clients to the server.
+        package var bytesUp: Int64 = 0
+        package var bytesDown: Int64 = 0
+    }
+
+    package var totals: Totals { core.state.read { $0.totals } }
+
+    package var conditions: Conditions { core.state.read { $0.conditions } }
+
+    package func change(_ change: (inout Conditions) -> Void) {
+        core.state.update { state in
+            let before = state.conditions.cuts
+            change(&state.conditions)
+            if let cuts = state.conditions.cuts, cuts.seed != before?.seed {
+                state.random = SplitMix64(seed: cuts.seed)
+            }
+        }
+        core.wakeAll()
+    }
+
+    /// Suspends until the totals are such.
+    package func wait(
+        for what: String, within bound: Duration = .seconds(20), until isSatisfied: @escaping @Sendable (Totals) -> Bool
+    ) async throws {
+        try await core.state.wait(within: bound, for: what) { isSatisfied($0.totals) }
+    }
+
+    /// Ends all open connections now: with a reset, or as if both sides had closed.
+    package func killConnections(reset: Bool = true) {
+        core.state.update { state in
+            for id in state.open.keys { state.open[id]?.verdict = reset ? .reset : .close }
+        }
+        core.wakeAll()
+        _ = core.state.block(until: .now + .seconds(5)) { state in !state.open.values.contains { $0.verdict != nil } }
+    }
+
+    /// Refuses new connections; open ones go on.
+    package func stopAccepting() {
+        acceptor.close()
+    }
+
+    /// Accepts connections on the same port again.
+    package func startAccepting() throws {
+        try acceptor.open()
+    }
+
+    /// Ends everything. Returns once its threads are done.
+    package func stop() {
+        acceptor.close()
+        killConnections()
+    }
+}
+
+/// What a proxy's connections share; they do not keep the proxy itself alive.
+final class ProxyCore: Sendable {
+    let upstream: UInt16
+    let host: Loopback
+    let state: Watched<State>
+
+    struct State: Sendable {
+        var conditions: ChaosProxy.Conditions
+        var random: SplitMix64
+        var totals = ChaosProxy.Totals()
+        var open: [Int: Link] = [:]
+        /// When the bandwidth's next byte may pass, up and down.
+        var nextFree: [ContinuousClock.Instant] = [.now, .now]
+    }
+
+    struct Link: Sendable {
+        /// Wakes the connection's thread.
+        var wakeup: Wakeup
+        var verdict: Verdict?
+        var bytesLeft: Int64?
+    }
+
+    enum Verdict: Sendable {
+        case close, reset
+    }
+
+    init(upstream: UInt16, host: Loopback, conditions: ChaosProxy.Conditions) {
+        self.upstream = upstream
+        self.host = host
+        state = Watched(State(conditions: conditions, random: SplitMix64(seed: conditions.cuts?.seed ?? 0)))
+    }
+
+    func serve(_ client: Socket) {
+        let wakeup = Wakeup()
+        let id = state.update { state -> Int in
+            let id = state.totals.connections
+            state.totals.connections += 1
+            state.totals.openConnections += 1
+            let limit = state.conditions.cuts.map { Int64.random(in: 0...2 * $0.meanBytes, using: &state.random) }
+            state.open[id] = Link(wakeup: wakeup, bytesLeft: limit)
+            return id
+        }
+        Thread.detachNewThread {
+            var connection = ProxiedConnection(core: self, id: id, client: client, wakeup: wakeup)
+            connection.run()
+            self.state.update { state in
+                state.open[id] = nil
+                state.totals.openConnections -= 1
+                wakeup.close()
+            }
+        }
+    }
+
+    func wakeAll() {
+        state.update { state in
+            for link in state.open.values { link.wakeup.wake() }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import Glibc
+
+/// The loopback address to use.
+package enum Loopback: String, Sendable {
+    case ipv4 = "127.0.0.1"
+    case ipv6 = "::1"
+
+    /// As it stands in a URL.
+    package var urlHost: String { self == .ipv4 ? rawValue : "[\(rawValue)]" }
+}
+
+/// Linux's, which the Glibc module hides behind `_GNU_SOURCE`. Closing on exec from the start matters: a process that a
+/// test starts at that moment would hold the connection open.
+@_silgen_name("accept4")
+private func accept4(
+    _: Int32, _: UnsafeMutablePointer<sockaddr>?, _: UnsafeMutablePointer<socklen_t>?, _: Int32
+) -> Int32
+
+/// The peer sends no more, or the connection is gone. Hidden like `accept4`.
+private let pollPeerClosed: Int32 = 0x2000
+
+/// A blocking TCP socket on loopback. A value: whoever owns it closes it, once.
+struct Socket: Sendable, Hashable {
+    let descriptor: Int32
+
+    static func listening(on host: Loopback, port: UInt16) throws -> Socket {
+        let socket = try make(for: host)
+        socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
+        do {
+            try withAddress(host, port: port) { address, length in
+                guard bind(socket.descriptor, address, length) == 0 else { throw SystemError("bind") }
+            }
+            guard listen(socket.descriptor, 1024) == 0 else { throw SystemError("listen") }
+        } catch {
+            socket.close()
+            throw error
+        }
+        return socket
+    }
+
+    static func connected(to host: Loopback, port: UInt16) throws -> Socket {
+        let socket = try make(for: host)
+        do {
+            try withAddress(host, port: port) { address, length in
+                guard connect(socket.descriptor, address, length) == 0 else { throw SystemError("connect") }
+            }
+        } catch {
+            socket.close()
+            throw error
+        }
+        socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        return socket
+    }
+
+    private static func make(for host: Loopback) throws -> Socket {
+        let family = host == .ipv4 ? AF_INET : AF_INET6
+        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemError("socket") }
+        return Socket(descriptor: descriptor)
+    }
+
+    private static func withAddress(
+        _ host: Loopback, port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Void
+    ) throws {
+        switch host {
+        case .ipv4:
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            inet_pton(AF_INET, host.rawValue, &address.sin_addr)
+            try withUnsafePointer(to: &address) { pointer in
+                try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    try body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        case .ipv6:
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            inet_pton(AF_INET6, host.rawValue, &address.sin6_addr)
+            try withUnsafePointer(to: &address) { pointer in
+                try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    try body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+                }
+            }
+        }
+    }
+
+    /// The port this socket is bound to.
+    var port: UInt16 {
+        // Family and port stand at the same place in the addresses of both families.
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(descriptor, $0, &length) }
+        }
+        return UInt16(bigEndian: address.sin6_port)
+    }
+
+    /// The next connection, or nil once the listener was shut down.
+    func accepted() -> Socket? {
+        while true {
+            let connection = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+            if connection >= 0 {
+                let socket = Socket(descriptor: connection)
+                socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+                return socket
+            }
+            guard errno == EINTR || errno == ECONNABORTED else { return nil }
+        }
+    }
+
+    /// Waits for any of `events`; returns those that came, 0 after `milliseconds` (-1: no bound).
+    func wait(for events: Int32, milliseconds: Int32) -> Int32 {
+        var entry = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
+        let count = poll(&entry, 1, milliseconds)
+        return count > 0 ? Int32(entry.revents) : 0
+    }
+
+    var isHungUp: Bool { wait(for: pollPeerClosed, milliseconds: 0) != 0 }
+
+    /// Rests for `duration`; true when the peer, or ``shutdown()``, ended the connection meanwhile.
+    func hungUp(within duration: Duration) -> Bool {
+        let end = ContinuousClock.now + duration
+        repeat {
+            let left = ContinuousClock.now.duration(to: end)
+            let (seconds, attoseconds) = left.components
+            let milliseconds = Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+            if milliseconds <= 0 {
+                // Poll knows whole milliseconds only.
+                if left > .zero { usleep(UInt32(attoseconds / 1_000_000_000_000)) }
+                return false
+            }
+            if wait(for: pollPeerClosed, milliseconds: milliseconds) != 0 { return true }
+        } while ContinuousClock.now < end
+        return false
+    }
+
+    /// The number of bytes read; 0 at the end; nil after an error.
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        while true {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count >= 0 { return count }
+            guard errno == EINTR else { return nil }
+        }
+    }
+
+    /// Sends all of `bytes`; false when the connection is gone.
+    func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
+            let count = Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            if count < 0 {
+                guard errno == EINTR else { return false }
+            } else {
+                sent += count
+            }
+        }
+        return true
+    }
+
+    func send(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { send(UnsafeRawBufferPointer($0)) }
+    }
+
+    func set(_ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Ends both directions and wakes every thread that waits on this socket, which stays open.
+    func shutdown() {
+        _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// Says that nothing more will come, and lets what was sent arrive even if the peer still sends.
+    func finishSending() {
+        _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))
+        let end = ContinuousClock.now + .seconds(1)
+        withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { buffer in
+            while ContinuousClock.now < end, wait(for: Int32(POLLIN), milliseconds: 200) != 0 {
+                guard let count = receive(into: buffer), count > 0 else { return }
+            }
+        }
+    }
+
+    func close() {
+        _ = Glibc.close(descriptor)
+    }
+
+    /// Closes with a reset (RST): what the peer has not read yet is lost.
+    func reset() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        close()
+    }
+}
+
+/// A port of the loopback address that was free a moment ago, for servers that cannot choose one themselves.
+package func freePort() throws -> UInt16 {
+    let socket = try Socket.listening(on: .ipv4, port: 0)
+    defer { socket.close() }
+    return socket.port
+}

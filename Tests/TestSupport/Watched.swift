@@ -1,0 +1,138 @@
+import Foundation
+
+/// A value that threads change and that threads and tasks wait for, without polling.
+package final class Watched<Value: Sendable>: @unchecked Sendable {
+    // Sendable because `value`, `waiters` and `nextWaiter` are touched only while `condition` is locked.
+    private let condition = NSCondition()
+    private var value: Value
+    private var waiters: [Int: Waiter] = [:]
+    private var nextWaiter = 0
+
+    private struct Waiter {
+        let isSatisfied: @Sendable (Value) -> Bool
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    package init(_ value: Value) {
+        self.value = value
+    }
+
+    package func read<Result>(_ body: (Value) -> Result) -> Result {
+        condition.lock()
+        defer { condition.unlock() }
+        return body(value)
+    }
+
+    @discardableResult
+    package func update<Result>(_ body: (inout Value) -> Result) -> Result {
+        condition.lock()
+        let result = body(&value)
+        let satisfied = waiters.isEmpty ? [:] : waiters.filter { $0.value.isSatisfied(value) }
+        for id in satisfied.keys { waiters[id] = nil }
+        condition.broadcast()
+        condition.unlock()
+        for waiter in satisfied.values { waiter.continuation.resume() }
+        return result
+    }
+
+    /// Blocks this thread until the condition holds; false when `deadline` came first.
+    package func block(until deadline: ContinuousClock.Instant, _ isSatisfied: (Value) -> Bool) -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        while !isSatisfied(value) {
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero else { return false }
+            let seconds = Double(left.components.seconds) + Double(left.components.attoseconds) / 1e18
+            _ = condition.wait(until: Date(timeIntervalSinceNow: seconds))
+        }
+        return true
+    }
+
+    /// Suspends until the condition holds; throws ``WaitedTooLong`` after `bound`.
+    package func wait(
+        within bound: Duration = .seconds(20), for what: String, _ isSatisfied: @escaping @Sendable (Value) -> Bool
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.suspend(until: isSatisfied) }
+            group.addTask {
+                try await Task.sleep(for: bound)
+                throw WaitedTooLong(what: what, bound: bound)
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func suspend(until isSatisfied: @escaping @Sendable (Value) -> Bool) async throws {
+        let id = newWaiterID()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                add(Waiter(isSatisfied: isSatisfied, continuation: continuation), as: id)
+            }
+        } onCancel: {
+            remove(id)
+        }
+    }
+
+    private func newWaiterID() -> Int {
+        condition.lock()
+        defer { condition.unlock() }
+        nextWaiter += 1
+        return nextWaiter
+    }
+
+    private func add(_ waiter: Waiter, as id: Int) {
+        condition.lock()
+        let isSatisfied = waiter.isSatisfied(value)
+        let isCancelled = Task.isCancelled
+        if !isSatisfied && !isCancelled { waiters[id] = waiter }
+        condition.unlock()
+        if isSatisfied {
+            waiter.continuation.resume()
+        } else if isCancelled {
+            waiter.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private func remove(_ id: Int) {
+        condition.lock()
+        let waiter = waiters.removeValue(forKey: id)
+        condition.unlock()
+        waiter?.continuation.resume(throwing: CancellationError())
+    }
+}
+
+/// What was waited for did not come in time.
+package struct WaitedTooLong: Error, CustomStringConvertible {
+    package let what: String
+    package let bound: Duration
+
+    package var description: String { "waited \(bound) in vain for \(what)" }
+}
+
+/// Holds threads back until a test opens it.
+package final class Gate: Sendable {
+    private let isOpen = Watched(false)
+
+    package init() {}
+
+    package func open() {
+        isOpen.update { $0 = true }
+    }
+
+    func block(until deadline: ContinuousClock.Instant) -> Bool {
+        isOpen.block(until: deadline) { $0 }
+    }
+}
+
+/// Rechecks every 10 ms until `condition` is true; throws ``WaitedTooLong`` at the bound. For what other processes do
+/// and nothing announces.
+package func eventually(
+    _ what: String, within bound: Duration = .seconds(20), _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + bound
+    while try await !condition() {
+        guard ContinuousClock.now < end else { throw WaitedTooLong(what: what, bound: bound) }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+}

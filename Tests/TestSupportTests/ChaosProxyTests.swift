@@ -1,0 +1,109 @@
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ChaosProxyTests {
+    let origin: OriginServer
+    let proxy: ChaosProxy
+    let directory: TemporaryDirectory
+    let content = Content.seeded(size: 3_000_001, seed: 7)
+
+    init() throws {
+        origin = try OriginServer()
+        origin.serve("/file", Resource(content: content))
+        proxy = try ChaosProxy(to: origin.port)
+        directory = try TemporaryDirectory()
+    }
+
+    func get(_ arguments: String...) async throws -> Fetched {
+        try await Fetched.byCurl(proxy.url("/file"), arguments, in: directory)
+    }
+
+    @Test func forwards() async throws {
+        let fetched = try await get()
+        #expect(try content.firstMismatch(inFileAt: fetched.file) == nil)
+        #expect(proxy.totals.connections == 1)
+        #expect(proxy.totals.bytesUp > 50 && proxy.totals.bytesDown > content.size)
+    }
+
+    @Test func delays() async throws {
+        proxy.change { $0.latency = .milliseconds(100) }
+        let start = ContinuousClock.now
+        #expect(try content.firstMismatch(inFileAt: try await get().file) == nil)
+        #expect(start.duration(to: .now) >= .milliseconds(200))
+    }
+
+    @Test func capsTheBandwidth() async throws {
+        proxy.change { $0.bytesPerSecond = 6_000_000 }
+        let start = ContinuousClock.now
+        async let one = get()
+        async let other = get()
+        for fetched in try await [one, other] { #expect(try content.firstMismatch(inFileAt: fetched.file) == nil) }
+        let taken = start.duration(to: .now)
+        #expect(taken > .milliseconds(900))
+    }
+
+    @Test(arguments: [true, false])
+    func killsConnections(reset: Bool) async throws {
+        let gate = Gate()
+        origin.setBehaviours([.holdAfter(1_000_000, gate)], for: "/file")
+        async let fetched = get()
+        try await proxy.wait(for: "the first bytes") { $0.bytesDown > 1_000_000 }
+        proxy.killConnections(reset: reset)
+        #expect(proxy.totals.openConnections == 0)
+        // 56: a reset; 18: a short body.
+        #expect(try await fetched.code == (reset ? 56 : 18))
+        gate.open()
+    }
+
+    @Test func swallowsEverything() async throws {
+        proxy.change { $0.isBlackHole = true }
+        #expect(try await get("--max-time", "0.3").code == 28)
+        #expect(origin.requests.isEmpty)
+        proxy.change { $0.isBlackHole = false }
+        #expect(try await get().status == 200)
+    }
+
+    @Test func goesOnAfterABlackHole() async throws {
+        let gate = Gate()
+        origin.setBehaviours([.holdAfter(1_000_000, gate)], for: "/file")
+        async let fetched = get()
+        try await proxy.wait(for: "the first bytes") { $0.bytesDown > 1_000_000 }
+        proxy.change { $0.isBlackHole = true }
+        let before = proxy.totals.bytesDown
+        gate.open()
+        try await origin.wait(for: "the origin's last byte", path: "/file") { $0.bodyBytesSent > 1_000_000 }
+        #expect(proxy.totals.bytesDown - before <= 65_536)
+        proxy.change { $0.isBlackHole = false }
+        #expect(try content.firstMismatch(inFileAt: try await fetched.file) == nil)
+    }
+
+    @Test func refusesAndAcceptsAgain() async throws {
+        proxy.stopAccepting()
+        #expect(try await get().code == 7)
+        try proxy.startAccepting()
+        #expect(try await get().code == 0)
+    }
+
+    @Test func resetsWhenTheServerIsGone() async throws {
+        origin.stop()
+        #expect(try await get().code != 0)
+        try await proxy.wait(for: "the connection's end") { $0.openConnections == 0 }
+    }
+
+    @Test func cutsAtRandomTheSameWayForTheSameSeed() async throws {
+        func codes() async throws -> [Int32?] {
+            let proxy = try ChaosProxy(
+                to: origin.port, conditions: .init(cuts: .init(seed: 11, meanBytes: content.size)))
+            var codes: [Int32?] = []
+            for _ in 0..<12 {
+                codes.append(try await Fetched.byCurl(proxy.url("/file"), [], in: directory).code == 0 ? 0 : 1)
+            }
+            #expect(proxy.totals.cuts == codes.count { $0 == 1 })
+            return codes
+        }
+        let first = try await codes()
+        #expect(first.contains(0) && first.contains(1))
+        #expect(try await codes() == first)
+    }
+}

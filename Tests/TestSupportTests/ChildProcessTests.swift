@@ -1,0 +1,75 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ChildProcessTests {
+    @Test func runsToTheEnd() async throws {
+        let outcome = try await ChildProcess.run(
+            "sh", ["-c", "cat; echo error >&2; echo $WORD; pwd; exit 3"],
+            environment: ["WORD": "night", "PATH": "/usr/bin:/bin"], directory: "/usr", input: "in\n")
+        #expect(outcome.code == 3)
+        #expect(outcome.output == "in\nnight\n/usr\n")
+        #expect(outcome.errors == "error\n")
+    }
+
+    @Test func tellsSignalsFromCodes() async throws {
+        let process = try ChildProcess("sleep", arguments: ["60"])
+        #expect(process.exit == nil)
+        process.kill(SIGKILL)
+        #expect(try await process.waitForExit() == .signal(SIGKILL))
+    }
+
+    @Test func stopsPolitelyThenNot() throws {
+        let polite = try ChildProcess("sleep", arguments: ["60"])
+        polite.stop()
+        #expect(polite.exit == .signal(SIGTERM))
+    }
+
+    @Test func namesItsOwnProcess() async throws {
+        let directory = try TemporaryDirectory()
+        let process = try ChildProcess(
+            "sh", arguments: ["-c", "echo $$"], output: .file(directory.path("pid")), ownGroup: true)
+        #expect(try await process.waitForExit() == .code(0))
+        #expect(String(decoding: try fileBytes(directory.path("pid")), as: UTF8.self) == "\(process.pid)\n")
+    }
+
+    @Test func reportsAMissingProgram() async throws {
+        #expect(throws: SystemError.self) { try ChildProcess("/nothing/here", diesWithParent: false) }
+        #expect(try await ChildProcess.run("/nothing/here").code != 0)
+    }
+
+    @Test func boundsTheWait() async throws {
+        await #expect(throws: WaitedTooLong.self) {
+            try await ChildProcess.run("sleep", ["60"], within: .milliseconds(50))
+        }
+    }
+
+    @Test func diesWithItsParent() async throws {
+        let directory = try TemporaryDirectory()
+        // The shell stands for a test process: it starts setpriv as ChildProcess does, and is killed.
+        let parent = try ChildProcess(
+            "sh",
+            arguments: ["-c", "setpriv --pdeathsig TERM -- sleep 60 & echo $! > \(directory.path("pid")); wait"])
+        try await eventually("the child's id") { (try? fileBytes(directory.path("pid")))?.isEmpty == false }
+        let text = String(decoding: try fileBytes(directory.path("pid")), as: UTF8.self)
+        let child = try #require(Int32(text.filter(\.isNumber)))
+        // The id stands before setpriv has asked for the signal; its name changes after that.
+        try await eventually("sleep") {
+            (try? fileBytes("/proc/\(child)/comm")).map { String(decoding: $0, as: UTF8.self) } == "sleep\n"
+        }
+        parent.kill(SIGKILL)
+        try await eventually("the child's end") {
+            let state = (try? fileBytes("/proc/\(child)/stat")).map { String(decoding: $0, as: UTF8.self) }
+            return state == nil || state?.contains(") Z ") == true
+        }
+    }
+
+    @Test func removesTemporaryDirectories() throws {
+        var directory: TemporaryDirectory? = try TemporaryDirectory()
+        let path = try #require(try directory?.write("x", to: "file"))
+        #expect(access(path, F_OK) == 0)
+        directory = nil
+        #expect(access(path, F_OK) != 0)
+    }
+}

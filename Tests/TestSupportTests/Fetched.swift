@@ -1,0 +1,42 @@
+import Foundation
+import TestSupport
+
+/// What the curl command made of a URL.
+struct Fetched {
+    /// curl's exit code.
+    let code: Int32?
+    /// All heads it saw, interim responses and redirects included.
+    let heads: String
+    /// The body.
+    let file: String
+
+    static func byCurl(_ url: String, _ arguments: [String], in directory: TemporaryDirectory) async throws -> Fetched {
+        let name = "fetched-\(UInt64.random(in: .min ... .max))"
+        let (file, head) = (directory.path(name), directory.path("\(name).head"))
+        let outcome = try await ChildProcess.run(
+            "curl", ["-sS", "--max-time", "20", "--noproxy", "*", "-o", file, "-D", head] + arguments + [url])
+        let heads = (try? fileBytes(head)) ?? []
+        return Fetched(code: outcome.code, heads: String(decoding: heads, as: UTF8.self), file: file)
+    }
+
+    private var lines: [Substring] { heads.split(whereSeparator: \.isNewline) }
+
+    /// Of all responses, in order.
+    var statuses: [Int] {
+        lines.filter { $0.hasPrefix("HTTP/") }.compactMap { line in
+            line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        }
+    }
+
+    /// Of the last response.
+    var status: Int? { statuses.last }
+
+    /// The last field of that name.
+    func field(_ name: String) -> String? {
+        lines.last { $0.lowercased().hasPrefix(name.lowercased() + ":") }
+            .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// The body, where there is one.
+    var body: [UInt8] { (try? fileBytes(file)) ?? [] }
+}

@@ -1,0 +1,170 @@
+import TestSupport
+import Testing
+
+/// Broken bodies, heads and connections. curl's exit codes say what it saw: 18 a short body, 28 its time is up,
+/// 52 no response, 56 a reset.
+@Suite(.timeLimit(.minutes(1)))
+struct OriginTroubleTests {
+    let origin: OriginServer
+    let directory: TemporaryDirectory
+    let content = Content.seeded(size: 3_000_001, seed: 7)
+    var size: Int64 { content.size }
+
+    init() throws {
+        origin = try OriginServer()
+        directory = try TemporaryDirectory()
+    }
+
+    func get(_ arguments: String..., behaviours: Behaviour...) async throws -> Fetched {
+        origin.serve("/file", Resource(content: content, behaviours: behaviours))
+        return try await Fetched.byCurl(origin.url("/file"), arguments, in: directory)
+    }
+
+    // MARK: - Bodies
+
+    @Test func cutsOnceThenServes() async throws {
+        let cut = try await get(behaviours: .cutAfter(1_000_000).times(1))
+        #expect(cut.code == 18)
+        #expect(cut.body == content.bytes(0..<1_000_000))
+        let rest = try await Fetched.byCurl(origin.url("/file"), ["-r", "1000000-"], in: directory)
+        #expect(rest.code == 0)
+        #expect(rest.body == content.bytes(1_000_000..<size))
+        #expect(origin.totals().cuts == 1)
+        #expect(origin.bodyBytesSent(for: "/file") == size)
+    }
+
+    @Test func countsPastTheFirstOnes() async throws {
+        origin.serve("/file", Resource(content: content, behaviours: [.cutAfter(10).skippingFirst(1).times(1)]))
+        var codes: [Int32?] = []
+        for _ in 0..<3 { codes.append(try await Fetched.byCurl(origin.url("/file"), [], in: directory).code) }
+        #expect(codes == [0, 18, 0])
+    }
+
+    @Test func appliesToItsMethodsOnly() async throws {
+        let resource = Resource(content: content, behaviours: [.status(500).on("GET")])
+        origin.serve("/file", resource)
+        #expect(try await Fetched.byCurl(origin.url("/file"), ["--head"], in: directory).status == 200)
+        #expect(try await Fetched.byCurl(origin.url("/file"), [], in: directory).status == 500)
+    }
+
+    @Test func resets() async throws {
+        let reset = try await get(behaviours: .resetAfter(1_000_000))
+        #expect(reset.code == 56)
+        #expect(reset.body.count <= 1_000_000)
+    }
+
+    @Test func stalls() async throws {
+        let stalled = try await get("--max-time", "2", behaviours: .stallAfter(50_000))
+        #expect(stalled.code == 28)
+        #expect(stalled.body == content.bytes(0..<50_000))
+        try await origin.wait(for: "the end of the stall") { $0.inFlight == 0 && $0.stalls == 1 }
+    }
+
+    @Test func holdsTheBodyUntilTheGateOpens() async throws {
+        let gate = Gate()
+        origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(1000, gate)]))
+        async let fetched = Fetched.byCurl(origin.url("/file"), [], in: directory)
+        try await origin.wait(for: "the first bytes", path: "/file") { $0.bodyBytesSent > 0 }
+        #expect(origin.bodyBytesSent(for: "/file") == 1000)
+        #expect(origin.requests.first?.isFinished == false)
+        gate.open()
+        #expect(try content.firstMismatch(inFileAt: try await fetched.file) == nil)
+    }
+
+    @Test func throttles() async throws {
+        let start = ContinuousClock.now
+        #expect(try await get(behaviours: .throttle(bytesPerSecond: 6_000_000)).code == 0)
+        let taken = start.duration(to: .now)
+        #expect(taken > .milliseconds(480))
+    }
+
+    @Test func drips() async throws {
+        let dripped = try await get("--max-time", "2", behaviours: .slowDrip(bytesPerSecond: 100))
+        #expect(dripped.code == 28)
+        #expect((1...1000).contains(dripped.body.count))
+    }
+
+    @Test func framesBodiesInOtherWays() async throws {
+        for behaviour in [Behaviour.chunked(), .closeDelimited] {
+            let fetched = try await get(behaviours: behaviour)
+            #expect(fetched.code == 0 && fetched.field("Content-Length") == nil)
+            #expect(try content.firstMismatch(inFileAt: fetched.file) == nil)
+        }
+        #expect(try await get(behaviours: .chunked(lastChunk: false)).code == 18)
+        #expect(try await get(behaviours: .contentLengthTooLong(by: 1)).code == 18)
+        #expect(try await get(behaviours: .contentLengthTooShort(by: 1)).body.count == Int(size) - 1)
+        // Without a length, a cut looks like the end.
+        let short = try await get(behaviours: .closeDelimited, .cutAfter(1000))
+        #expect(short.code == 0 && short.body.count == 1000)
+        #expect(try await get(behaviours: .http10).heads.hasPrefix("HTTP/1.0 200"))
+        #expect(try await get(behaviours: .gzipDespiteIdentity).field("Content-Encoding") == "gzip")
+    }
+
+    // MARK: - Heads
+
+    @Test func givesNoProperHead() async throws {
+        #expect(try await get(behaviours: .closeBeforeHead).code == 52)
+        #expect(try await get(behaviours: .resetBeforeHead).code == 56)
+        #expect(try await get("--max-time", "0.3", behaviours: .stallHead).code == 28)
+        // 1: curl speaks no such protocol (HTTP/0.9).
+        #expect(try await get(behaviours: .garbageStatusLine()).code == 1)
+        let endless = try await get("--max-time", "5", behaviours: .endlessHeader)
+        // curl gives up at 300 KB; older ones read on until their time is up.
+        #expect(endless.code != 0 && endless.heads.utf8.count > 200_000)
+    }
+
+    @Test func sendsInterimResponsesAndFields() async throws {
+        let fetched = try await get(
+            behaviours: .interimResponses([102, 103]), .contentDisposition("attachment; filename=a.bin"),
+            .field("X-Extra", "1"))
+        #expect(fetched.statuses == [102, 103, 200])
+        #expect(fetched.field("Content-Disposition") == "attachment; filename=a.bin")
+        #expect(fetched.field("X-Extra") == "1")
+        #expect(try content.firstMismatch(inFileAt: fetched.file) == nil)
+    }
+
+    // MARK: - Other responses
+
+    @Test func failsThenServes() async throws {
+        let refusal = Behaviour.status(429, retryAfter: .seconds(3), body: "no")
+        origin.serve("/file", Resource(content: content, behaviours: [refusal.times(1)]))
+        let refused = try await Fetched.byCurl(origin.url("/file"), [], in: directory)
+        #expect(refused.status == 429 && refused.field("Retry-After") == "3" && refused.body == Array("no".utf8))
+        #expect(try await Fetched.byCurl(origin.url("/file"), [], in: directory).status == 200)
+        let dated = try await get(behaviours: .status(503, retryAfter: .dateIn(seconds: 60)))
+        #expect(dated.field("Retry-After")?.hasSuffix(" GMT") == true)
+        #expect(try await Fetched.byCurl(origin.url("/nothing"), [], in: directory).status == 404)
+    }
+
+    @Test func redirects() async throws {
+        origin.serve("/from", .text("", .redirect(to: "/file", status: 307)))
+        origin.serve("/file", Resource(content: content))
+        #expect(try await Fetched.byCurl(origin.url("/from"), ["-L"], in: directory).statuses == [307, 200])
+        origin.serve("/chain", .text("end", .redirectChain(5)))
+        let chain = try await Fetched.byCurl(origin.url("/chain"), ["-L"], in: directory)
+        #expect(chain.statuses == [302, 302, 302, 302, 302, 200] && chain.body == Array("end".utf8))
+        origin.serve("/loop", .text("", .redirectLoop()))
+        // 47: too many redirects.
+        #expect(try await Fetched.byCurl(origin.url("/loop"), ["-L", "--max-redirs", "7"], in: directory).code == 47)
+    }
+
+    @Test func swapsTheFileBehindTheirBack() async throws {
+        let next = Resource(content: .seeded(size: size, seed: 8))
+        let first = try await get(behaviours: .swapDuringTransfer(after: 500_000, to: next))
+        #expect(try content.firstMismatch(inFileAt: first.file) == nil)
+        let second = try await Fetched.byCurl(origin.url("/file"), [], in: directory)
+        #expect(try next.contentMatches(file: second.file))
+        #expect(first.field("ETag") != second.field("ETag"))
+    }
+
+    @Test func limitsConnections() async throws {
+        let gate = Gate()
+        origin.serve("/file", Resource(content: content, behaviours: [.connectionLimit(1), .holdAfter(10, gate)]))
+        async let first = Fetched.byCurl(origin.url("/file"), [], in: directory)
+        try await origin.wait(for: "the first", path: "/file") { $0.bodyBytesSent > 0 }
+        #expect(try await Fetched.byCurl(origin.url("/file"), [], in: directory).status == 503)
+        gate.open()
+        #expect(try await first.status == 200)
+        #expect(origin.totals(for: "/file").peakInFlight == 2)
+    }
+}

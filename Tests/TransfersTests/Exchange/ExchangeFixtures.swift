@@ -1,0 +1,58 @@
+import NightshiftAPI
+import Transfers
+
+let lenient = ResponsePolicy(retry: .never, failsOnHTTPError: false)
+let strict = ResponsePolicy(retry: .transientResponses, failsOnHTTPError: true)
+
+/// Sun, 06 Nov 1994 08:49:37 GMT
+let someTime = 784_111_777.0
+let oldDate = "Sun, 06 Nov 1994 08:49:37 GMT"
+let newDate = "Mon, 07 Nov 1994 08:49:37 GMT"
+let serverDate = "Tue, 08 Nov 1994 08:49:37 GMT"
+
+func head(_ status: Int, _ fields: KeyValuePairs<String, String> = [:]) -> ResponseHead {
+    ResponseHead(
+        status: status, headers: fields.map { HeaderField(name: $0.key, value: $0.value) }, httpVersion: "1.1",
+        url: "http://example.org/file", method: "GET")
+}
+
+func partial(
+    _ count: Int64, of total: Int64? = 100, tag: String? = "\"a\"", modified: String? = oldDate,
+    condition: RangeCondition = .entityTag
+) -> PartialBytes {
+    PartialBytes(
+        count: count, total: total,
+        validators: Validators(entityTag: tag, lastModified: modified, date: serverDate), condition: condition)
+}
+
+/// Asks for the rest of `partial`, as the engine does, and judges the answer.
+func judge(_ head: ResponseHead, _ partial: PartialBytes?, _ policy: ResponsePolicy = lenient) -> Verdict {
+    Verdict.judge(
+        head: head, plan: ExchangePlan(partial: partial), partial: partial, policy: policy, now: someTime + 900_000)
+}
+
+extension Verdict {
+    /// The reason for throwing bytes away, where that is the verdict.
+    var lossReason: String? {
+        switch self {
+        case .fresh(_, let restart): restart
+        case .startAgain(let reason): reason
+        default: nil
+        }
+    }
+
+    var startsAgain: Bool {
+        if case .startAgain = self { true } else { false }
+    }
+
+    var condition: RangeCondition? {
+        if case .askAgain(let condition, _) = self { condition } else { nil }
+    }
+
+    var representation: Representation? {
+        switch self {
+        case .fresh(let representation, _), .append(let representation, _, _): representation
+        default: nil
+        }
+    }
+}

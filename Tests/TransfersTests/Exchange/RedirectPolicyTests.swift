@@ -1,0 +1,123 @@
+import NightshiftAPI
+import Testing
+import Transfers
+
+@Suite struct RedirectPolicyTests {
+    private func next(
+        _ status: Int, _ location: String?, from url: String = "https://example.org/a/b?q", method: String = "GET",
+        hop: Int = 0
+    ) -> Redirect {
+        RedirectPolicy.next(status: status, location: location, from: url, method: method, hop: hop)
+    }
+
+    private func target(_ location: String, from url: String = "https://example.org/a/b?q") -> String? {
+        if case .follow(let url, _, _, _) = next(302, location, from: url) { url } else { nil }
+    }
+
+    @Test(arguments: [200, 206, 300, 304, 305, 306, 309, 404])
+    func finalStatuses(status: Int) {
+        #expect(next(status, "/x") == .none)
+    }
+
+    @Test func withoutLocationItIsFinal() {
+        #expect(next(302, nil) == .none)
+        #expect(next(302, " ") == .none)
+    }
+
+    @Test(
+        arguments: [
+            ("/x", "https://example.org/x"), ("x", "https://example.org/a/x"), ("../x", "https://example.org/x"),
+            ("../../../x", "https://example.org/x"), ("./x/./y/../z", "https://example.org/a/x/z"),
+            ("?r", "https://example.org/a/b?r"), ("#f", "https://example.org/a/b?q"),
+            ("x#f", "https://example.org/a/x"),
+            ("//other.example/x", "https://other.example/x"), ("\\\\other.example\\x", "https://other.example/x"),
+            ("https://EXAMPLE.org:443", "https://example.org/"), ("/ü ö", "https://example.org/%C3%BC%20%C3%B6"),
+            ("/%C3%BC?a=%20", "https://example.org/%C3%BC?a=%20"),
+            ("https://u:p@example.org/x", "https://example.org/x"),
+            ("https://bücher.example/", "https://xn--bcher-kva.example/"), ("a:b/c", nil),
+            ("./a:b", "https://example.org/a/a:b"),
+            ("..", "https://example.org/"), (".", "https://example.org/a/"), ("/a//b/", "https://example.org/a//b/"),
+        ] as [(String, String?)])
+    func resolvesReferences(location: String, url: String?) {
+        #expect(target(location) == url)
+    }
+
+    @Test func methodsAsBrowsersDo() {
+        for (status, method, nextMethod, keepsBody) in [
+            (301, "POST", "GET", false), (302, "POST", "GET", false), (303, "POST", "GET", false),
+            (303, "PUT", "GET", false), (303, "HEAD", "HEAD", false), (303, "GET", "GET", false),
+            (301, "PUT", "PUT", true), (302, "GET", "GET", true), (307, "POST", "POST", true),
+            (308, "PUT", "PUT", true), (302, "HEAD", "HEAD", true),
+        ] {
+            #expect(
+                next(status, "/x", method: method)
+                    == .follow(
+                        url: "https://example.org/x", method: nextMethod, keepsBody: keepsBody, sameOrigin: true))
+        }
+    }
+
+    @Test(arguments: [
+        ("http://example.org/", "http://example.org/x", true), ("http://example.org/", "http://EXAMPLE.ORG:80/x", true),
+        ("http://example.org/", "https://example.org/x", false),
+        ("http://example.org/", "http://example.org:81/x", false),
+        ("http://example.org/", "http://www.example.org/x", false), ("https://example.org:444/", "/x", true),
+        ("https://u:p@example.org/", "https://example.org/", true), ("http://[::1]/", "http://[0:0::1]/", true),
+    ])
+    func origins(from: String, to: String, same: Bool) {
+        guard case .follow(_, _, _, let sameOrigin) = next(302, to, from: from) else {
+            Issue.record("not followed")
+            return
+        }
+        #expect(sameOrigin == same)
+    }
+
+    @Test(arguments: ["http://example.org/x", "ftp://example.org/x", "file:///etc/passwd", "https://", "javascript:1"])
+    func refusesTargets(location: String) {
+        guard case .refuse(let failure) = next(302, location) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(failure.code == .redirectRefused)
+        #expect(failure.status == 302)
+    }
+
+    @Test func refusalNamesTheWayOutAndNoSecret() {
+        guard case .refuse(let failure) = next(302, "http://user:hunter2@example.org/x") else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(failure.message.contains("http://example.org/x"))
+        #expect(!failure.message.contains("hunter2"))
+    }
+
+    @Test func endlessRedirectsEnd() {
+        var url = "https://example.org/0"
+        var hop = 0
+        while case .follow(let following, _, _, _) = next(302, "/\(hop + 1)", from: url, hop: hop) {
+            url = following
+            hop += 1
+            guard hop < 1_000 else { break }
+        }
+        #expect(hop == Limits.redirects)
+        guard case .refuse(let failure) = next(302, "/x", hop: hop) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(failure.code == .tooManyRedirects)
+    }
+
+    @Test func secretsStayWithTheirOrigin() {
+        let secrets = [
+            "Authorization", "COOKIE", "Proxy-Authorization", "X-Api-Key", "PRIVATE-TOKEN", "X-Amz-Security-Token",
+            "X-Session-Id", "Host", "X-Client-Secret",
+        ].map { HeaderField(name: $0, value: "v") }
+        let plain = ["Accept", "User-Agent", "Range", "If-Range", "Accept-Language"].map {
+            HeaderField(name: $0, value: "v")
+        }
+        #expect(RedirectPolicy.headers(secrets + plain, sameOrigin: true) == secrets + plain)
+        #expect(RedirectPolicy.headers(secrets + plain, sameOrigin: false) == plain)
+        let body = [HeaderField(name: "Content-Type", value: "v")]
+        #expect(RedirectPolicy.headers(body + plain, sameOrigin: true) == body + plain)
+        #expect(RedirectPolicy.headers(body + plain, sameOrigin: true, keepsBody: false) == plain)
+    }
+}

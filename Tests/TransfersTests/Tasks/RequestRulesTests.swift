@@ -1,0 +1,216 @@
+import Foundation
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+import Transfers
+
+/// Every rule that a request has to fulfil, with the place that the problem names.
+@Suite struct RequestRulesTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var pointer: String
+        var request: TaskRequest
+
+        init(_ description: String, _ pointer: String, _ change: (inout TaskRequest) -> Void) {
+            testDescription = description
+            self.pointer = "/tasks/3" + pointer
+            request = TaskRequest(url: "https://example.org/f")
+            change(&request)
+        }
+    }
+
+    private static func field(_ name: String, _ value: String = "v") -> HeaderField {
+        HeaderField(name: name, value: value)
+    }
+    private static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+    static let refused = [
+        Row("no URL", "/url") { $0.url = nil },
+        Row("an empty URL", "/url") { $0.url = "" },
+        Row("another scheme", "/url") { $0.url = "ftp://example.org/" },
+        Row("a URL that is too long", "/url") { $0.url = "https://example.org/" + long(Limits.urlLength) },
+        Row("too many fields", "/headers") { $0.headers = (0...Limits.headerFields).map { field("X-\($0)") } },
+        Row("fields that are too large", "/headers") { $0.headers = [field("X", long(Limits.headerBytes))] },
+        Row("a name with a space", "/headers/1/name") { $0.headers = [field("A"), field("B C")] },
+        Row("an empty name", "/headers/0/name") { $0.headers = [field("")] },
+        Row("a line break in a value", "/headers/0/value") { $0.headers = [field("A", "b\r\nC: d")] },
+        Row("the service's own field", "/headers/0/name") { $0.headers = [field("rAnGe", "bytes=0-")] },
+        Row("the host", "/headers/0/name") { $0.headers = [field("Host")] },
+        Row("a priority above 1", "/priority") { $0.priority = 1.01 },
+        Row("a priority that is no number", "/priority") { $0.priority = .nan },
+        Row("a rate limit of 0", "/rateLimit") { $0.rateLimit = 0 },
+        Row("no idle time", "/idleTimeout") { $0.idleTimeout = 0 },
+        Row("an idle time that is no number", "/idleTimeout") { $0.idleTimeout = .nan },
+        Row("an endless timeout", "/resourceTimeout") { $0.resourceTimeout = .infinity },
+        Row("a negative timeout", "/resourceTimeout") { $0.resourceTimeout = -1 },
+        Row("bytes to send below -1", "/countOfBytesClientExpectsToSend") { $0.countOfBytesClientExpectsToSend = -2 },
+        Row("bytes to receive below -1", "/countOfBytesClientExpectsToReceive") {
+            $0.countOfBytesClientExpectsToReceive = -2
+        },
+        Row("a description that is too long", "/description") { $0.description = long(Limits.descriptionLength + 1) },
+        Row("a proxy that is no URL", "/proxy") { $0.proxy = "proxy:3128" },
+        Row("a method that is none", "/method") { $0.method = "GE T" },
+        Row("a download by PUT", "/method") { $0.method = "PUT" },
+        Row("a colon in a user name", "/credential") { $0.credential = Credential(user: "a:b", password: "c") },
+        Row("a line break in a password", "/credential") { $0.credential = Credential(user: "a", password: "c\n") },
+        Row("a relative folder", "/destination/directory") { $0.destination = Destination(directory: "here") },
+        Row("a folder with a zero byte", "/destination/directory") { $0.destination = Destination(directory: "/a\0b") },
+        Row("a path that is too long", "/destination/directory") {
+            $0.destination = Destination(directory: "/" + long(Limits.pathLength))
+        },
+        Row("a name with a slash", "/destination/filename") {
+            $0.destination = Destination(directory: "/d", filename: "../x")
+        },
+        Row("a dot for a name", "/destination/filename") {
+            $0.destination = Destination(directory: "/d", filename: "..")
+        },
+        Row("an empty name of a file", "/destination/filename") {
+            $0.destination = Destination(directory: "/d", filename: "")
+        },
+        Row("a name with a control character", "/destination/filename") {
+            $0.destination = Destination(directory: "/d", filename: "a\u{7}b")
+        },
+        Row("a digest that is too short", "/checksum/hex") { $0.checksum = Checksum(algorithm: .sha256, hex: "abc") },
+        Row("a digest in capitals", "/checksum/hex") {
+            $0.checksum = Checksum(algorithm: .md5, hex: "D41D8CD98F00B204E9800998ECF8427E")
+        },
+        Row("a source of a download", "/source") { $0.source = "/etc/hostname" },
+        Row("a relative certificate", "/tls/certificateAuthority") {
+            $0.tls = TLSSettings(certificateAuthority: "ca.pem")
+        },
+        Row("a relative client certificate", "/tls/clientCertificate") {
+            $0.tls = TLSSettings(clientCertificate: "c.pem")
+        },
+        Row("a relative key", "/tls/clientKey") { $0.tls = TLSSettings(clientKey: "k.pem") },
+        Row("an upload without a file", "/source") { $0.kind = .upload },
+        Row("an upload of a relative file", "/source") {
+            $0.kind = .upload
+            $0.source = "f"
+        },
+        Row("an upload of nothing", "/source") {
+            $0.kind = .upload
+            $0.source = "/does/not/exist"
+        },
+        Row("an upload of a folder", "/source") {
+            $0.kind = .upload
+            $0.source = "/tmp"
+        },
+        Row("an upload with a destination", "") {
+            $0.kind = .upload
+            $0.source = "/etc/passwd"
+            $0.destination = Destination(directory: "/d")
+        },
+        Row("an upload by GET", "/method") {
+            $0.kind = .upload
+            $0.source = "/etc/passwd"
+            $0.method = "GET"
+        },
+    ]
+
+    @Test(arguments: refused) func theProblemNamesThePlace(_ row: Row) {
+        let problem = #expect(throws: Problem.self) { try Self.record(row.request) }
+        #expect(problem?.pointer == row.pointer)
+        #expect(problem?.status == 422)
+    }
+
+    static let accepted: [Row] = [
+        Row("the least", "") { _ in },
+        Row("the bounds of numbers", "") {
+            $0.priority = 1
+            $0.rateLimit = 1
+            $0.resourceTimeout = Limits.longestTimeout
+            $0.countOfBytesClientExpectsToReceive = -1
+        },
+        Row("a name that begins with a dot", "") {
+            $0.destination = Destination(directory: "/d", filename: ".profile")
+        },
+        Row("a download by POST", "") { $0.method = "POST" },
+        Row("a colon in a user name for Digest", "") {
+            $0.credential = Credential(user: "a:b", password: "c", scheme: .digest)
+        },
+        Row("no proxy at all", "") { $0.proxy = "" },
+        Row("a proxy of each kind", "") { $0.proxy = "socks5h://user:secret@proxy:1080" },
+        Row("an upload", "") {
+            $0.kind = .upload
+            $0.source = "/etc/passwd"
+        },
+    ]
+
+    @Test(arguments: accepted) func whatIsRightIsAccepted(_ row: Row) throws {
+        #expect(try Self.record(row.request).state == .waiting)
+    }
+
+    @Test func theSessionFillsInWhatIsNotSaid() throws {
+        var settings = SessionSettings()
+        settings.headers = [Self.field("A", "session"), Self.field("B", "session")]
+        settings.idleTimeout = 5
+        settings.resourceTimeout = 500
+        settings.retryPolicy = .transientResponses
+        settings.failsOnHTTPError = true
+        settings.proxy = "http://p:1"
+        settings.tls = TLSSettings(certificateAuthority: "/ca")
+        var request = TaskRequest(url: "https://anna:pass@example.org/f")
+        request.headers = [Self.field("a", "own")]
+        request.priority = 0.9
+        let record = try Self.record(request, settings)
+        #expect(record.request.headers == [Self.field("a", "own"), Self.field("B", "session")])
+        #expect(record.request.idleTimeout == 5)
+        #expect(record.request.retryPolicy == .transientResponses)
+        #expect(record.request.failsOnHTTPError == true)
+        #expect(record.request.proxy == "http://p:1")
+        #expect(record.request.tls?.certificateAuthority == "/ca")
+        #expect(record.request.credential == Credential(user: "anna", password: "pass"))
+        #expect(record.request.url == "https://example.org/f")
+        #expect(record.origin == "https://example.org:443")
+        #expect(record.deadline == 600)
+        #expect(record.timeLeft == nil)
+        #expect(record.priority == 0.9)
+    }
+
+    @Test func suspendedAndLaterTasks() throws {
+        var request = TaskRequest(url: "https://example.org/f")
+        request.suspended = true
+        request.resourceTimeout = 70
+        request.earliestBeginDate = Date(timeIntervalSince1970: Self.now.wallSeconds + 60)
+        let record = try Self.record(request)
+        #expect(record.state == .suspended)
+        #expect(record.deadline == nil)
+        #expect(record.timeLeft == 70)
+        #expect(record.beginAt == Self.now.wallSeconds + 60)
+        request.earliestBeginDate = Date(timeIntervalSince1970: Self.now.wallSeconds - 60)
+        #expect(try Self.record(request).beginAt == nil)
+    }
+
+    @Test func settingsChangesAndIdentifiersAreChecked() {
+        func pointer(_ body: () throws -> Void) -> String? { (#expect(throws: Problem.self) { try body() })?.pointer }
+        var settings = SessionSettings()
+        settings.httpMaximumConnectionsPerHost = 0
+        #expect(pointer { try RequestRules.check(settings) } == "/httpMaximumConnectionsPerHost")
+        settings = SessionSettings()
+        settings.headers = [Self.field("If-Range")]
+        #expect(pointer { try RequestRules.check(settings) } == "/headers/0/name")
+        settings = SessionSettings()
+        settings.idleTimeout = -1
+        #expect(pointer { try RequestRules.check(settings) } == "/idleTimeout")
+        #expect(pointer { try RequestRules.check(TaskChange(priority: -0.1)) } == "/priority")
+        #expect(pointer { try RequestRules.check(TaskChange(rateLimit: -1)) } == "/rateLimit")
+        #expect(pointer { try RequestRules.check(TaskChange(description: Self.long(5_000))) } == "/description")
+        #expect(pointer { try RequestRules.check(ServiceSettings(maximumTransfers: 0)) } == "/maximumTransfers")
+        #expect(pointer { try RequestRules.check(ServiceSettings(rateLimit: -1)) } == "/rateLimit")
+        #expect(pointer { try RequestRules.check(SessionID(rawValue: "")) } == "/session")
+        #expect(pointer { try RequestRules.check(SessionID(rawValue: "a\nb")) } == "/session")
+        #expect(pointer { try RequestRules.check(SessionID(rawValue: Self.long(256))) } == "/session")
+        #expect(throws: Never.self) {
+            try RequestRules.check(TaskChange(priority: 0, rateLimit: 0, description: ""))
+            try RequestRules.check(SessionID(rawValue: Self.long(255)))
+            try RequestRules.check(ServiceSettings(rateLimit: 0, maximumTransfers: 256))
+        }
+    }
+
+    static let now = ClockReading(bootID: "b", bootSeconds: 100, wallSeconds: 1_800_000_000)
+
+    static func record(_ request: TaskRequest, _ settings: SessionSettings = SessionSettings()) throws -> TaskRecord {
+        try RequestRules.record(request, session: .terminal, settings: settings, now: now, pointer: "/tasks/3")
+    }
+}

@@ -1,0 +1,55 @@
+import NightshiftAPI
+import Store
+import Transfers
+
+/// Which events a task may meet in which state, and where they lead: written down anew, to be compared with the machine.
+enum TaskLegality {
+    enum Kind: String, CaseIterable, Sendable {
+        case suspend, resume, accept, checkpoint, interrupt, hold, finish, publish, complete, fetchAgain, fail, cancel
+    }
+
+    /// Where an event leads from a state; nil where it is not possible.
+    static func exit(from state: TaskState, by kind: Kind) -> TaskState? {
+        switch (state, kind) {
+        case (.suspended, .resume): .waiting
+        case (.suspended, .cancel): .cancelled
+        case (.waiting, .suspend): .suspended
+        case (.waiting, .accept), (.waiting, .checkpoint), (.waiting, .interrupt), (.waiting, .hold): .waiting
+        case (.waiting, .finish): .finishing
+        case (.waiting, .fail), (.finishing, .fail): .failed
+        case (.waiting, .cancel): .cancelled
+        case (.finishing, .publish): .finishing
+        case (.finishing, .complete): .completed
+        case (.finishing, .fetchAgain), (.finishing, .hold), (.finishing, .interrupt): .waiting
+        default: nil
+        }
+    }
+
+    /// What is wrong with a record, whatever led to it.
+    static func faults(_ record: TaskRecord) -> [String] {
+        var faults: [String] = []
+        func claim(_ holds: Bool, _ text: String) {
+            if !holds { faults.append(text) }
+        }
+        claim((record.endedAt != nil) == record.state.isTerminal, "endedAt exactly when it has ended")
+        claim(record.deadline == nil || record.timeLeft == nil, "a deadline or time left, not both")
+        claim(record.state != .suspended || record.deadline == nil, "no deadline while suspended")
+        claim(record.state != .suspended || record.timeLeft != nil, "time left while suspended")
+        claim(record.state != .waiting || record.deadline != nil, "a deadline while waiting")
+        claim(record.wait == nil || record.state == .waiting, "a wait only while waiting")
+        claim(record.notBefore == nil || record.state == .waiting, "a pause only while waiting")
+        claim(record.publication == nil || record.state == .finishing, "an intent to publish only while finishing")
+        claim(
+            !record.state.isTerminal || record.deadline == nil && record.timeLeft == nil && record.beginAt == nil,
+            "no times ahead of one that has ended")
+        claim(record.state == .failed || record.error == nil, "an error only of one that failed")
+        claim(record.state != .failed || record.error != nil, "an error of one that failed")
+        claim(
+            record.resumeData == nil || record.state == .failed || record.state == .cancelled, "resume data at the end")
+        claim(record.resumeData == nil || record.partial != nil, "bytes behind resume data")
+        claim(record.state != .completed || record.lastError == nil, "no last error of one that is complete")
+        claim(record.partial == nil || record.received >= 0, "no negative progress")
+        claim(record.state != .running, "running is never stored")
+        return faults
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+import Transfers
+
+/// The task machine against its legality model.
+@Suite struct TaskMachineTests {
+    static let start = ClockReading(bootID: "b", bootSeconds: 100, wallSeconds: 1_800_000_000)
+
+    static func record(_ state: TaskState = .waiting) -> TaskRecord {
+        var record = TaskRecord(
+            session: .terminal, origin: "http://h:80", state: .waiting, priority: 0.5, createdAt: 1_800_000_000,
+            request: TaskRequest(url: "http://h/"))
+        record.id = TaskID(1)
+        record.deadline = 1_000
+        let path: [TaskEvent] =
+            switch state {
+            case .waiting, .running: []
+            case .suspended: [.suspend]
+            case .finishing: [.finish(nil)]
+            case .completed: [.finish(nil), .complete(file: "/f", verified: [])]
+            case .failed: [.fail(TransferFailure(.timedOut, "late"), file: nil, resumeData: nil)]
+            case .cancelled: [.cancel(resumeData: nil)]
+            }
+        for event in path { _ = try? record.apply(event, now: start) }
+        return record
+    }
+
+    static func event(_ kind: TaskLegality.Kind, _ random: inout SplitMix64) -> TaskEvent {
+        func chance() -> Bool { Bool.random(using: &random) }
+        let failure = TransferFailure(.connectionLost, "gone")
+        switch kind {
+        case .suspend: return .suspend
+        case .resume: return .resume
+        case .accept:
+            var partial = PartialFile(path: chance() ? "/p/a" : "/p/b", bootID: "b")
+            partial.total = 1_000
+            return .accept(
+                AcceptedResponse(
+                    response: ResponseSummary(status: 200, headers: [], httpVersion: "1.1"), url: "http://h/",
+                    partial: partial, isLarge: chance(), offset: chance() ? 0 : 400, restart: chance() ? "changed" : nil
+                ))
+        case .checkpoint: return .checkpoint(synced: Int64.random(in: 0...1_000, using: &random))
+        case .interrupt:
+            return .interrupt([.starting, .smallerFirst, .retry].randomElement(using: &random) ?? .starting)
+        case .hold:
+            return .hold(
+                Hold(
+                    reason: chance() ? .retry : .diskSpace, failure: failure, notBefore: chance() ? 500 : nil,
+                    progressed: chance()))
+        case .finish: return .finish(chance() ? nil : ResponseSummary(status: 200, headers: [], httpVersion: "2"))
+        case .publish: return .publish(Publication(from: "/a", to: "/b", inode: 1, size: 2, overwrite: false))
+        case .complete: return .complete(file: chance() ? nil : "/f", verified: chance() ? [] : ["md5"])
+        case .fetchAgain: return .fetchAgain(TransferFailure(.checksumMismatch, "wrong"))
+        case .fail: return .fail(failure, file: nil, resumeData: nil)
+        case .cancel: return .cancel(resumeData: nil)
+        }
+    }
+
+    @Test(arguments: TaskState.allCases.filter { $0 != .running }, TaskLegality.Kind.allCases)
+    func everyEventInEveryState(_ state: TaskState, _ kind: TaskLegality.Kind) {
+        var random = SplitMix64(seed: 1)
+        for _ in 0..<8 {
+            let before = Self.record(state)
+            var after = before
+            let event = Self.event(kind, &random)
+            let expected = TaskLegality.exit(from: state, by: kind)
+            do {
+                let entries = try after.apply(event, now: Self.start)
+                #expect(after.state == expected)
+                #expect(TaskLegality.faults(after).isEmpty, "\(TaskLegality.faults(after))")
+                #expect(entries.allSatisfy { $0.task == before.id })
+            } catch {
+                #expect(expected == nil)
+                #expect(after == before)
+            }
+        }
+    }
+
+    @Test(arguments: 1...200) func randomWalks(_ seed: Int) {
+        var random = SplitMix64(seed: UInt64(seed))
+        var record = Self.record()
+        var now = Self.start
+        var decisions: [Decision] = []
+        for _ in 0..<60 {
+            now.bootSeconds += 1
+            now.wallSeconds += Double.random(in: -50...50, using: &random)
+            let kind = TaskLegality.Kind.allCases.randomElement(using: &random) ?? .hold
+            // Ends come late, so that walks are long.
+            if [.cancel, .fail, .complete].contains(kind), Int.random(in: 0..<6, using: &random) > 0 { continue }
+            let before = record
+            let entries = try? record.apply(Self.event(kind, &random), now: now)
+            #expect((entries != nil) == (TaskLegality.exit(from: before.state, by: kind) != nil))
+            #expect(TaskLegality.faults(record).isEmpty, "seed \(seed), \(kind): \(TaskLegality.faults(record))")
+            if entries == nil { #expect(record == before) }
+            if before.state.isTerminal { #expect(record == before) }
+            decisions += entries?.map(\.decision) ?? []
+            check(before, kind, record)
+        }
+        let ends = decisions.count { [.completed, .failed, .cancelled].contains($0) }
+        #expect(ends == (record.state.isTerminal ? 1 : 0))
+    }
+
+    /// What an event does to counters.
+    private func check(_ before: TaskRecord, _ kind: TaskLegality.Kind, _ after: TaskRecord) {
+        #expect(after.restarts >= before.restarts)
+        if before.state == .suspended, after.state == .waiting { #expect(after.failures == 0) }
+        if kind == .hold, after.state == .waiting, before.state != .suspended {
+            #expect(after.failures == 1 || after.failures == before.failures + 1 || after == before)
+        }
+    }
+
+    @Test func timeStandsStillWhileSuspended() throws {
+        var record = Self.record()
+        var now = Self.start
+        now.bootSeconds = 400
+        _ = try record.apply(.suspend, now: now)
+        #expect(record.timeLeft == 600)
+        now.bootSeconds = 100_000
+        _ = try record.apply(.resume, now: now)
+        #expect(record.deadline == 100_600)
+        now.bootSeconds = 200_000
+        _ = try record.apply(.suspend, now: now)
+        #expect(record.timeLeft == 0)
+    }
+
+    @Test func failuresCountInARow() throws {
+        var record = Self.record()
+        func hold(progressed: Bool) throws -> Int {
+            let failure = TransferFailure(.connectionLost, "gone")
+            _ = try record.apply(
+                .hold(Hold(reason: .retry, failure: failure, notBefore: 5, progressed: progressed)), now: Self.start)
+            return record.failures
+        }
+        #expect(
+            try [hold(progressed: false), hold(progressed: false), hold(progressed: true), hold(progressed: false)]
+                == [1, 2, 1, 2])
+        #expect(record.lastError?.code == .connectionLost)
+        #expect(record.wait?.detail == "gone")
+    }
+
+    @Test func aNewVersionHasNoBytesOfTheOld() throws {
+        var record = Self.record()
+        record.received = 500
+        record.partial = PartialFile(path: "/p/a", bootID: "b")
+        let accepted = AcceptedResponse(
+            response: ResponseSummary(status: 200, headers: [], httpVersion: "1.1"), url: "http://h/",
+            partial: PartialFile(path: "/p/b", bootID: "b"), isLarge: false, offset: 0,
+            restart: "the remote file changed")
+        let entries = try record.apply(.accept(accepted), now: Self.start)
+        #expect(record.received == 0)
+        #expect(record.restarts == 1)
+        #expect(entries.map(\.decision) == [.restarted])
+    }
+}

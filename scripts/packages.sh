@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Sees to it that the system packages of the named groups are there: installs what is missing where it may, and
+# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench ...
+set -euo pipefail
+
+build=(libcurl4-openssl-dev libssl-dev libsqlite3-dev libsystemd-dev)
+test=(
+    nginx apache2 apache2-bin apache2-utils openssl curl strace e2fsprogs mount util-linux python3-venv procps systemd
+    iproute2 sqlite3 coreutils tmux
+)
+bench=(aria2 wget2 curl nginx openssl)
+
+wanted=()
+for group in "$@"; do
+    case "$group" in
+        build | test | bench)
+            declare -n members="$group"
+            wanted+=("${members[@]}")
+            ;;
+        *)
+            echo "packages: no group '$group'; there are build, test and bench" >&2
+            exit 2
+            ;;
+    esac
+done
+
+if ! command -v swift >/dev/null; then
+    echo "packages: Swift 6.2 or later is needed and not in PATH: https://www.swift.org/install/linux/" >&2
+    exit 1
+fi
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "packages: not a Debian-like system; what is needed carries these names there: ${wanted[*]}" >&2
+    exit 0
+fi
+
+present=$(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null || true)
+missing=()
+for package in "${wanted[@]}"; do
+    grep -qx "$package installed" <<<"$present" || missing+=("$package")
+done
+if [ "${#missing[@]}" -eq 0 ]; then
+    exit 0
+fi
+
+if [ "$(id -u)" -eq 0 ]; then
+    root=()
+elif command -v sudo >/dev/null && sudo --non-interactive true 2>/dev/null; then
+    root=(sudo --non-interactive)
+else
+    echo "packages: please install what is missing and try again:" >&2
+    echo "    sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+fi
+
+# nginx and Apache would start a service of their own on being installed. The tests start them on ports of their own.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap '"${root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" >/dev/null
+    "${root[@]}" chmod 755 "$policy"
+fi
+
+echo "packages: installing ${missing[*]}"
+"${root[@]}" apt-get update --quiet=2 || echo "packages: the package lists could not be refreshed" >&2
+"${root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+    apt-get install --yes --quiet=2 --option Dpkg::Use-Pty=0 --no-install-recommends "${missing[@]}"

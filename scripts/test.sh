@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Builds everything with its tests once and runs suite after suite; the last lines say how it went.
+#
+# One suite at a time, each parallel in itself: several of them watch clocks, and two cores cannot run them all at once.
+# Usage: scripts/test.sh [SUITE ...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+suites=("$@")
+if [ "${#suites[@]}" -eq 0 ]; then
+    mapfile -t suites < <(find Tests -mindepth 1 -maxdepth 1 -name '*Tests' -printf '%f\n' | sort)
+    # The document of the API, asked by somebody who tries what nobody here thought of.
+    suites+=(schemathesis)
+fi
+
+swift build --build-tests
+
+passed=0
+failed=()
+for suite in "${suites[@]}"; do
+    printf '\n== %s (after %d s)\n' "$suite" "$SECONDS"
+    status=0
+    if [ "$suite" = schemathesis ]; then
+        NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh || status=$?
+        [ "$status" -ne 0 ] || passed=$((passed + 1))
+    else
+        swift test --skip-build --parallel --filter "^$suite\." >"$log" 2>&1 || status=$?
+        # What passed needs no more than its number.
+        grep -vE '^(◇|✔) ' "$log" || true
+        # Without the runner's own closing line, or without a test, nothing was shown.
+        closing=$(grep -oE 'Test run with [0-9]+ tests? .*(passed|failed) after.*' "$log" | tail -n 1 || true)
+        count=$(grep -oE '[0-9]+' <<<"$closing" | head -n 1 || true)
+        broken=$(grep -cE '^✘ Test .* failed after' "$log" || true)
+        echo "${closing:-the test runner did not finish}"
+        [ "${count:-0}" -gt 0 ] || status=1
+        passed=$((passed + ${count:-0} - broken))
+    fi
+    [ "$status" -eq 0 ] || failed+=("$suite")
+done
+
+echo
+if [ "${#failed[@]}" -gt 0 ]; then
+    echo "make test: FAILED after $SECONDS s in: ${failed[*]}"
+else
+    echo "make test: passed after $SECONDS s"
+fi
+echo "$passed passed, ${#failed[@]} failed"
+[ "${#failed[@]}" -eq 0 ]
