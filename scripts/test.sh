@@ -7,7 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+issues=$(mktemp)
+trap 'rm -f "$log" "$issues"' EXIT
 
 suites=("$@")
 if [ "${#suites[@]}" -eq 0 ]; then
@@ -33,6 +34,7 @@ for suite in "${suites[@]}"; do
         # Without the runner's own closing line, or without a test, nothing was shown.
         closing=$(grep -oE 'Test run with [0-9]+ tests? .*(passed|failed) after.*' "$log" | tail -n 1 || true)
         count=$(grep -oE '[0-9]+' <<<"$closing" | head -n 1 || true)
+        grep -E '^✘ ' "$log" >>"$issues" || true
         broken=$(grep -cE '^✘ Test .* failed after' "$log" || true)
         echo "${closing:-the test runner did not finish}"
         [ "${count:-0}" -gt 0 ] || status=1
@@ -43,6 +45,8 @@ done
 
 echo
 if [ "${#failed[@]}" -gt 0 ]; then
+    # Once more at the end, where whoever reads only the end finds it.
+    cat "$issues"
     echo "make test: FAILED after $SECONDS s in: ${failed[*]}"
 else
     echo "make test: passed after $SECONDS s"

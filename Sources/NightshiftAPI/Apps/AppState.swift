@@ -1,0 +1,122 @@
+package import Foundation
+
+/// What an app is doing, as UIKit names it.
+package enum AppState: String, Sendable, Codable, CaseIterable {
+    case notRunning
+    /// In the foreground and about to become active or to leave it.
+    case inactive
+    case active
+    /// Running without the user seeing it.
+    case background
+    /// In memory and not running.
+    case suspended
+}
+
+/// What an app may be launched for, declared in its entry as `X-Nightshift-BackgroundModes`.
+package enum BackgroundMode: String, Sendable, Codable, CaseIterable {
+    /// Events of its background sessions.
+    case transfer
+    case fetch
+    case remoteNotification = "remote-notification"
+    case location
+    case processing
+}
+
+/// Why an app is woken in the background.
+package enum WakeReason: String, Sendable, Codable, CaseIterable {
+    /// The last task of a session has ended.
+    case sessionEvents
+    /// A server asks for a credential, or whether it is to be trusted.
+    case challenge
+    /// A task whose begin date has come wants to know whether it is still wanted.
+    case delayedRequest
+
+    package var sentence: String {
+        switch self {
+        case .sessionEvents: "The last transfer of a session has ended."
+        case .challenge: "A server asks the app for an answer."
+        case .delayedRequest: "A delayed transfer is about to begin."
+        }
+    }
+}
+
+/// How an app's process came to its end.
+package struct AppExit: Hashable, Sendable, Codable {
+    package var time: Date
+    package var cause: ExitCause
+    /// Its exit status, where it exited by itself and the service was its parent.
+    package var status: Int32?
+    /// The signal that ended it.
+    package var signal: Int32?
+    package var detail: String?
+
+    package init(
+        time: Date, cause: ExitCause, status: Int32? = nil, signal: Int32? = nil, detail: String? = nil
+    ) {
+        self.time = time
+        self.cause = cause
+        self.status = status
+        self.signal = signal
+        self.detail = detail
+    }
+}
+
+/// Why a process is no more. The codes are those of Apple's crash reports where they have one.
+package enum ExitCause: String, Sendable, Codable, CaseIterable {
+    /// It exited by itself with status 0.
+    case exited
+    /// It exited by itself with another status.
+    case failed
+    /// A signal that the service did not send ended it.
+    case signalled
+    /// It ended while no service was there to see how.
+    case unseen
+    /// It was asked to quit, and did or was made to.
+    case quit
+    /// The user ended it for good: no background launches until the user starts it again.
+    case forceQuit
+    /// `nightshift app kill`: as a crash, for trials.
+    case killed
+    /// It did not report within the time for a launch.
+    case launchTimeout
+    /// `didEnterBackground` did not return in time.
+    case backgroundTimeout
+    /// It did not complete its session events in time.
+    case eventsOverdue
+    /// It could not be started at all.
+    case launchFailed
+
+    /// Whether the app itself went wrong: it is launched again only after a pause that grows.
+    package var isFault: Bool {
+        switch self {
+        case .failed, .signalled, .launchTimeout, .backgroundTimeout, .eventsOverdue, .launchFailed, .killed, .unseen:
+            true
+        case .exited, .quit, .forceQuit: false
+        }
+    }
+
+    /// The code of Apple's reports for the same cause.
+    package var code: UInt32? {
+        switch self {
+        case .launchTimeout, .backgroundTimeout: 0x8bad_f00d
+        case .eventsOverdue: 0x2182_bad3
+        default: nil
+        }
+    }
+
+    package var sentence: String {
+        switch self {
+        case .exited: "It exited."
+        case .failed: "It exited with an error."
+        case .signalled: "A signal ended it."
+        case .unseen: "It ended while the service was away."
+        case .quit: "It was asked to quit."
+        case .forceQuit: "The user force-quit it."
+        case .killed: "It was killed with 'nightshift app kill'."
+        case .launchTimeout: "It did not report after its launch in time and was ended."
+        case .backgroundTimeout: "It took too long to enter the background and was ended."
+        case .eventsOverdue: "It did not complete its session events in time and was ended."
+        case .launchFailed: "It could not be started."
+        }
+    }
+}

@@ -1,0 +1,232 @@
+/// The first event, `hello`, of `GET /v1/process/commands`: who the service takes the calling process for.
+package struct ProcessHello: Hashable, Sendable, Codable {
+    package var app: AppID
+    /// Whether a desktop entry is installed: without one nothing can launch it in the background.
+    package var isInstalled: Bool
+    /// Whether the service launched it and may suspend it.
+    package var isManaged: Bool
+    package var state: AppState
+
+    package init(app: AppID, isInstalled: Bool, isManaged: Bool, state: AppState) {
+        self.app = app
+        self.isInstalled = isInstalled
+        self.isManaged = isManaged
+        self.state = state
+    }
+}
+
+/// An event `command` of `GET /v1/process/commands`: something the app is to do and then acknowledge by its number.
+package struct ProcessCommand: Hashable, Sendable, Codable {
+    /// Grows with every command to this process.
+    package var number: Int64
+    package var action: Action
+    /// For ``Action/enter``: the new state.
+    package var state: AppState?
+    /// For ``Action/handleEvents``: the session, as the app calls it.
+    package var session: String?
+    /// For ``Action/handleEvents``: the session's events are finished when the message of this id has been handled.
+    package var through: Int64?
+    /// Seconds within which it has to be acknowledged.
+    package var limit: Double?
+
+    package enum Action: String, Sendable, Codable, CaseIterable {
+        /// The app's state has changed: acknowledged when its delegate has returned.
+        case enter
+        /// `handleEventsForBackgroundURLSession`: acknowledged when its completion handler is called.
+        case handleEvents
+        /// A picture for the app switcher is wanted: acknowledged when it was sent, or when there is none.
+        case snapshot
+        /// The app is to end itself: `willTerminate`, then exit.
+        case terminate
+    }
+
+    package init(number: Int64, action: Action) {
+        self.number = number
+        self.action = action
+    }
+}
+
+/// `POST /v1/process/acknowledge`.
+package struct CommandAcknowledgement: Sendable, Codable {
+    package var command: Int64
+
+    package init(command: Int64) {
+        self.command = command
+    }
+}
+
+/// `POST /v1/process/state`: the app itself, or its window system, says that it came to the front or left it.
+package struct ProcessStateChange: Sendable, Codable {
+    /// `active`, `inactive` or `background`.
+    package var state: AppState
+
+    package init(state: AppState) {
+        self.state = state
+    }
+}
+
+/// `PUT /v1/process/sessions/{identifier}` answers with this: the session is there.
+package struct SessionAttachment: Hashable, Sendable, Codable {
+    package var session: SessionID
+    /// The number the session's next task may have.
+    package var nextTaskIdentifier: Int64
+
+    package init(session: SessionID, nextTaskIdentifier: Int64) {
+        self.session = session
+        self.nextTaskIdentifier = nextTaskIdentifier
+    }
+}
+
+/// One task as the app that made it sees it.
+package struct SessionTask: Hashable, Sendable, Codable {
+    package var task: TaskStatus
+    /// What the app's library noted with the task; nobody else reads it.
+    package var clientData: String?
+    /// From where a task made from resume data went on, once it has.
+    package var resumedAt: Int64?
+
+    package init(task: TaskStatus, clientData: String?, resumedAt: Int64?) {
+        self.task = task
+        self.clientData = clientData
+        self.resumedAt = resumedAt
+    }
+}
+
+/// A page of the tasks that have not ended, in the order of their ids; `next` is the `after` of the following page.
+package struct SessionTaskPage: Sendable, Codable {
+    package var tasks: [SessionTask]
+    package var next: TaskID?
+
+    package init(tasks: [SessionTask], next: TaskID?) {
+        self.tasks = tasks
+        self.next = next
+    }
+}
+
+/// An event `message` of `GET /v1/process/sessions/{identifier}/messages`: kept until it is acknowledged or answered.
+package struct SessionMessage: Hashable, Sendable, Codable {
+    /// Grows; the event's `id`.
+    package var id: Int64
+    package var kind: Kind
+    package var task: SessionTask
+    /// For ``Kind/challenge``.
+    package var challenge: Challenge?
+
+    package enum Kind: String, Sendable, Codable, CaseIterable {
+        /// A task made from resume data has gone on.
+        case resumed
+        /// The task has ended; its file stays until this is acknowledged.
+        case ended
+        /// A server wants an answer; answered, not acknowledged.
+        case challenge
+        /// The begin date has come; answered, not acknowledged.
+        case delayedRequest
+    }
+
+    package init(id: Int64, kind: Kind, task: SessionTask, challenge: Challenge? = nil) {
+        self.id = id
+        self.kind = kind
+        self.task = task
+        self.challenge = challenge
+    }
+}
+
+extension SessionMessage.Kind {
+    /// Whether something waits for the app's answer.
+    package var isQuestion: Bool { self == .challenge || self == .delayedRequest }
+}
+
+/// `POST /v1/process/sessions/{identifier}/acknowledge`: these messages have been handled and are not wanted again.
+package struct MessageAcknowledgement: Sendable, Codable {
+    package var messages: [Int64]
+
+    package init(messages: [Int64]) {
+        self.messages = messages
+    }
+}
+
+/// What a server asks for (URLProtectionSpace and URLAuthenticationChallenge).
+package struct Challenge: Hashable, Sendable, Codable {
+    package var method: Method
+    package var host: String
+    package var port: Int
+    /// `http` or `https`.
+    package var scheme: String
+    package var realm: String?
+    package var isProxy: Bool
+    package var previousFailureCount: Int
+    /// For ``Method/serverTrust``: the chain in DER, base64, the server's own certificate first.
+    package var certificates: [String]?
+    /// For ``Method/serverTrust``: why the system does not trust it.
+    package var reason: String?
+
+    package enum Method: String, Sendable, Codable, CaseIterable {
+        case basic
+        case digest
+        case clientCertificate
+        case serverTrust
+    }
+
+    package init(method: Method, host: String, port: Int, scheme: String) {
+        self.method = method
+        self.host = host
+        self.port = port
+        self.scheme = scheme
+        isProxy = false
+        previousFailureCount = 0
+    }
+}
+
+/// `POST /v1/process/sessions/{identifier}/answers`: the app's answer to a question.
+package struct MessageAnswer: Sendable, Codable {
+    package var message: Int64
+    package var disposition: Disposition
+    /// With ``Disposition/useCredential``, for Basic and Digest.
+    package var credential: Credential?
+    /// With ``Disposition/useCredential``, for a client certificate: PEM files.
+    package var clientCertificate: String?
+    package var clientKey: String?
+    /// With ``Disposition/continueLoading``: the request to send in place of the task's own.
+    package var request: TaskRequest?
+    package var clientData: String?
+
+    package enum Disposition: String, Sendable, Codable, CaseIterable {
+        /// Also the answer of those who trust the server.
+        case useCredential
+        case performDefaultHandling
+        /// This protection space is not for the app; the next one the server offers may be.
+        case rejectProtectionSpace
+        /// The task ends as cancelled.
+        case cancel
+        case continueLoading
+    }
+
+    package init(message: Int64, disposition: Disposition) {
+        self.message = message
+        self.disposition = disposition
+    }
+}
+
+/// One task of `POST /v1/process/sessions/{identifier}/tasks`.
+package struct SessionTaskRequest: Sendable, Codable {
+    /// The number that the app has given it, unique in its session.
+    package var taskIdentifier: Int64
+    package var request: TaskRequest
+    package var clientData: String?
+    /// Whether the app wants to be asked when the begin date has come.
+    package var asksBeforeBeginning: Bool?
+
+    package init(taskIdentifier: Int64, request: TaskRequest, clientData: String? = nil) {
+        self.taskIdentifier = taskIdentifier
+        self.request = request
+        self.clientData = clientData
+    }
+}
+
+package struct SessionEnqueueRequest: Sendable, Codable {
+    package var tasks: [SessionTaskRequest]
+
+    package init(tasks: [SessionTaskRequest]) {
+        self.tasks = tasks
+    }
+}
