@@ -93,22 +93,26 @@ struct Publisher: Sendable {
     enum Interrupted {
         /// The file has its name.
         case done
-        /// It has, and its directory cannot be synced.
-        case unsynced
+        /// It has, and its directory cannot be synced; or nobody can tell now. To be looked at again.
+        case unclear
         /// The file is where it was.
         case pending(descriptor: Int32)
         case lost
     }
 
     static func look(at publication: Publication) -> Interrupted {
-        if let there = FileIdentity(path: publication.to), there.inode == publication.inode,
-            there.size == publication.size
-        {
-            let directory = (publication.to as NSString).deletingLastPathComponent
-            return syncDirectory(directory) ? .done : .unsynced
+        var there = stat()
+        if lstat(publication.to, &there) == 0 {
+            if there.st_ino == publication.inode, there.st_size == publication.size {
+                let directory = (publication.to as NSString).deletingLastPathComponent
+                return syncDirectory(directory) ? .done : .unclear
+            }
+        } else if !isAbsence(errno) {
+            return .unclear
         }
         let descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return .lost }
+        // Only what is known to be gone is fetched again: it would get another name beside the first.
+        guard descriptor >= 0 else { return isAbsence(errno) ? .lost : .unclear }
         guard let here = FileIdentity(descriptor: descriptor), here.size == publication.size,
             here.inode == publication.inode
         else {
@@ -117,6 +121,8 @@ struct Publisher: Sendable {
         }
         return .pending(descriptor: descriptor)
     }
+
+    private static func isAbsence(_ number: Int32) -> Bool { number == ENOENT || number == ENOTDIR }
 
     private func prepare(_ job: Job, taken: inout Set<String>) throws(TransferFailure) -> Prepared {
         let record = job.record

@@ -206,7 +206,7 @@ extension TransferService {
                 record.partial?.path = publication.to
                 if await save(record, entries) { partials.discardRest(record) } else { settleSoon() }
                 return endFinishing(record.id)
-            case .unsynced:
+            case .unclear:
                 settleSoon()
                 return endFinishing(record.id)
             case .pending(let descriptor):
