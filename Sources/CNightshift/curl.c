@@ -28,6 +28,10 @@ CURLcode nightshift_curl_set_progress_callback(CURL *easy, CURLoption option, ni
     return curl_easy_setopt(easy, option, value);
 }
 
+CURLcode nightshift_curl_set_tls_callback(CURL *easy, CURLoption option, curl_ssl_ctx_callback value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
 CURLcode nightshift_curl_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }

@@ -13,6 +13,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     private var request: CurlRequest
     /// The request's own fields, from which a redirect may take some away for good.
     private var fields: [HeaderField]
+    private var questions: Questions
+    private let answersElsewhere: [String: OriginAnswer]
     private var meter: ByteMeter?
     private var current: CurlExchange?
     private var hop = 0
@@ -20,6 +22,9 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     private var head: ResponseHead?
     private var next: NextRequest?
+    private var trust: OriginTrust?
+    /// What the final response asks.
+    private var question: Challenge?
     private var sink = BodySink.discard(rest: BodySink.cheapRest)
     /// Why this side ended the exchange.
     private var ownEnd: ExchangeEnd.Outcome?
@@ -28,6 +33,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         self.receiver = receiver
         self.loop = loop
         fields = wire.headers
+        questions = Questions(methods: wire.asksAbout, trustedCertificates: wire.trustedCertificates)
+        answersElsewhere = wire.answersElsewhere
         meter = wire.body?.meter
         request = CurlRequest(url: wire.url, method: wire.method)
         request.headers = Self.curlFields(fields)
@@ -39,6 +46,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.clientCertificate = wire.tls?.clientCertificate
         request.clientKey = wire.tls?.clientKey
         request.rateLimit = wire.rateLimit
+        if wire.asksAbout.contains(.digest) { request.proxyScheme = .any }
     }
 
     func begin() {
@@ -80,6 +88,9 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             next = NextRequest(url: request.url, method: request.method, keepsBody: true, sameOrigin: true)
             return
         }
+        question = questions.question(in: head, proxy: request.proxy)
+        // The body is thrown away, and read as far as that is cheap: the answer can use the connection.
+        if question != nil { return }
         let redirect = RedirectPolicy.next(
             status: head.status, location: head.headers.first("Location"), from: request.url, method: request.method,
             hop: hop)
@@ -125,6 +136,9 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             self.next = nil
             return follow(next)
         }
+        if let question = question ?? questions.question(after: end, of: request, trust?.finding) {
+            return report(.challenged(question))
+        }
         if let ownEnd { return report(ownEnd) }
         if end.wasCancelled { return report(.cancelled) }
         report(end.code == 0 ? .complete : .failed(TransferFailure(end, of: request)))
@@ -143,6 +157,9 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         if isCancelled { return report(.cancelled) }
         head = nil
         ownEnd = nil
+        question = nil
+        trust = questions.trust(for: request)
+        request.tlsHook = trust
         sink = .discard(rest: BodySink.cheapRest)
         meter?.value = 0
         current = loop.begin(request, delegate: self)
@@ -155,9 +172,11 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.method = next.method
         if !next.keepsBody { request.body = .none }
         if !next.sameOrigin {
-            request.credential = nil
-            request.clientCertificate = nil
-            request.clientKey = nil
+            let answer = (try? TransferURL(parsing: next.url)).flatMap { answersElsewhere[$0.origin] }
+            request.credential = answer?.credential.map(CurlCredential.init)
+            request.clientCertificate = answer?.clientCertificate
+            request.clientKey = answer?.clientKey
+            questions.trustedCertificates = answer?.trustedCertificates ?? []
         }
         beginHop()
     }

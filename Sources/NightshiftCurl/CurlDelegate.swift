@@ -58,16 +58,30 @@ package struct CurlEnd: Error, Hashable, Sendable {
     package var phase: CurlPhase
     /// Ended by ``CurlExchange/cancel()`` or ``CurlLoop/shutdown()``.
     package var wasCancelled: Bool
+    /// Set where a proxy wanted a credential before it made a tunnel.
+    package var refusedTunnel: CurlRefusedTunnel?
 
     package init(
         code: Int32, message: String = "", systemError: Int32 = 0, phase: CurlPhase = .resolving,
-        wasCancelled: Bool = false
+        wasCancelled: Bool = false, refusedTunnel: CurlRefusedTunnel? = nil
     ) {
         self.code = code
         self.message = message
         self.systemError = systemError
         self.phase = phase
         self.wasCancelled = wasCancelled
+        self.refusedTunnel = refusedTunnel
+    }
+}
+
+/// A proxy's 407 to CONNECT, as far as libcurl tells.
+package struct CurlRefusedTunnel: Hashable, Sendable {
+    package var offersBasic: Bool
+    package var offersDigest: Bool
+
+    package init(offersBasic: Bool, offersDigest: Bool) {
+        self.offersBasic = offersBasic
+        self.offersDigest = offersDigest
     }
 }
 

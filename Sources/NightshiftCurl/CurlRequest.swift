@@ -20,6 +20,9 @@ package struct CurlRequest: Sendable {
     package var certificateAuthority: String?
     package var clientCertificate: String?
     package var clientKey: String?
+    package var tlsHook: (any CurlTLSHook)?
+    /// How the user name and password of ``proxy`` are shown.
+    package var proxyScheme = CurlCredential.Scheme.basic
     /// Bytes per second, both directions together; nil is unlimited.
     package var rateLimit: Int64?
 

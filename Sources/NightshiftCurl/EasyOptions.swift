@@ -43,6 +43,7 @@ struct EasyOptions {
         }
         setRoute(request)
         setSecurity(request)
+        setCredentials(request)
         setMethod(request)
         return setHeaders(request)
     }
@@ -69,18 +70,40 @@ struct EasyOptions {
             set(CURLOPT_SSLCERT, path)
             set(CURLOPT_SSLKEY, request.clientKey ?? path)
         }
+        if let hook = request.tlsHook {
+            guard Self.hasOpenSSL else {
+                failed = failed ?? CURLE_NOT_BUILT_IN
+                return
+            }
+            if hook.checksName { set(CURLOPT_SSL_VERIFYHOST, 0) }
+            // A bound that bounds nothing, by which the hook knows a proxy's context.
+            set(CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2 | CURL_SSLVERSION_MAX_TLSv1_3)
+        }
+    }
+
+    private mutating func setCredentials(_ request: CurlRequest) {
         if let credential = request.credential {
             set(CURLOPT_USERNAME, credential.user)
             set(CURLOPT_PASSWORD, credential.password)
-            let schemes =
-                switch credential.scheme {
-                case .any: nightshift_curl_auth_basic | nightshift_curl_auth_digest
-                case .basic: nightshift_curl_auth_basic
-                case .digest: nightshift_curl_auth_digest
-                }
-            set(CURLOPT_HTTPAUTH, Int(bitPattern: schemes))
+            set(CURLOPT_HTTPAUTH, Self.schemes(credential.scheme))
         }
+        set(CURLOPT_PROXYAUTH, Self.schemes(request.proxyScheme))
     }
+
+    private static func schemes(_ scheme: CurlCredential.Scheme) -> Int {
+        let schemes =
+            switch scheme {
+            case .any: nightshift_curl_auth_basic | nightshift_curl_auth_digest
+            case .basic: nightshift_curl_auth_basic
+            case .digest: nightshift_curl_auth_digest
+            }
+        return Int(bitPattern: schemes)
+    }
+
+    /// Whether what libcurl hands to a hook is OpenSSL's.
+    private static let hasOpenSSL =
+        curl_version_info(CURLVERSION_FIRST)?.pointee.ssl_version.map { String(cString: $0).hasPrefix("OpenSSL/") }
+        == true
 
     private mutating func setMethod(_ request: CurlRequest) {
         // A body of known length, or none where the method is expected to have one: then its length 0 is said.
@@ -144,6 +167,10 @@ struct EasyOptions {
 
     mutating func setProgress(_ callback: nightshift_curl_progress_callback) {
         failed = failed ?? check(nightshift_curl_set_progress_callback(easy, CURLOPT_XFERINFOFUNCTION, callback))
+    }
+
+    mutating func setTLS(_ callback: curl_ssl_ctx_callback) {
+        failed = failed ?? check(nightshift_curl_set_tls_callback(easy, CURLOPT_SSL_CTX_FUNCTION, callback))
     }
 
     private func check(_ code: CURLcode) -> CURLcode? {

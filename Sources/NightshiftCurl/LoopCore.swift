@@ -7,7 +7,7 @@ final class LoopCore {
     private let multi: Multi
     private var transfers: [Int: Transfer] = [:]
     private var transfersByHandle: [UnsafeMutableRawPointer: Transfer] = [:]
-    private var connections: ConnectionPool?
+    private var connections = ConnectionPools()
     private var isStopping = false
     /// When a transfer has to be looked after next, whatever the network does.
     private var nextAttention = Double.infinity
@@ -48,7 +48,7 @@ final class LoopCore {
             performTransfers()
             curl_multi_poll(multi.handle, nil, 0, pollMilliseconds, nil)
         }
-        connections = nil
+        connections = ConnectionPools()
     }
 
     // MARK: - Commands
@@ -81,7 +81,7 @@ final class LoopCore {
                 attend(at: now)
             }
         case .forgetConnections:
-            connections = nil
+            connections = ConnectionPools()
         case .perform(let work):
             work()
         }
@@ -89,9 +89,8 @@ final class LoopCore {
 
     private func begin(_ transfer: Transfer) {
         if isStopping { return transfer.delegate.ended(.cancelled) }
-        let connections = self.connections ?? ConnectionPool()
-        self.connections = connections
-        if let end = transfer.prepare(connections) { return transfer.delegate.ended(end) }
+        let pool = connections.pool(for: transfer.request.tlsHook?.connectionGroup)
+        if let end = transfer.prepare(pool) { return transfer.delegate.ended(end) }
         let result = curl_multi_add_handle(multi.handle, transfer.easy)
         guard result == CURLM_OK else {
             let message = String(cString: curl_multi_strerror(result))
@@ -209,20 +208,4 @@ final class LoopCore {
 extension CurlEnd {
     static let cancelled = CurlEnd(
         code: Int32(CURLE_ABORTED_BY_CALLBACK.rawValue), message: "The exchange was cancelled.", wasCancelled: true)
-}
-
-/// Connections, addresses and TLS sessions kept for reuse; what runs on them keeps them alive.
-final class ConnectionPool {
-    let share: UnsafeMutableRawPointer?
-
-    init() {
-        share = curl_share_init()
-        for kind in [CURL_LOCK_DATA_CONNECT, CURL_LOCK_DATA_DNS, CURL_LOCK_DATA_SSL_SESSION] {
-            _ = nightshift_curl_share_set_long(share, CURLSHOPT_SHARE, Int(kind.rawValue))
-        }
-    }
-
-    deinit {
-        curl_share_cleanup(share)
-    }
 }

@@ -97,6 +97,15 @@ final class Transfer {
                 $0.receive(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count))
             }
         }
+        if request.tlsHook != nil {
+            options.set(CURLOPT_SSL_CTX_DATA, context)
+            options.setTLS { _, tls, context in
+                guard let tls, let context else { return CURLE_ABORTED_BY_CALLBACK }
+                return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                    $0.request.tlsHook?.prepare(context: tls) == true ? CURLE_OK : CURLE_ABORTED_BY_CALLBACK
+                }
+            }
+        }
         guard case .none = request.body else {
             options.set(CURLOPT_READDATA, context)
             options.set(CURLOPT_SEEKDATA, context)
@@ -291,7 +300,17 @@ final class Transfer {
         let text = failure?.message ?? String(cString: errorText)
         return CurlEnd(
             code: Int32(code.rawValue), message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text,
-            systemError: failure?.systemError ?? Int32(truncatingIfNeeded: systemError), phase: phase)
+            systemError: failure?.systemError ?? Int32(truncatingIfNeeded: systemError), phase: phase,
+            refusedTunnel: code == CURLE_OK ? nil : refusedTunnel)
+    }
+
+    /// What a proxy wants before it makes a tunnel, where that is what stands in the way.
+    private var refusedTunnel: CurlRefusedTunnel? {
+        guard Progress.long(easy, CURLINFO_HTTP_CONNECTCODE) == 407 else { return nil }
+        let offered = UInt(bitPattern: Int(Progress.long(easy, CURLINFO_PROXYAUTH_AVAIL)))
+        return CurlRefusedTunnel(
+            offersBasic: offered & nightshift_curl_auth_basic != 0,
+            offersDigest: offered & nightshift_curl_auth_digest != 0)
     }
 
     private var phase: CurlPhase {

@@ -49,6 +49,14 @@ package struct WireRequest: Sendable {
     package var proxy: String?
     package var tls: TLSSettings?
     package var rateLimit: Int64?
+    /// What the exchange stops for, with ``ExchangeEnd/Outcome/challenged(_:)``, instead of failing or bringing a 401 or
+    /// 407. What it asks may come from wherever redirects lead.
+    package var asksAbout: Set<Challenge.Method> = []
+    /// Certificates that this request's own origin may show whatever the system says of their chain, names and dates:
+    /// SHA-256 of their DER in lower-case hexadecimal digits.
+    package var trustedCertificates: Set<String> = []
+    /// What other origins are shown and allowed, should redirects lead there: by scheme, host and port.
+    package var answersElsewhere: [String: OriginAnswer] = [:]
 
     package init(url: String, method: String, headers: [HeaderField], idleTimeout: Double) {
         self.url = url
@@ -56,6 +64,18 @@ package struct WireRequest: Sendable {
         self.headers = headers
         self.idleTimeout = idleTimeout
     }
+}
+
+/// What has been answered to one origin.
+package struct OriginAnswer: Hashable, Sendable {
+    package var credential: Credential?
+    /// PEM files.
+    package var clientCertificate: String?
+    package var clientKey: String?
+    /// As ``WireRequest/trustedCertificates``.
+    package var trustedCertificates: Set<String> = []
+
+    package init() {}
 }
 
 /// The file an upload sends. The descriptor is the receiver's and stays open until the exchange has ended.
@@ -152,6 +172,9 @@ package struct ExchangeEnd: Sendable {
         case complete
         case cancelled
         case failed(TransferFailure)
+        /// Somebody on the way wants an answer, which is for another exchange; nothing of a body was given to the
+        /// receiver. Of the methods that are asked about the strongest comes first.
+        case challenged(Challenge)
     }
 
     package init(outcome: Outcome, head: ResponseHead? = nil, body: [UInt8] = [], receivedBytes: Int64 = 0) {

@@ -15,6 +15,7 @@ CURLcode nightshift_curl_set_pointer(CURL *easy, CURLoption option, void *value)
 CURLcode nightshift_curl_set_data_callback(CURL *easy, CURLoption option, nightshift_curl_data_callback value);
 CURLcode nightshift_curl_set_seek_callback(CURL *easy, CURLoption option, nightshift_curl_seek_callback value);
 CURLcode nightshift_curl_set_progress_callback(CURL *easy, CURLoption option, nightshift_curl_progress_callback value);
+CURLcode nightshift_curl_set_tls_callback(CURL *easy, CURLoption option, curl_ssl_ctx_callback value);
 
 CURLcode nightshift_curl_get_long(CURL *easy, CURLINFO info, long *value);
 CURLcode nightshift_curl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);

@@ -1,0 +1,158 @@
+import NightshiftAPI
+
+/// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110, section 11.6.1).
+struct AuthenticationOffer: Hashable {
+    /// In lower case.
+    var scheme: String
+    /// By name in lower case; of two with the same name the first.
+    var parameters: [String: String] = [:]
+    /// What stands in place of parameters, such as the beginning of Negotiate's dialogue.
+    var token: String?
+
+    var realm: String? { parameters["realm"] }
+
+    /// All challenges of the fields of that name, in their order. What is not grammatical is left out.
+    static func all(in headers: [HeaderField], field name: String) -> [AuthenticationOffer] {
+        let name = name.lowercased()
+        return headers.filter { $0.name.lowercased() == name }.flatMap { parse($0.value) }
+    }
+
+    /// The challenges of one field's value.
+    static func parse(_ value: String) -> [AuthenticationOffer] {
+        var reader = OfferReader(value)
+        return reader.offers()
+    }
+}
+
+/// Reads a list of challenges, whose commas also stand between the parameters of one.
+private struct OfferReader {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ value: String) {
+        bytes = Array(value.utf8)
+    }
+
+    mutating func offers() -> [AuthenticationOffer] {
+        var offers: [AuthenticationOffer] = []
+        // Parameters behind something that is not grammatical belong to nobody.
+        var isOpen = false
+        while true {
+            skip { Self.isBlank($0) || $0 == UInt8(ascii: ",") }
+            guard position < bytes.count else { return offers }
+            let start = position
+            if let (name, value) = parameter() {
+                if isOpen, let last = offers.indices.last, offers[last].parameters[name] == nil {
+                    offers[last].parameters[name] = value
+                }
+                continue
+            }
+            position = start
+            isOpen = false
+            if let scheme = token(), let offer = offer(scheme) {
+                offers.append(offer)
+                isOpen = offer.token == nil
+            } else {
+                skipElement()
+            }
+        }
+    }
+
+    /// What follows a scheme: the end, a comma, a token68, or blanks before the first parameter.
+    private mutating func offer(_ scheme: String) -> AuthenticationOffer? {
+        var offer = AuthenticationOffer(scheme: scheme.lowercased())
+        let end = position
+        skip(Self.isBlank)
+        if isAtEndOfElement { return offer }
+        guard position > end else { return nil }
+        let start = position
+        if let (name, value) = parameter() {
+            offer.parameters[name] = value
+            return offer
+        }
+        position = start
+        guard let token = token68() else { return nil }
+        offer.token = token
+        return offer
+    }
+
+    /// `name = value` or `name = "value"`, up to the end of its element.
+    private mutating func parameter() -> (name: String, value: String)? {
+        guard let name = token() else { return nil }
+        skip(Self.isBlank)
+        guard take(UInt8(ascii: "=")) else { return nil }
+        skip(Self.isBlank)
+        guard let value = quotedString() ?? token() else { return nil }
+        skip(Self.isBlank)
+        return isAtEndOfElement ? (name.lowercased(), value) : nil
+    }
+
+    private mutating func token() -> String? {
+        let start = position
+        skip { Self.isLetterOrDigit($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+        return position > start ? text(bytes[start..<position]) : nil
+    }
+
+    private mutating func token68() -> String? {
+        let start = position
+        skip { Self.isLetterOrDigit($0) || "-._~+/".utf8.contains($0) }
+        guard position > start else { return nil }
+        skip { $0 == UInt8(ascii: "=") }
+        let end = position
+        skip(Self.isBlank)
+        return isAtEndOfElement ? text(bytes[start..<end]) : nil
+    }
+
+    /// RFC 9110, section 5.6.4; nil where there is none, or one without end.
+    private mutating func quotedString() -> String? {
+        let start = position
+        guard take(UInt8(ascii: "\"")) else { return nil }
+        var content: [UInt8] = []
+        while position < bytes.count {
+            var byte = bytes[position]
+            position += 1
+            if byte == UInt8(ascii: "\"") { return text(content[...]) }
+            if byte == UInt8(ascii: "\\"), position < bytes.count {
+                byte = bytes[position]
+                position += 1
+            }
+            content.append(byte)
+        }
+        position = start
+        return nil
+    }
+
+    // MARK: - Steps
+
+    private var isAtEndOfElement: Bool { position == bytes.count || bytes[position] == UInt8(ascii: ",") }
+
+    /// To the next comma outside of quotes, at least one byte on.
+    private mutating func skipElement() {
+        while !isAtEndOfElement {
+            if quotedString() == nil { position += 1 }
+        }
+    }
+
+    private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
+        while position < bytes.count, isSkipped(bytes[position]) { position += 1 }
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard position < bytes.count, bytes[position] == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+}

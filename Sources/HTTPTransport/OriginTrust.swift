@@ -1,0 +1,129 @@
+import CTLS
+import Foundation
+import NightshiftCurl
+import Synchronization
+
+/// Looks at the TLS handshakes with one origin: what it finds wrong there can be asked about.
+///
+/// Kept by OpenSSL as long as the connection, because a server may ask for a certificate late.
+final class OriginTrust: CurlTLSHook {
+    /// Without the brackets of an IPv6 address.
+    private let host: String
+    private let trustedCertificates: Set<String>
+    private let stopsAtUntrusted: Bool
+    private let stopsAtCertificateRequest: Bool
+    private let latest = Mutex<Finding?>(nil)
+
+    /// Why a handshake was ended here.
+    enum Finding: Hashable, Sendable {
+        /// The chain in DER, base64, the server's own certificate first.
+        case untrusted(certificates: [String], reason: String)
+        case certificateWanted
+    }
+
+    init(
+        host: String, trustedCertificates: Set<String>, stopsAtUntrusted: Bool, stopsAtCertificateRequest: Bool
+    ) {
+        self.host = host
+        self.trustedCertificates = trustedCertificates
+        self.stopsAtUntrusted = stopsAtUntrusted
+        self.stopsAtCertificateRequest = stopsAtCertificateRequest
+    }
+
+    /// Of the last handshake.
+    var finding: Finding? { latest.withLock { $0 } }
+
+    // MARK: - CurlTLSHook
+
+    /// None where what passes here is nothing that libcurl would not let pass by itself.
+    var connectionGroup: String? {
+        if trustedCertificates.isEmpty, !stopsAtCertificateRequest { return nil }
+        return "\(stopsAtCertificateRequest) \(trustedCertificates.sorted().joined(separator: " "))"
+    }
+
+    var checksName: Bool { !trustedCertificates.isEmpty }
+
+    func prepare(context: UnsafeMutableRawPointer) -> Bool {
+        // A proxy's.
+        if nightshift_tls_maximum_version(context) != 0 { return true }
+        latest.withLock { $0 = nil }
+        let owner = Unmanaged.passRetained(self)
+        guard Self.ownerIndex >= 0,
+            nightshift_tls_set_owner(context, Self.ownerIndex, owner.toOpaque()) == 1
+        else {
+            owner.release()
+            return false
+        }
+        if stopsAtUntrusted || checksName {
+            nightshift_tls_set_verify_callback(
+                context,
+                { verification, owner in
+                    guard let verification, let owner else { return 0 }
+                    return Unmanaged<OriginTrust>.fromOpaque(owner)._withUnsafeGuaranteedRef {
+                        $0.trusts(verification) ? 1 : 0
+                    }
+                }, owner.toOpaque())
+        }
+        if stopsAtCertificateRequest {
+            nightshift_tls_set_certificate_callback(
+                context,
+                { _, owner in
+                    guard let owner else { return 0 }
+                    Unmanaged<OriginTrust>.fromOpaque(owner)._withUnsafeGuaranteedRef {
+                        $0.latest.withLock { $0 = .certificateWanted }
+                    }
+                    return 0
+                }, owner.toOpaque())
+        }
+        return true
+    }
+
+    private static let ownerIndex = nightshift_tls_owner_index { owner in
+        if let owner { Unmanaged<OriginTrust>.fromOpaque(owner).release() }
+    }
+
+    // MARK: - Certificates
+
+    private func trusts(_ verification: OpaquePointer) -> Bool {
+        if nightshift_tls_expect_name(verification, host) == 1, nightshift_tls_verify(verification) == 1 {
+            return true
+        }
+        if isTrustedAnyway(verification) {
+            // libcurl asks for the result once more.
+            nightshift_tls_set_result(verification, 0)
+            return true
+        }
+        // Also where the check could not even begin.
+        if nightshift_tls_result(verification) == 0 { nightshift_tls_set_result(verification, Self.unspecified) }
+        if stopsAtUntrusted {
+            let reason = nightshift_tls_result_text(nightshift_tls_result(verification)).map { String(cString: $0) }
+            let finding = Finding.untrusted(
+                certificates: Self.certificates(verification), reason: reason ?? "unknown error")
+            latest.withLock { $0 = finding }
+        }
+        return false
+    }
+
+    /// Whether the server's own certificate is one that was named.
+    private func isTrustedAnyway(_ verification: OpaquePointer) -> Bool {
+        guard !trustedCertificates.isEmpty else { return false }
+        var digest = [UInt8](repeating: 0, count: 32)
+        guard nightshift_tls_leaf_sha256(verification, &digest) == 1 else { return false }
+        let digits = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        return trustedCertificates.contains(digits.joined())
+    }
+
+    /// OpenSSL bounds what a server may send to 100 KiB.
+    private static func certificates(_ verification: OpaquePointer) -> [String] {
+        (0..<max(0, nightshift_tls_certificate_count(verification))).compactMap { index in
+            let length = nightshift_tls_certificate_der(verification, index, nil)
+            guard length > 0 else { return nil }
+            var bytes = [UInt8](repeating: 0, count: Int(length))
+            guard nightshift_tls_certificate_der(verification, index, &bytes) == length else { return nil }
+            return Data(bytes).base64EncodedString()
+        }
+    }
+
+    /// `X509_V_ERR_UNSPECIFIED`.
+    private static let unspecified: Int32 = 1
+}

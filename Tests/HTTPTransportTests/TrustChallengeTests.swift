@@ -1,0 +1,221 @@
+import Foundation
+import HTTPTransport
+import NightshiftAPI
+import TestSupport
+import Testing
+import Transfers
+
+/// T9: servers whose certificates are not trusted.
+@Suite(.timeLimit(.minutes(2))) struct TrustChallengeTests {
+    /// Answers with the number of its connection, and keeps a log of requests.
+    private final class SecureServer: Sendable {
+        let server: WebServer
+        let certificates: TestCertificates
+        private let log: TemporaryDirectory
+
+        init(_ flaw: TestCertificates.Flaw? = nil, hasHTTP2: Bool = true, extra: String = "") async throws {
+            certificates = try await TestCertificates(server: flaw)
+            log = try TemporaryDirectory()
+            var options = WebServer.NginxOptions()
+            options.certificates = certificates
+            options.hasHTTP2 = hasHTTP2
+            options.extra = """
+                access_log \(log.path("requests"));
+                add_header X-Connection $connection always;
+                location /file { return 200 hello; }
+                \(extra)
+                """
+            server = try await WebServer.nginx(options)
+        }
+
+        var url: String { server.url("/file") }
+
+        var requestCount: Int {
+            let bytes = (try? fileBytes(log.path("requests"))) ?? []
+            return bytes.count { $0 == UInt8(ascii: "\n") }
+        }
+
+        /// The certificate in DER.
+        func leaf() throws -> Data {
+            let lines = String(decoding: try fileBytes(certificates.serverCertificate), as: UTF8.self)
+                .split(separator: "\n").filter { !$0.hasPrefix("-----") }
+            return try #require(Data(base64Encoded: lines.joined()))
+        }
+
+        func leafDigest() throws -> String {
+            SHA256.hash(Array(try leaf())).hex
+        }
+    }
+
+    private static func asking(_ url: String, trusting digests: Set<String> = []) -> WireRequest {
+        .direct(url).with {
+            $0.asksAbout = [.serverTrust]
+            $0.trustedCertificates = digests
+        }
+    }
+
+    private static let reasons: [(TestCertificates.Flaw?, String)] = [
+        (nil, "unable to get local issuer certificate"), (.selfSigned, "self-signed certificate"),
+        (.expired, "certificate has expired"), (.otherName, "hostname mismatch"),
+    ]
+
+    @Test(arguments: reasons)
+    func `T9: an untrusted server is asked about, and accepted by its certificate`(
+        flaw: TestCertificates.Flaw?, reason: String
+    ) async throws {
+        let secure = try await SecureServer(flaw)
+        let transport = TestTransport()
+        var request = Self.asking(secure.url)
+        if flaw == .expired || flaw == .otherName {
+            request.tls = TLSSettings(certificateAuthority: secure.certificates.authority)
+        }
+        let end = try await transport.end(request)
+        let challenge = try #require(end.challenge)
+        #expect(challenge.method == .serverTrust)
+        #expect(challenge.host == "localhost")
+        #expect(challenge.port == Int(secure.server.port))
+        #expect(challenge.scheme == "https")
+        #expect(challenge.reason == reason)
+        #expect(challenge.certificates == [try secure.leaf().base64EncodedString()])
+        #expect(end.head == nil)
+        #expect(secure.requestCount == 0)
+
+        let wrong = request.with { $0.trustedCertificates = [SHA256.hash([1]).hex] }
+        #expect(try await transport.end(wrong).challenge == challenge)
+        let digest = try secure.leafDigest()
+        let right = request.with { $0.trustedCertificates = [digest] }
+        let answered = try await transport.end(right)
+        #expect(answered.outcome == .complete)
+        #expect(answered.body == Array("hello".utf8))
+        #expect(try await transport.end(right.with { $0.asksAbout = [] }).outcome == .complete)
+    }
+
+    @Test func `T9: the chain comes whole, the server's own certificate first`() async throws {
+        let secure = try await SecureServer()
+        // nginx sends what follows the server's certificate in its file.
+        let path = secure.certificates.serverCertificate
+        let chain = try fileBytes(path) + fileBytes(secure.certificates.authority)
+        let certificates = try TemporaryDirectory()
+        let file = try certificates.write(chain, to: "chain.pem")
+        let port = try freePort()
+        let server = try ChildProcess(
+            "timeout",
+            arguments: [
+                "60", "openssl", "s_server", "-accept", "127.0.0.1:\(port)", "-cert", path, "-cert_chain", file, "-key",
+                secure.certificates.serverKey, "-www", "-quiet",
+            ])
+        defer { server.stop() }
+        let transport = TestTransport()
+        try await eventually("openssl s_server") {
+            try await transport.end(.direct("https://localhost:\(port)/")).failure?.code != .cannotConnect
+        }
+        let challenge = try await transport.end(Self.asking("https://localhost:\(port)/")).challenge
+        #expect(challenge?.certificates?.first == (try secure.leaf().base64EncodedString()))
+        #expect((challenge?.certificates?.count ?? 0) > 1)
+    }
+
+    @Test(arguments: [true, false], ["localhost", "127.0.0.1"])
+    func `T9: a trusted server is not asked about`(hasHTTP2: Bool, host: String) async throws {
+        let secure = try await SecureServer(hasHTTP2: hasHTTP2)
+        for digests in [[], [SHA256.hash([1]).hex]] as [Set<String>] {
+            let request = Self.asking("https://\(host):\(secure.server.port)/file", trusting: digests).with {
+                $0.tls = TLSSettings(certificateAuthority: secure.certificates.authority)
+            }
+            let end = try await TestTransport().end(request)
+            #expect(end.outcome == .complete)
+            #expect(end.head?.httpVersion == (hasHTTP2 ? "2" : "1.1"))
+        }
+    }
+
+    @Test func `T9: a named certificate is good for its name only where it is named`() async throws {
+        let secure = try await SecureServer(.otherName)
+        let request = WireRequest.direct(secure.url, certificates: secure.certificates).with {
+            $0.trustedCertificates = [SHA256.hash([1]).hex]
+        }
+        #expect(try await TestTransport().end(request).failure?.code == .untrustedServer)
+        #expect(secure.requestCount == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `T9: a connection that was accepted for one request serves no other`(hasHTTP2: Bool) async throws {
+        let secure = try await SecureServer(.selfSigned, hasHTTP2: hasHTTP2)
+        let digest = try secure.leafDigest()
+        let transport = TestTransport()
+        let accepted = Self.asking(secure.url, trusting: [digest])
+        let first = try await transport.end(accepted)
+        #expect(first.outcome == .complete)
+        #expect(try await transport.end(Self.asking(secure.url)).challenge?.method == .serverTrust)
+        #expect(try await transport.end(.direct(secure.url)).failure?.code == .untrustedServer)
+        let other = Self.asking(secure.url, trusting: [SHA256.hash([1]).hex])
+        #expect(try await transport.end(other).challenge?.method == .serverTrust)
+        #expect(secure.requestCount == 1)
+        let second = try await transport.end(accepted)
+        #expect(second.head?.connection == first.head?.connection)
+        #expect(second.head?.connection != nil)
+    }
+
+    @Test func `T9: TLS sessions of an accepted connection serve no other request`() async throws {
+        let secure = try await SecureServer(.selfSigned, hasHTTP2: false, extra: "keepalive_timeout 0;")
+        let transport = TestTransport()
+        let accepted = Self.asking(secure.url, trusting: [try secure.leafDigest()])
+        for _ in 0..<3 { #expect(try await transport.end(accepted).outcome == .complete) }
+        #expect(try await transport.end(Self.asking(secure.url)).challenge?.method == .serverTrust)
+        #expect(try await transport.end(.direct(secure.url)).failure?.code == .untrustedServer)
+        let other = Self.asking(secure.url, trusting: [SHA256.hash([1]).hex])
+        #expect(try await transport.end(other).challenge?.method == .serverTrust)
+    }
+
+    @Test func `T9: what is trusted without a question shares its connections`() async throws {
+        let secure = try await SecureServer()
+        let transport = TestTransport()
+        let plain = WireRequest.direct(secure.url, certificates: secure.certificates)
+        let first = try await transport.end(plain.with { $0.asksAbout = [.serverTrust, .basic] })
+        let second = try await transport.end(plain)
+        #expect(first.head?.connection != nil)
+        #expect(first.head?.connection == second.head?.connection)
+    }
+
+    @Test func `T9: a named certificate is not taken along to another origin`() async throws {
+        let far = try await SecureServer(.selfSigned)
+        let near = try await SecureServer(.selfSigned, extra: "location /away { return 302 \(far.url); }")
+        let request = Self.asking(
+            near.server.url("/away"), trusting: [try near.leafDigest(), try far.leafDigest()])
+        let end = try await TestTransport().end(request)
+        #expect(end.challenge?.port == Int(far.server.port))
+        #expect(far.requestCount == 0)
+    }
+
+    @Test func `T9: the certificate of a proxy is nothing to ask about`() async throws {
+        let proxy = try await SecureServer(.selfSigned)
+        let digest = try proxy.leafDigest()
+        for url in ["http://localhost:\(proxy.server.port)/", "https://localhost:\(proxy.server.port)/"] {
+            for digests in [[], [digest]] as [Set<String>] {
+                let request = Self.asking(url, trusting: digests).with {
+                    $0.proxy = "https://localhost:\(proxy.server.port)"
+                }
+                let end = try await TestTransport().end(request)
+                #expect(end.challenge == nil)
+                #expect(end.failure?.code == .untrustedServer, "\(end)")
+            }
+        }
+        #expect(proxy.requestCount == 0)
+    }
+
+    @Test func `T9: many requests that trust differently end`() async throws {
+        let secure = try await SecureServer(.selfSigned)
+        let digest = try secure.leafDigest()
+        let transport = TestTransport()
+        // More groups than connections are kept of.
+        for round in 0..<40 {
+            let request = Self.asking(secure.url, trusting: [digest, SHA256.hash([UInt8(round)]).hex])
+            #expect(try await transport.end(request).outcome == .complete)
+        }
+        transport.transport.forgetConnections()
+        #expect(try await transport.end(Self.asking(secure.url)).challenge != nil)
+    }
+}
+
+extension ResponseHead {
+    /// The server's number of the connection.
+    var connection: String? { headers.first { $0.name.lowercased() == "x-connection" }?.value }
+}
