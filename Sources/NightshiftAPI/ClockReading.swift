@@ -1,3 +1,5 @@
+package import Foundation
+
 /// One look at the clocks of the machine.
 package struct ClockReading: Hashable, Sendable {
     /// Differs after every boot.
@@ -21,5 +23,14 @@ package struct ClockReading: Hashable, Sendable {
         guard bootID != earlier.bootID else { return 0 }
         let passed = max(0, wallSeconds - earlier.wallSeconds)
         return bootSeconds - (earlier.bootSeconds + passed)
+    }
+}
+
+extension ClockReading {
+    package var date: Date { Date(timeIntervalSince1970: wallSeconds) }
+
+    /// What the wall clock, as it goes now, shows at a moment of the boot clock.
+    package func wallTime(ofBootSeconds moment: Double) -> Date {
+        Date(timeIntervalSince1970: wallSeconds + moment - bootSeconds)
     }
 }

@@ -8,6 +8,8 @@ package struct JournalEntry: Hashable, Sendable, Codable {
     package var decision: Decision
     /// The task it is about; nil where it is about the service or a host.
     package var task: TaskID?
+    /// The app it is about.
+    package var app: AppID?
     /// For ``Decision/held``: what the task waits for.
     package var wait: Wait?
     package var error: TransferFailure?
@@ -15,13 +17,14 @@ package struct JournalEntry: Hashable, Sendable, Codable {
     package var detail: String?
 
     package init(
-        id: Int64 = 0, time: Date, decision: Decision, task: TaskID? = nil, wait: Wait? = nil,
-        error: TransferFailure? = nil, detail: String? = nil
+        id: Int64 = 0, time: Date, decision: Decision, task: TaskID? = nil, app: AppID? = nil,
+        wait: Wait? = nil, error: TransferFailure? = nil, detail: String? = nil
     ) {
         self.id = id
         self.time = time
         self.decision = decision
         self.task = task
+        self.app = app
         self.wait = wait
         self.error = error
         self.detail = detail
@@ -48,6 +51,17 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case failed
     case cancelled
     case removed
+    case asked
+    case answered
+    case appInstalled
+    case appRemoved
+    case appLaunched
+    case appAdopted
+    case appEntered
+    case appWoken
+    case appWakeCompleted
+    case appLaunchPaused
+    case appEnded
 
     package var sentence: String {
         switch self {
@@ -69,6 +83,17 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .failed: "The task failed."
         case .cancelled: "The task was cancelled."
         case .removed: "The task was removed from the list."
+        case .asked: "The app was asked; the task waits for its answer."
+        case .answered: "The app has answered."
+        case .appInstalled: "The app was installed."
+        case .appRemoved: "The app was removed."
+        case .appLaunched: "The app was launched."
+        case .appAdopted: "The app was running already; the service looks after it again."
+        case .appEntered: "The app changed its state."
+        case .appWoken: "The app was woken in the background."
+        case .appWakeCompleted: "The app has completed what it was woken for."
+        case .appLaunchPaused: "The app is not launched for a while, because it went wrong."
+        case .appEnded: "The app's process ended."
         }
     }
 }

@@ -8,13 +8,21 @@ package enum Limits {
     package static let pageSize = 1_000
     /// Event streams open at once.
     package static let eventStreams = 64
+    /// Streams of commands and of messages open at once, for the processes of apps; counted apart from the others.
+    package static let processStreams = 1_024
+    /// Bytes of an app's picture of itself.
+    package static let snapshotBytes = 8 << 20
     package static let urlLength = 16_384
     package static let headerFields = 100
     /// Bytes of all header fields of one task.
     package static let headerBytes = 65_536
     package static let descriptionLength = 4_096
+    /// Bytes that an app's library may note with a task.
+    package static let clientDataLength = 131_072
+    /// The greatest number that an app may give a task: exact in every reader of JSON, and the next one is a number too.
+    package static let taskIdentifier: Int64 = 1 << 53 - 1
     package static let pathLength = 4_096
-    package static let sessionIdentifierLength = 255
+    package static let sessionIdentifierLength = 512
     package static let sessions = 10_000
     /// Tasks in the store, ended ones that nobody removed included.
     package static let tasks = 1_000_000

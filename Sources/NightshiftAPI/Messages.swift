@@ -4,10 +4,14 @@ package import Foundation
 package struct EnqueueRequest: Sendable, Codable {
     /// `terminal` unless given; the session is made with default settings where it does not exist.
     package var session: SessionID?
+    /// The app for which this is done: `session` is then what it calls its session, and the end of the session's last task
+    /// wakes it.
+    package var app: AppID?
     package var tasks: [TaskRequest]
 
-    package init(session: SessionID? = nil, tasks: [TaskRequest]) {
+    package init(session: SessionID? = nil, app: AppID? = nil, tasks: [TaskRequest]) {
         self.session = session
+        self.app = app
         self.tasks = tasks
     }
 }

@@ -24,6 +24,17 @@ extension Problem {
         Problem(type: "/problems/conflict", title: "Not in the present state", status: 409, detail: detail)
     }
 
+    /// Another process reads the session's messages (NSURLErrorBackgroundSessionInUseByAnotherProcess).
+    package static func sessionInUse(_ detail: String) -> Problem {
+        Problem(
+            type: "/problems/session-in-use", title: "Another process has the session", status: 409, detail: detail)
+    }
+
+    /// The calling process has no stream of commands: the service does not know whose process it is.
+    package static func notConnected(_ detail: String) -> Problem {
+        Problem(type: "/problems/not-connected", title: "The process is not connected", status: 409, detail: detail)
+    }
+
     package static func tooLarge(_ detail: String) -> Problem {
         Problem(type: "/problems/too-large", title: "The request is too large", status: 413, detail: detail)
     }

@@ -7,6 +7,8 @@ package struct ServicePaths: Hashable, Sendable {
     /// The socket and the lock; on a real machine gone after a reboot.
     package let runtime: URL
     package let configuration: URL
+    /// The user's own desktop entries, those of installed apps among them.
+    package let applications: URL
 
     package var socket: URL { runtime.appending(path: "nightshift.sock") }
     package var lock: URL { state.appending(path: "lock") }
@@ -15,12 +17,15 @@ package struct ServicePaths: Hashable, Sendable {
     package var partials: URL { state.appending(path: "partials", directoryHint: .isDirectory) }
     /// Finished downloads without a destination, until their owner takes them.
     package var files: URL { state.appending(path: "files", directoryHint: .isDirectory) }
+    /// Logs and snapshots of apps.
+    package var apps: URL { state.appending(path: "apps", directoryHint: .isDirectory) }
     package var log: URL { state.appending(path: "nightshiftd.log") }
 
-    package init(state: URL, runtime: URL, configuration: URL) {
+    package init(state: URL, runtime: URL, configuration: URL, applications: URL) {
         self.state = state
         self.runtime = runtime
         self.configuration = configuration
+        self.applications = applications
     }
 
     /// The paths that `environment` says.
@@ -40,7 +45,8 @@ package struct ServicePaths: Hashable, Sendable {
             self.init(
                 state: root.appending(path: "state", directoryHint: .isDirectory),
                 runtime: root.appending(path: "run", directoryHint: .isDirectory),
-                configuration: root.appending(path: "config", directoryHint: .isDirectory))
+                configuration: root.appending(path: "config", directoryHint: .isDirectory),
+                applications: root.appending(path: "data/applications", directoryHint: .isDirectory))
             return
         }
         let home = absolute("HOME") ?? homeDirectory
@@ -50,6 +56,9 @@ package struct ServicePaths: Hashable, Sendable {
             state: state,
             runtime: absolute("XDG_RUNTIME_DIR")?.appending(path: "nightshift", directoryHint: .isDirectory) ?? state,
             configuration: (absolute("XDG_CONFIG_HOME") ?? home.appending(path: ".config", directoryHint: .isDirectory))
-                .appending(path: "nightshift", directoryHint: .isDirectory))
+                .appending(path: "nightshift", directoryHint: .isDirectory),
+            applications: (absolute("XDG_DATA_HOME")
+                ?? home.appending(path: ".local/share", directoryHint: .isDirectory))
+                .appending(path: "applications", directoryHint: .isDirectory))
     }
 }

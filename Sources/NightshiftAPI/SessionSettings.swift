@@ -11,6 +11,8 @@ package struct SessionSettings: Hashable, Sendable, Codable {
     package var failsOnHTTPError: Bool = false
     package var proxy: String?
     package var tls: TLSSettings?
+    /// Whether the app is woken for its events; for sessions of apps only.
+    package var sessionSendsLaunchEvents: Bool = true
 
     package init() {}
 
@@ -25,12 +27,16 @@ package struct SessionSettings: Hashable, Sendable, Codable {
         failsOnHTTPError = try container.decodeIfPresent(Bool.self, forKey: .failsOnHTTPError) ?? false
         proxy = try container.decodeIfPresent(String.self, forKey: .proxy)
         tls = try container.decodeIfPresent(TLSSettings.self, forKey: .tls)
+        sessionSendsLaunchEvents = try container.decodeIfPresent(Bool.self, forKey: .sessionSendsLaunchEvents) ?? true
     }
 }
 
 /// A session as the API shows it.
 package struct SessionStatus: Hashable, Sendable, Codable {
     package var id: SessionID
+    /// The app it belongs to, and what that calls it.
+    package var app: AppID?
+    package var name: String?
     /// Secrets in its headers are replaced by ``Redaction/mask``.
     package var settings: SessionSettings
     /// Tasks that have not ended.

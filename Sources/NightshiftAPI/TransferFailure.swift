@@ -42,6 +42,8 @@ package struct TransferFailure: Error, Hashable, Sendable, Codable {
         case tooLarge
         case timedOut
         case cancelled
+        /// The user force-quit the task's app.
+        case forceQuit
     }
 
     /// Whether trying again cannot help.
@@ -56,7 +58,7 @@ extension TransferFailure.Code {
             false
         case .badURL, .unsupportedURL, .httpStatus, .tooManyRedirects, .redirectRefused, .untrustedServer,
             .clientCertificate, .checksumMismatch, .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge,
-            .timedOut, .cancelled:
+            .timedOut, .cancelled, .forceQuit:
             true
         }
     }

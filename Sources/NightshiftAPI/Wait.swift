@@ -29,6 +29,8 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case network
     case diskSpace
     case smallerFirst
+    case answer
+    case relaunchDelay
 
     /// The reason in a person's words.
     package var sentence: String {
@@ -43,6 +45,8 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .network: "There is no network."
         case .diskSpace: "There is not enough free space for the file."
         case .smallerFirst: "It is large and gave its connection to smaller transfers for the moment."
+        case .answer: "Its app was asked something and has not answered yet."
+        case .relaunchDelay: "Its app added it in the background, and has been woken often lately."
         }
     }
 
@@ -52,10 +56,11 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .starting: "the service's next step"
         case .connectionLimit: "another transfer with this host ending"
         case .serviceLimit: "another transfer ending"
-        case .beginDate, .retry, .retryAfter, .hostBackoff: "time"
+        case .beginDate, .retry, .retryAfter, .hostBackoff, .relaunchDelay: "time"
         case .network: "a network coming up"
         case .diskSpace: "space becoming free"
         case .smallerFirst: "the smaller transfers ending"
+        case .answer: "the app's answer"
         }
     }
 }

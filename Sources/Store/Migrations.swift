@@ -103,6 +103,73 @@ enum Migrations {
                     CREATE INDEX journal_task ON journal (task, id) WHERE task IS NOT NULL;
                     """)
         }
+        migrator.registerMigration("0002 apps") { db in
+            try db.execute(
+                sql: """
+                    -- What is kept of an app beside its desktop entry.
+                    CREATE TABLE apps (
+                        id TEXT PRIMARY KEY CHECK (length(id) > 0),
+                        record TEXT NOT NULL
+                    ) STRICT;
+
+                    -- A session of an app: who it belongs to, what the app calls it, whether it may launch the app, and up to
+                    -- which message the app was woken.
+                    ALTER TABLE sessions ADD COLUMN app TEXT;
+                    ALTER TABLE sessions ADD COLUMN name TEXT CHECK ((app IS NULL) = (name IS NULL));
+                    ALTER TABLE sessions ADD COLUMN launch_events INTEGER NOT NULL DEFAULT 0
+                        CHECK (launch_events IN (0, 1));
+                    ALTER TABLE sessions ADD COLUMN woken_through INTEGER NOT NULL DEFAULT 0;
+                    CREATE INDEX sessions_app ON sessions (app) WHERE app IS NOT NULL;
+
+                    ALTER TABLE tasks ADD COLUMN client_data TEXT;
+                    ALTER TABLE tasks ADD COLUMN continues INTEGER NOT NULL DEFAULT 0 CHECK (continues IN (0, 1));
+                    ALTER TABLE tasks ADD COLUMN resumed_at INTEGER;
+                    ALTER TABLE tasks ADD COLUMN asks_first INTEGER NOT NULL DEFAULT 0 CHECK (asks_first IN (0, 1));
+                    -- What the task waits for its app to answer.
+                    ALTER TABLE tasks ADD COLUMN question TEXT CHECK (question IN ('challenge', 'delayedRequest'));
+                    DROP INDEX tasks_ready;
+                    CREATE INDEX tasks_ready ON tasks (lane, large, priority DESC, id)
+                        WHERE state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL;
+
+                    -- What an app has to learn or answer; see docs/decisions/0009.
+                    CREATE TABLE messages (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                        task INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+                        kind TEXT NOT NULL CHECK (kind IN ('resumed', 'ended', 'challenge', 'delayedRequest')),
+                        challenge TEXT,
+                        CHECK ((challenge IS NOT NULL) = (kind = 'challenge')),
+                        UNIQUE (task, kind)
+                    ) STRICT;
+                    CREATE INDEX messages_session ON messages (session, id);
+
+                    -- One trigger for both, so that they are in order when one update brings both.
+                    CREATE TRIGGER task_told AFTER UPDATE OF resumed_at, ended_at ON tasks
+                    WHEN (NEW.resumed_at IS NOT NULL AND OLD.resumed_at IS NULL
+                            OR NEW.ended_at IS NOT NULL AND OLD.ended_at IS NULL)
+                        AND (SELECT app FROM sessions WHERE id = NEW.session) IS NOT NULL
+                    BEGIN
+                        INSERT INTO messages (session, task, kind) SELECT NEW.session, NEW.id, 'resumed'
+                            WHERE NEW.resumed_at IS NOT NULL AND OLD.resumed_at IS NULL;
+                        DELETE FROM messages WHERE task = NEW.id AND kind IN ('challenge', 'delayedRequest')
+                            AND NEW.ended_at IS NOT NULL;
+                        INSERT INTO messages (session, task, kind) SELECT NEW.session, NEW.id, 'ended'
+                            WHERE NEW.ended_at IS NOT NULL AND OLD.ended_at IS NULL;
+                    END;
+
+                    -- Whoever waited for the same answer asks for itself, unless it finds that answer.
+                    CREATE TRIGGER question_gone AFTER DELETE ON messages WHEN OLD.kind = 'challenge'
+                    BEGIN
+                        UPDATE tasks SET question = NULL, wait_reason = NULL, wait_since = NULL, wait_detail = NULL
+                            WHERE session = OLD.session AND state IN ('suspended', 'waiting') AND question = 'challenge'
+                                AND NOT EXISTS (
+                                    SELECT 1 FROM messages WHERE task = tasks.id AND kind = 'challenge');
+                    END;
+
+                    ALTER TABLE journal ADD COLUMN app TEXT;
+                    CREATE INDEX journal_app ON journal (app, id) WHERE app IS NOT NULL;
+                    """)
+        }
         return migrator
     }()
 }

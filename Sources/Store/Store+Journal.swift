@@ -7,12 +7,13 @@ extension StoreTransaction {
     package func record(_ entry: JournalEntry) throws {
         try db.cachedStatement(
             sql: """
-                INSERT INTO journal (time, decision, task, session, wait_reason, wait_since, wait_until, error, detail)
-                VALUES (?, ?, ?, (SELECT session FROM tasks WHERE id = ?), ?, ?, ?, ?, ?)
+                INSERT INTO journal
+                    (time, decision, task, session, app, wait_reason, wait_since, wait_until, error, detail)
+                VALUES (?, ?, ?, (SELECT session FROM tasks WHERE id = ?), ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             entry.time.timeIntervalSince1970, entry.decision.rawValue, entry.task?.rawValue, entry.task?.rawValue,
-            entry.wait?.reason.rawValue, entry.wait?.since.timeIntervalSince1970,
+            entry.app?.rawValue, entry.wait?.reason.rawValue, entry.wait?.since.timeIntervalSince1970,
             entry.wait?.until?.timeIntervalSince1970,
             try Columns.encodeIfPresent(entry.error), entry.wait?.detail ?? entry.detail,
         ])
@@ -51,6 +52,13 @@ extension StoreTransaction {
         return try rows.reversed().map(Self.entry)
     }
 
+    /// The last entries about an app, oldest first.
+    package func history(of app: AppID, limit: Int) throws -> [JournalEntry] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT * FROM journal WHERE app = ? ORDER BY id DESC LIMIT ?", arguments: [app.rawValue, limit])
+        return try rows.reversed().map(Self.entry)
+    }
+
     /// The id of the oldest entry that is still kept, or nil.
     package func firstJournalEntry() throws -> Int64? {
         try Int64.fetchOne(db, sql: "SELECT min(id) FROM journal")
@@ -73,7 +81,8 @@ extension StoreTransaction {
         }
         return JournalEntry(
             id: row["id"], time: Date(timeIntervalSince1970: row["time"]), decision: decision,
-            task: (row["task"] as Int64?).map { TaskID($0) }, wait: wait,
+            task: (row["task"] as Int64?).map { TaskID($0) },
+            app: (row["app"] as String?).map(AppID.init(rawValue:)), wait: wait,
             error: try Columns.decodeIfPresent(TransferFailure.self, row["error"]), detail: wait == nil ? detail : nil)
     }
 }

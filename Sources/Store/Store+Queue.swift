@@ -41,7 +41,7 @@ extension StoreTransaction {
                     json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost') AS connections
                 FROM lanes JOIN sessions ON sessions.id = lanes.session
                 WHERE EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND state = 'waiting'
-                    AND not_before IS NULL AND begin_at IS NULL)
+                    AND not_before IS NULL AND begin_at IS NULL AND question IS NULL)
                 """)
         return rows.map {
             Lane(
@@ -56,6 +56,7 @@ extension StoreTransaction {
             sql: """
                 SELECT id, priority FROM tasks
                 WHERE lane = ? AND large = ? AND state = 'waiting' AND not_before IS NULL AND begin_at IS NULL
+                    AND question IS NULL
                 ORDER BY priority DESC, id LIMIT ?
                 """)
         return try Row.fetchAll(statement, arguments: [lane.rawValue, isLarge, limit]).map {
@@ -63,13 +64,23 @@ extension StoreTransaction {
         }
     }
 
-    /// Makes tasks ready whose pause is over or whose begin date has come.
+    /// Makes tasks ready whose pause is over or whose begin date has come; whose app wants to be asked first, it is.
     package func releaseDue(bootSeconds: Double, wallSeconds: Double) throws {
         try db.cachedStatement(
             sql: "UPDATE tasks SET not_before = NULL WHERE state = 'waiting' AND not_before <= ?"
         ).execute(arguments: [bootSeconds])
         try db.cachedStatement(
-            sql: "UPDATE tasks SET begin_at = NULL WHERE state = 'waiting' AND begin_at <= ?"
+            sql: """
+                INSERT INTO messages (session, task, kind) SELECT session, id, 'delayedRequest' FROM tasks
+                WHERE state = 'waiting' AND begin_at <= ? AND asks_first
+                """
+        ).execute(arguments: [wallSeconds])
+        try db.cachedStatement(
+            sql: """
+                UPDATE tasks SET begin_at = NULL, question = iif(asks_first, 'delayedRequest', NULL),
+                    wait_since = iif(asks_first, ?1, wait_since), asks_first = 0
+                WHERE state = 'waiting' AND begin_at <= ?1
+                """
         ).execute(arguments: [wallSeconds])
     }
 
@@ -88,6 +99,16 @@ extension StoreTransaction {
                 UPDATE tasks SET not_before = NULL WHERE state = 'waiting' AND not_before IS NOT NULL
                     AND wait_reason = 'retry' AND lane IN (SELECT id FROM lanes WHERE origin = ?)
                 """, arguments: [origin])
+    }
+
+    /// Ends the pauses of an app's tasks that were held back because it was woken often.
+    package func endStartDelay(of app: AppID) throws {
+        try db.execute(
+            sql: """
+                UPDATE tasks SET not_before = NULL, wait_reason = NULL, wait_since = NULL, wait_detail = NULL
+                WHERE state = 'waiting' AND wait_reason = 'relaunchDelay'
+                    AND session IN (SELECT id FROM sessions WHERE app = ?)
+                """, arguments: [app.rawValue])
     }
 
     /// When the queue changes by the mere passing of time: boot seconds of the next pause's end and of the next resource
@@ -122,6 +143,14 @@ extension StoreTransaction {
         if let known { return LaneID(rawValue: known) }
         try db.execute(sql: "INSERT INTO lanes (session, origin) VALUES (?, ?)", arguments: [session, origin])
         return LaneID(rawValue: db.lastInsertedRowID)
+    }
+
+    /// Moves a task to the lane of another origin.
+    package func move(_ record: inout TaskRecord, to origin: String) throws {
+        record.lane = try lane(session: sessionRow(record.session).id, origin: origin)
+        record.origin = origin
+        try db.execute(
+            sql: "UPDATE tasks SET lane = ? WHERE id = ?", arguments: [record.lane.rawValue, record.id.rawValue])
     }
 
     /// Forgets lanes without tasks.

@@ -2,13 +2,35 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Makes the session or replaces its settings.
+    /// Makes the session or replaces its settings; whose it is stays as it was made.
     package func putSession(_ id: SessionID, _ settings: SessionSettings) throws {
         try db.execute(
             sql: """
                 INSERT INTO sessions (identifier, settings) VALUES (?, ?)
-                ON CONFLICT (identifier) DO UPDATE SET settings = excluded.settings
+                ON CONFLICT (identifier) DO UPDATE SET settings = excluded.settings,
+                    launch_events = iif(app IS NULL, 0, json_extract(excluded.settings, '$.sessionSendsLaunchEvents'))
                 """, arguments: [id.rawValue, try Columns.encode(settings)])
+    }
+
+    /// Makes the session that `app` calls `name`, or replaces its settings; returns the number of its next task.
+    package func putSession(_ app: AppID, _ name: String, _ settings: SessionSettings) throws -> Int64 {
+        let id = SessionID(app: app, identifier: name)
+        try db.execute(
+            sql: """
+                INSERT INTO sessions (identifier, app, name, settings, launch_events) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (identifier) DO UPDATE SET settings = excluded.settings, app = excluded.app,
+                    name = excluded.name, launch_events = excluded.launch_events
+                """,
+            arguments: [
+                id.rawValue, app.rawValue, name, try Columns.encode(settings), settings.sessionSendsLaunchEvents,
+            ])
+        return try sessionRow(id).nextTaskIdentifier
+    }
+
+    /// What an app calls its sessions, in the order they were made.
+    package func sessionNames(of app: AppID) throws -> [String] {
+        try String.fetchAll(
+            db, sql: "SELECT name FROM sessions WHERE app = ? ORDER BY id", arguments: [app.rawValue])
     }
 
     package func sessionSettings(_ id: SessionID) throws -> SessionSettings? {
@@ -22,16 +44,19 @@ extension StoreTransaction {
         let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT identifier, settings,
+                SELECT identifier, app, name, settings,
                     (SELECT count(*) FROM tasks WHERE session = sessions.id) AS tasks,
                     (SELECT count(*) FROM tasks WHERE session = sessions.id AND ended_at IS NULL) AS active
                 FROM sessions WHERE ?1 IS NULL OR identifier = ?1 ORDER BY id
                 """, arguments: [id?.rawValue])
         return try rows.map {
-            SessionStatus(
+            var status = SessionStatus(
                 id: SessionID(rawValue: $0["identifier"]),
                 settings: try Columns.decode(SessionSettings.self, $0["settings"]),
                 activeTasks: $0["active"], tasks: $0["tasks"])
+            status.app = ($0["app"] as String?).map(AppID.init(rawValue:))
+            status.name = $0["name"]
+            return status
         }
     }
 

@@ -2,25 +2,30 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Adds `record` under new ids and returns it with them. Its session has to exist.
+    /// Adds `record` under new ids and returns it with them; a number in its session that it has already stays. Its session
+    /// has to exist.
     package func insert(_ record: TaskRecord) throws -> TaskRecord {
         var record = record
         let session = try sessionRow(record.session)
-        record.taskIdentifier = session.nextTaskIdentifier
-        try db.cachedStatement(sql: "UPDATE sessions SET next_task_identifier = next_task_identifier + 1 WHERE id = ?")
-            .execute(arguments: [session.id])
+        if record.taskIdentifier == 0 { record.taskIdentifier = session.nextTaskIdentifier }
+        try db.cachedStatement(
+            sql: "UPDATE sessions SET next_task_identifier = max(next_task_identifier, ?1 + 1) WHERE id = ?2"
+        ).execute(arguments: [record.taskIdentifier, session.id])
         record.lane = try lane(session: session.id, origin: record.origin)
         try db.cachedStatement(
             sql: """
                 INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,
-                    not_before, begin_at, deadline, time_left, source, partial, received)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    not_before, begin_at, deadline, time_left, source, partial, received, wait_reason, wait_since,
+                    wait_detail, client_data, continues, asks_first)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             session.id, record.taskIdentifier, record.kind.rawValue, record.createdAt,
             try Columns.encode(record.request), record.lane.rawValue, record.state.rawValue, record.priority,
             record.isLarge, record.notBefore, record.beginAt, record.deadline, record.timeLeft,
             try Columns.encodeIfPresent(record.source), try Columns.encodeIfPresent(record.partial), record.received,
+            record.wait?.reason.rawValue, record.wait?.since, record.wait?.detail, record.clientData, record.continues,
+            record.asksFirst,
         ])
         record.id = TaskID(db.lastInsertedRowID)
         return record
@@ -34,7 +39,7 @@ extension StoreTransaction {
                     wait_since = ?, wait_detail = ?, deadline = ?, time_left = ?, started_at = ?, ended_at = ?,
                     request = ?, partial = ?, publication = ?, current_url = ?, response = ?, last_error = ?, error = ?,
                     received = ?, sent = ?, file = ?, verified = ?, attempts = ?, restarts = ?, failures = ?,
-                    resume_data = ?
+                    resume_data = ?, client_data = ?, resumed_at = ?, asks_first = ?, question = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
@@ -45,7 +50,8 @@ extension StoreTransaction {
             record.currentURL, try Columns.encodeIfPresent(record.response),
             try Columns.encodeIfPresent(record.lastError), try Columns.encodeIfPresent(record.error), record.received,
             record.sent, record.file, record.verified.isEmpty ? nil : try Columns.encode(record.verified),
-            record.attempts, record.restarts, record.failures, record.resumeData, record.id.rawValue,
+            record.attempts, record.restarts, record.failures, record.resumeData, record.clientData, record.resumedAt,
+            record.asksFirst, record.question?.rawValue, record.id.rawValue,
         ])
     }
 
@@ -71,6 +77,17 @@ extension StoreTransaction {
         return try fetchTasks("WHERE \(conditions.joined(separator: " AND ")) ORDER BY tasks.id LIMIT ?", arguments)
     }
 
+    /// The task that has a number in a session.
+    package func task(_ number: Int64, of session: SessionID) throws -> TaskID? {
+        try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT tasks.id FROM tasks JOIN sessions ON sessions.id = tasks.session
+                    WHERE sessions.identifier = ? AND tasks.identifier = ?
+                    """), arguments: [session.rawValue, number]
+        ).map { TaskID($0) }
+    }
+
     package func task(resumeData: String) throws -> TaskRecord? {
         try fetchTasks("WHERE tasks.resume_data = ?", [resumeData]).first
     }
@@ -86,11 +103,14 @@ extension StoreTransaction {
             db, sql: "SELECT json_extract(partial, '$.path') FROM tasks WHERE partial IS NOT NULL")
     }
 
-    /// Tasks that ended before a time (seconds since 1970) and hold nothing for their owner.
+    /// Tasks that ended before a time (seconds since 1970) and that no app has still to hear of.
     package func forgettableTasks(endedBefore time: Double, limit: Int) throws -> [TaskID] {
         try Int64.fetchAll(
             db,
-            sql: "SELECT id FROM tasks WHERE state IN ('completed', 'failed', 'cancelled') AND ended_at < ? LIMIT ?",
+            sql: """
+                SELECT id FROM tasks WHERE state IN ('completed', 'failed', 'cancelled') AND ended_at < ?
+                    AND NOT EXISTS (SELECT 1 FROM messages WHERE task = tasks.id) LIMIT ?
+                """,
             arguments: [time, limit]
         ).map { TaskID($0) }
     }
@@ -128,7 +148,7 @@ extension StoreTransaction {
     func fetchTasks(_ condition: String, _ arguments: StatementArguments) throws -> [TaskRecord] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT tasks.*, sessions.identifier AS session_identifier, lanes.origin AS origin,
+                SELECT tasks.*, sessions.identifier AS session_identifier, sessions.app AS app, lanes.origin AS origin,
                     json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost') AS connections
                 FROM tasks JOIN sessions ON sessions.id = tasks.session JOIN lanes ON lanes.id = tasks.lane
                 \(condition)

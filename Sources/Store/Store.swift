@@ -11,7 +11,9 @@ package final class Store: Sendable {
     private let writer: any DatabaseWriter
     private let commits: GroupCommit
     /// Tells event streams that the journal has grown.
-    package let journalSignal: JournalSignal
+    package let journalSignal: GrowthSignal
+    /// Tells that there is a new message for an app.
+    package let messageSignal: GrowthSignal
 
     /// Opens or creates the database of `paths`, and moves its boot times into the present boot.
     ///
@@ -57,11 +59,13 @@ package final class Store: Sendable {
         }
         guard level == 2 else { throw StoreError(.other, "The database does not sync its commits.") }
         try Migrations.all.migrate(writer)
-        let last = try writer.write { db in
-            try StoreTransaction(db: db).moveIntoPresentBoot(now)
-            return try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'journal'") ?? 0
+        let (entry, message) = try writer.write { db in
+            let transaction = StoreTransaction(db: db)
+            try transaction.moveIntoPresentBoot(now)
+            return (try transaction.lastJournalEntry(), try transaction.lastMessage())
         }
-        journalSignal = JournalSignal(last: last)
+        journalSignal = GrowthSignal(last: entry)
+        messageSignal = GrowthSignal(last: message)
         commits = GroupCommit(writer: writer)
     }
 
@@ -109,12 +113,13 @@ package final class Store: Sendable {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        let (value, last) = try await commits.run { db in
+        let (value, entry, message) = try await commits.run { db in
             let transaction = StoreTransaction(db: db)
             let value = try body(transaction)
-            return (value, try transaction.lastJournalEntry())
+            return (value, try transaction.lastJournalEntry(), try transaction.lastMessage())
         }
-        journalSignal.advance(to: last)
+        messageSignal.advance(to: message)
+        journalSignal.advance(to: entry)
         return value
     }
 

@@ -46,6 +46,18 @@ package struct TaskRecord: Sendable, Hashable {
     /// Failures in a row without progress in between.
     package var failures: Int
     package var resumeData: String?
+    /// The app whose session it is in.
+    package var app: AppID?
+    /// What the app's library noted with it.
+    package var clientData: String?
+    /// Made from resume data.
+    package var continues: Bool
+    /// From which byte it went on, once a task made from resume data has: 0 where it began again.
+    package var resumedAt: Int64?
+    /// Whether its app wants to be asked when its begin date has come.
+    package var asksFirst: Bool
+    /// What it waits for its app to answer.
+    package var question: SessionMessage.Kind?
 
     package var kind: TaskKind { request.kind }
 
@@ -70,6 +82,8 @@ package struct TaskRecord: Sendable, Hashable {
         attempts = 0
         restarts = 0
         failures = 0
+        continues = false
+        asksFirst = false
     }
 }
 
@@ -202,6 +216,12 @@ extension TaskRecord: FetchableRecord {
         restarts = row["restarts"]
         failures = row["failures"]
         resumeData = row["resume_data"]
+        app = (row["app"] as String?).map(AppID.init(rawValue:))
+        clientData = row["client_data"]
+        continues = row["continues"]
+        resumedAt = row["resumed_at"]
+        asksFirst = row["asks_first"]
+        question = try (row["question"] as String?).map { try Self.word($0) }
     }
 
     private static func word<Word: RawRepresentable<String>>(_ text: String) throws -> Word {

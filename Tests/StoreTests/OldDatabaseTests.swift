@@ -12,7 +12,7 @@ import Testing
     /// Writes a fixture of the present schema. `NIGHTSHIFT_RECORD=1` does it; a fixture that is there is never replaced.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
     func record() async throws {
-        let target = Self.fixtures.appending(path: "0001.sqlite")
+        let target = Self.fixtures.appending(path: "0002.sqlite")
         try #require(!FileManager.default.fileExists(atPath: target.path))
         let fixture = try StoreFixture()
         let store = try fixture.open()
@@ -48,10 +48,61 @@ import Testing
             upload.request.source = "/home/anna/photo.jpg"
             upload.source = FileIdentity(size: 1, modifiedNanoseconds: 2, inode: 3, device: 4)
             _ = try transaction.insert(upload)
+            try Self.insertApp(transaction)
         }
         try store.close()
         try FileManager.default.createDirectory(at: Self.fixtures, withIntermediateDirectories: true)
         try FileManager.default.copyItem(at: fixture.paths.database, to: target)
+    }
+
+    private static let app = AppID(rawValue: "org.example.Photos")
+    private static let photos = SessionID(app: app, identifier: "photos")
+
+    /// What the second schema has added: an app, its session, a message of each kind.
+    private static func insertApp(_ transaction: StoreTransaction) throws {
+        var record = AppRecord(id: app, now: 1_800_000_000)
+        record.state = .suspended
+        record.process = StoredProcess(processID: 4_711, startTime: 815, bootID: "boot-1", isManaged: true)
+        record.lastExit = AppExit(time: Date(timeIntervalSince1970: 1_799_999_999), cause: .eventsOverdue, signal: 9)
+        record.startDelay = 120
+        try transaction.put(record)
+        _ = try transaction.putSession(app, "photos", SessionSettings())
+        var ended = TaskRecord.waiting("https://example.org/photo", session: photos)
+        ended.taskIdentifier = 7
+        ended.clientData = "note"
+        ended.continues = true
+        ended = try transaction.insert(ended)
+        ended.resumedAt = 100
+        ended.state = .completed
+        ended.endedAt = 1_800_000_100
+        try transaction.update(ended)
+        var asked = try transaction.insert(.waiting("https://example.org/private", session: photos))
+        asked.question = .challenge
+        try transaction.update(asked)
+        try transaction.ask(asked, Challenge(method: .basic, host: "example.org", port: 443, scheme: "https"))
+        try transaction.record(
+            JournalEntry(time: Date(timeIntervalSince1970: 1_800_000_050), decision: .appWoken, app: app))
+    }
+
+    @Test func theSecondSchemaOpens() async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0002.sqlite"), to: fixture.paths.database)
+        let store = try fixture.open(ClockReading(bootID: "boot-9", bootSeconds: 50, wallSeconds: 1_800_001_000))
+        let (apps, messages, wakes, history) = try await store.read { transaction in
+            (
+                try transaction.apps(), try transaction.messages(Self.photos, after: 0, limit: 9),
+                try transaction.wantedWakes(), try transaction.history(of: Self.app, limit: 9)
+            )
+        }
+        #expect(apps.map(\.id) == [Self.app])
+        #expect(apps.first?.process?.processID == 4_711)
+        #expect(apps.first?.lastExit?.cause == .eventsOverdue)
+        #expect(messages.map(\.kind) == [.resumed, .ended, .challenge])
+        #expect(messages.first?.task.taskIdentifier == 7)
+        #expect(messages.first?.task.clientData == "note")
+        #expect(messages.last?.task.question == .challenge)
+        #expect(wakes.map(\.reason) == [.challenge])
+        #expect(history.map(\.decision) == [.appWoken])
     }
 
     @Test func theFirstSchemaOpens() async throws {

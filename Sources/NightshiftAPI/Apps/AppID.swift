@@ -27,6 +27,8 @@ package struct AppID: RawRepresentable, Hashable, Sendable, Codable, CustomStrin
 extension SessionID {
     /// The session that an app calls `identifier`: unique within the app, as with URLSession.
     package init(app: AppID, identifier: String) {
-        self.init(rawValue: "\(app):\(identifier)")
+        // Ids of entries have neither; the path of a program may, and must not be taken for another one with a longer name.
+        let owner = app.rawValue.replacing("%", with: "%25").replacing(":", with: "%3A")
+        self.init(rawValue: "\(owner):\(identifier)")
     }
 }

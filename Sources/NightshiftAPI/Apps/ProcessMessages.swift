@@ -131,6 +131,15 @@ package struct SessionMessage: Hashable, Sendable, Codable {
     }
 }
 
+/// The data of a `caughtUp` event: every message up to this one that is still kept has been sent.
+package struct CaughtUp: Hashable, Sendable, Codable {
+    package var through: Int64
+
+    package init(through: Int64) {
+        self.through = through
+    }
+}
+
 extension SessionMessage.Kind {
     /// Whether something waits for the app's answer.
     package var isQuestion: Bool { self == .challenge || self == .delayedRequest }

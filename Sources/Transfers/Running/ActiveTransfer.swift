@@ -20,6 +20,8 @@ struct ActiveTransfer {
     var checkpointAt: Double = 0
     /// Whether the record tells of the response that is being received.
     var isAccepted = false
+    /// The answers that the present exchange began with, by ``Challenge/origin``.
+    var shown: [String: OriginAnswer] = [:]
     /// Entries of the journal that go into the next commit.
     var entries: [JournalEntry] = []
 

@@ -1,4 +1,5 @@
 import CDigest
+import Foundation
 import Glibc
 import NightshiftAPI
 
@@ -57,6 +58,14 @@ enum Verification {
             offset += off_t(count)
         }
         return .success(contexts.mapValues(finish))
+    }
+
+    /// The SHA-256 of bytes in memory, in lower-case hexadecimal digits; nil where libcrypto does not offer it.
+    static func sha256(_ bytes: some ContiguousBytes) -> String? {
+        guard let context = nightshift_digest_new(Checksum.Algorithm.sha256.libcryptoName) else { return nil }
+        defer { nightshift_digest_free(context) }
+        _ = bytes.withUnsafeBytes { nightshift_digest_update(context, $0.baseAddress, $0.count) }
+        return finish(context)
     }
 
     private static func finish(_ context: OpaquePointer) -> String {

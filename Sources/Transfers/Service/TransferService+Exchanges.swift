@@ -66,39 +66,14 @@ extension TransferService {
         transfer.isAccepted = false
         transfer.record.received = receiver.startCount
         var request = wireRequest(record)
+        transfer.shown = fillIn(&request, record)
         request.headers += plan.headers
         let handle = environment.transport.begin(request, receiver: receiver)
         transfer.exchange = .download(receiver, handle)
         active[id] = transfer
     }
 
-    private func upload(_ start: ActiveTransfer) async {
-        var transfer = start
-        let record = transfer.record
-        let path = record.request.source ?? ""
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            let failure = TransferFailure(
-                .sourceMissing, "\(path) cannot be read: \(String(cString: strerror(errno))).")
-            return await fail(transfer, failure)
-        }
-        guard let source = record.source, FileIdentity(descriptor: descriptor) == source else {
-            close(descriptor)
-            return await fail(transfer, Self.sourceChanged(path))
-        }
-        let id = record.id
-        let receiver = UploadReceiver { [reporting] receiver, report in
-            guard case .ended(let end) = report else { return }
-            reporting.yield { await $0.uploadEnded(id, receiver, end) }
-        }
-        var request = wireRequest(record)
-        request.body = UploadBody(descriptor: descriptor, size: source.size, meter: receiver.sent)
-        let handle = environment.transport.begin(request, receiver: receiver)
-        transfer.exchange = .upload(receiver, handle, descriptor: descriptor)
-        active[id] = transfer
-    }
-
-    private func wireRequest(_ record: TaskRecord) -> WireRequest {
+    func wireRequest(_ record: TaskRecord) -> WireRequest {
         var request = WireRequest(
             url: record.request.url ?? "", method: record.method, headers: record.request.headers ?? [],
             idleTimeout: record.request.idleTimeout ?? 60)
@@ -171,6 +146,9 @@ extension TransferService {
             if let descriptor { close(descriptor) }
             let progressed = reception?.accepted.map { receiver.position.value > $0.offset } ?? false
             await trouble(transfer, failure, after: after, progressed: progressed, entries)
+        case .question(let challenge):
+            if let descriptor { close(descriptor) }
+            await challenged(transfer, challenge, entries)
         }
     }
 
@@ -181,12 +159,14 @@ extension TransferService {
         case again(RangeCondition?, reason: String)
         case interrupted
         case trouble(TransferFailure, after: RetryAfter?)
+        case question(Challenge)
     }
 
     private static func conclusion(
         _ receiver: DownloadReceiver, _ reception: DownloadReceiver.Reception?, _ end: ExchangeEnd
     ) -> Conclusion {
         if let failure = reception?.failure { return .trouble(failure, after: nil) }
+        if case .challenged(let challenge) = end.outcome { return .question(challenge) }
         switch (reception?.verdict, end.outcome) {
         case (.alreadyComplete?, _): return .whole
         case (.askAgain(let condition, let reason)?, _): return .again(condition, reason: reason)
@@ -198,7 +178,7 @@ extension TransferService {
         case (.append(let representation, let offset, let length)?, let outcome):
             return bodyEnded(
                 receiver, total: representation.total, announcedEnd: length.map { offset + $0 }, outcome)
-        case (nil, .cancelled): return .interrupted
+        case (nil, .cancelled), (nil, .challenged): return .interrupted
         case (nil, .failed(let failure)): return .trouble(failure, after: nil)
         case (nil, .complete):
             return .trouble(TransferFailure(.protocolError, "The server sent no response."), after: nil)
@@ -217,7 +197,7 @@ extension TransferService {
             total: total, announcedEnd: announcedEnd, count: receiver.position.value, complete: outcome == .complete)
         switch (verdict, outcome) {
         case (.whole, _): return .whole
-        case (.more, .cancelled), (.truncated, .cancelled): return .interrupted
+        case (.more, .cancelled), (.truncated, .cancelled), (.truncated, .challenged): return .interrupted
         case (.more, _): return .again(receiver.plan.condition, reason: "The server sent a part of what was asked for.")
         case (.truncated, .failed(let failure)): return .trouble(failure, after: nil)
         case (.truncated(let failure), .complete): return .trouble(failure, after: nil)
@@ -256,7 +236,7 @@ extension TransferService {
     }
 
     /// The service itself ended the exchange; what it brought is kept.
-    private func interrupted(_ start: ActiveTransfer, _ descriptor: Int32?, _ entries: [JournalEntry]) async {
+    func interrupted(_ start: ActiveTransfer, _ descriptor: Int32?, _ entries: [JournalEntry]) async {
         var transfer = start
         let id = transfer.record.id
         let reason = transfer.stopping ?? .starting
@@ -275,50 +255,6 @@ extension TransferService {
         _ = await save(transfer.record, entries + more)
         release(id)
         await pump()
-    }
-
-    private func uploadEnded(_ id: TaskID, _ receiver: UploadReceiver, _ end: ExchangeEnd) async {
-        guard var transfer = active[id], case .upload(let current, _, let descriptor) = transfer.exchange,
-            current === receiver
-        else { return }
-        let path = transfer.record.request.source ?? ""
-        let isUnchanged =
-            FileIdentity(descriptor: descriptor) == transfer.record.source
-            && FileIdentity(path: path) == transfer.record.source
-        close(descriptor)
-        transfer.record.sent = receiver.sent.value
-        active[id] = transfer
-        switch end.outcome {
-        case .cancelled: await interrupted(transfer, nil, [])
-        case .failed(let failure):
-            guard isUnchanged else { return await fail(transfer, Self.sourceChanged(path)) }
-            await trouble(transfer, failure, progressed: false)
-        case .complete:
-            guard isUnchanged else { return await fail(transfer, Self.sourceChanged(path)) }
-            guard let head = end.head else {
-                return await trouble(
-                    transfer, TransferFailure(.protocolError, "The server sent no response."), progressed: false)
-            }
-            await uploadAnswered(transfer, head, end.body)
-        }
-    }
-
-    private func uploadAnswered(_ start: ActiveTransfer, _ head: ResponseHead, _ body: [UInt8]) async {
-        var transfer = start
-        let request = transfer.record.request
-        let failure = TransferFailure(
-            .httpStatus, "The server answered \(head.status) \(HTTPStatus.name(head.status)).", status: head.status)
-        if request.retryPolicy == .transientResponses, HTTPStatus.isTransient(head.status) {
-            let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
-            let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
-            return await trouble(transfer, passing, after: after, progressed: false)
-        }
-        hostAnswered(transfer.record.origin)
-        transfer.record.response = ResponseSummary(head)
-        transfer.record.currentURL = head.url == request.url ? nil : head.url
-        transfer.record.startedAt = transfer.record.startedAt ?? now.wallSeconds
-        await finishUpload(
-            transfer, body, (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status) ? failure : nil)
     }
 
     /// Ends a task or lets it wait, as the failure demands.
@@ -383,7 +319,7 @@ extension TransferService {
     }
 
     /// The origin answers: what waited for it may start.
-    private func hostAnswered(_ origin: String) {
+    func hostAnswered(_ origin: String) {
         hosts[origin]?.backoff.succeeded()
         guard hosts[origin]?.backoff.isOpen == true else { return }
         hosts[origin] = nil
@@ -421,7 +357,10 @@ extension TransferService {
     }
 
     /// The same for many tasks, in one transaction.
-    func save(_ changes: [(record: TaskRecord, entries: [JournalEntry])]) async -> Bool {
+    func save(
+        _ changes: [(record: TaskRecord, entries: [JournalEntry])],
+        also: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
+    ) async -> Bool {
         let now = now
         do {
             try await store.write { transaction in
@@ -429,6 +368,7 @@ extension TransferService {
                     try transaction.update(record)
                     for entry in entries { try transaction.record(entry) }
                 }
+                try also(transaction)
                 try transaction.note(now)
             }
             return true
@@ -455,13 +395,6 @@ extension TransferService {
         else { return nil }
         let needed = total - max(opened.count, opened.allocated)
         return needed > free ? DiskTrouble.noSpace(needed: needed, free: free) : nil
-    }
-
-    private static func sourceChanged(_ path: String) -> TransferFailure {
-        TransferFailure(
-            .sourceChanged,
-            "\(path) has changed since the upload was asked for; what the server got may be neither version. Start it again."
-        )
     }
 
     /// Questions asked again at once before the answers are taken for trouble.

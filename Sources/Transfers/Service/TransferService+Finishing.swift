@@ -236,53 +236,6 @@ extension TransferService {
         endFinishing(record.id)
     }
 
-    /// Keeps an upload's response body and ends the task.
-    func finishUpload(_ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?) async {
-        var record = start.record
-        let id = record.id
-        let path = environment.paths.files.appending(path: id.description).path
-        var kept: String?
-        if !body.isEmpty {
-            guard await finishDisk.run({ Self.keep(body, at: path) }) else {
-                return await trouble(start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0), progressed: false)
-            }
-            kept = path
-        }
-        let now = now
-        var entries: [JournalEntry] = []
-        record.received = Int64(body.count)
-        if let failure {
-            entries += (try? record.apply(.fail(failure, file: kept, resumeData: nil), now: now)) ?? []
-        } else {
-            entries += (try? record.apply(.finish(nil), now: now)) ?? []
-            entries += (try? record.apply(.complete(file: kept, verified: []), now: now)) ?? []
-        }
-        if !(await save(record, entries)) {
-            // The upload is done, and not written down: it would be sent again, so writing is tried until it works.
-            return await finishUploadLater(start, body, failure)
-        }
-        release(id)
-        await pump()
-    }
-
-    private func finishUploadLater(_ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?) async {
-        guard !isStopping else { return release(start.record.id) }
-        try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
-        await finishUpload(start, body, failure)
-    }
-
-    private static func keep(_ body: [UInt8], at path: String) -> Bool {
-        guard case .success(let descriptor) = PartialStorage.create(path, total: nil) else { return false }
-        defer { close(descriptor) }
-        var offset = 0
-        while offset < body.count {
-            let count = body[offset...].withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
-            guard count > 0 else { return false }
-            offset += count
-        }
-        return fdatasync(descriptor) == 0
-    }
-
     private func endFinishing(_ id: TaskID) {
         finishing.remove(id)
         wakeQuietWaiters(id)

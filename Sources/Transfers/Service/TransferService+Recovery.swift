@@ -24,6 +24,7 @@ extension TransferService {
         try await settleFinishing()
         try await forgetOldTasks()
         try await removeOrphans()
+        try await removeHandledFiles()
     }
 
     /// Ended tasks are kept for a month, so that the list does not grow for ever.
@@ -54,6 +55,22 @@ extension TransferService {
             return (unfinished, try transaction.partialPaths())
         }
         for file in files where !unfinished.contains(file.task) && !referenced.contains(file.path) { unlink(file.path) }
+    }
+
+    /// Removes kept files that a crash has left behind: their apps have handled them, or their tasks are gone.
+    private func removeHandledFiles() async throws(StoreError) {
+        let folder = environment.paths.files.path
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let tasks = names.compactMap { Int64($0) }.map { TaskID($0) }
+        guard !tasks.isEmpty else { return }
+        let needed = try await store.read { transaction in
+            try Set(
+                tasks.filter { id in
+                    guard let record = try transaction.task(id) else { return false }
+                    return try record.app == nil || !record.state.isTerminal || transaction.hasMessages(id)
+                })
+        }
+        for id in tasks where !needed.contains(id) { unlink("\(folder)/\(id)") }
     }
 
     /// Removes what the service holds for a task; a file at its destination is its owner's.

@@ -35,6 +35,10 @@ extension TransferService {
                 reason: .diskSpace, since: since, until: now.wallTime(ofBootSeconds: until),
                 detail: "The database cannot be written.")
         }
+        if record.question != nil {
+            let since = record.wait.map { Date(timeIntervalSince1970: $0.since) } ?? since
+            return Wait(reason: .answer, since: since, until: nil, detail: record.wait?.detail)
+        }
         if record.notBefore ?? 0 > now.bootSeconds, let stored = record.wait { return record.visible(stored, now) }
         if let beginAt = record.beginAt, beginAt > now.wallSeconds {
             return Wait(reason: .beginDate, since: since, until: Date(timeIntervalSince1970: beginAt))

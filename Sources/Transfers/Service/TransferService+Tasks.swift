@@ -9,12 +9,27 @@ extension TransferService {
     ///
     /// The work of looking at them is done outside the actor, so that a large batch holds nobody up.
     package nonisolated func enqueue(_ request: EnqueueRequest) async throws(Problem) -> [TaskID] {
-        guard (1...Limits.tasksPerRequest).contains(request.tasks.count) else {
+        guard let app = request.app else { return try await enqueue(request.tasks, in: request.session ?? .terminal) }
+        guard let name = request.session?.rawValue, !name.isEmpty else {
+            throw .invalid("Tasks of an app need its session.", pointer: "/session")
+        }
+        let session = SessionID(app: app, identifier: name)
+        if try await ask({ try $0.sessionSettings(session) }) == nil {
+            _ = try await attach(app, name, SessionSettings())
+        }
+        return try await enqueue(request.tasks, in: session)
+    }
+
+    /// - Parameter complete: fills in what only the caller knows of the task at an index.
+    nonisolated func enqueue(
+        _ tasks: [TaskRequest], in session: SessionID,
+        complete: @Sendable (Int, inout TaskRecord) -> Void = { _, _ in }
+    ) async throws(Problem) -> [TaskID] {
+        guard (1...Limits.tasksPerRequest).contains(tasks.count) else {
             throw .invalid("A request has 1 to \(Limits.tasksPerRequest) tasks.", pointer: "/tasks")
         }
-        let session = request.session ?? .terminal
         try RequestRules.check(session)
-        let tokens = request.tasks.compactMap(\.resumeData)
+        let tokens = tasks.compactMap(\.resumeData)
         guard Set(tokens).count == tokens.count else {
             throw .invalid("Resume data can be used once.", pointer: "/tasks")
         }
@@ -26,14 +41,16 @@ extension TransferService {
         }
         let now = now
         var records: [TaskRecord] = []
-        records.reserveCapacity(request.tasks.count)
-        for (index, task) in request.tasks.enumerated() {
+        records.reserveCapacity(tasks.count)
+        for (index, task) in tasks.enumerated() {
             let pointer = "/tasks/\(index)"
             let source = try task.resumeData.map { token throws(Problem) in try Self.source(sources[token], pointer) }
             var record = try RequestRules.record(
                 Self.continued(task, source), session: session, settings: settings, now: now, pointer: pointer)
             record.partial = source?.partial
             record.received = source?.received ?? 0
+            record.continues = source != nil
+            complete(index, &record)
             records.append(record)
         }
         let ids = try await change { [records] transaction -> Result<[TaskID], Problem> in
@@ -105,9 +122,15 @@ extension TransferService {
     }
 
     package func cancel(_ id: TaskID, producingResumeData: Bool) async throws(Problem) -> TaskStatus {
+        try await cancel(id, producingResumeData: producingResumeData, because: nil)
+    }
+
+    func cancel(
+        _ id: TaskID, producingResumeData: Bool, because failure: TransferFailure?
+    ) async throws(Problem) -> TaskStatus {
         let (before, after) = try await transition(id) { record in
             let keeps = producingResumeData && Self.isResumable(record)
-            return .cancel(resumeData: keeps ? Self.newToken() : nil)
+            return .cancel(resumeData: keeps ? Self.newToken() : nil, failure: failure)
         }
         if after.partial == nil { partials.discard(before) }
         return status(of: after)
@@ -120,6 +143,9 @@ extension TransferService {
             guard let record = try transaction.task(id) else { return .failure(Self.noTask(id)) }
             guard record.state.isTerminal else {
                 return .failure(.conflict("Task \(id) has not ended; cancel it first."))
+            }
+            guard try !transaction.hasMessages(id) else {
+                return .failure(.conflict("The app of task \(id) has not heard of its end yet."))
             }
             try transaction.record(JournalEntry(time: now.date, decision: .removed, task: id))
             try transaction.delete(id)
@@ -142,9 +168,13 @@ extension TransferService {
 
     /// Waits until nothing runs for the task, changes it in one transaction, and lets it run again.
     ///
-    /// - Parameter event: what is to happen in the state that is found; nil for nothing.
-    private func transition(
-        _ id: TaskID, _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
+    /// - Parameters:
+    ///   - also: what belongs into the same transaction.
+    ///   - event: what is to happen in the state that is found; nil for nothing.
+    @discardableResult
+    func transition(
+        _ id: TaskID, also: @escaping @Sendable (StoreTransaction, inout TaskRecord) throws -> Void = { _, _ in },
+        _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
     ) async throws(Problem) -> (before: TaskRecord, after: TaskRecord) {
         guard !finishing.contains(id) else {
             throw .conflict("All bytes of task \(id) are here; it is being put in its place.")
@@ -164,6 +194,7 @@ extension TransferService {
                         return .failure(.conflict("Task \(id) is \(before.state.rawValue)."))
                     }
                     for entry in entries { try transaction.record(entry) }
+                    try also(transaction, &after)
                     try transaction.update(after)
                     return .success((before, after))
                 })
@@ -242,6 +273,12 @@ extension TransferService {
                 return .failure(.tooMany("There are \(Limits.sessions) sessions already."))
             }
             try transaction.putSession(session, SessionSettings())
+        }
+        // Numbers are the app's: the same request may be under way twice.
+        for record in records where record.taskIdentifier != 0 {
+            guard try transaction.task(record.taskIdentifier, of: session) == nil else {
+                return .failure(.conflict("There is a task \(record.taskIdentifier) in the session already."))
+            }
         }
         for (token, source) in sources {
             // Two requests may have looked at the same token.

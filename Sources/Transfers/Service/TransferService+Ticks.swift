@@ -18,6 +18,7 @@ extension TransferService {
                 if let count = active[id]?.count { active[id]?.speed.read(count, at: time) }
             }
             store.journalSignal.pulse()
+            store.messageSignal.pulse()
             for id in active.keys { await checkpoint(id) }
         }
         ticker = nil

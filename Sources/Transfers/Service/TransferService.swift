@@ -83,6 +83,14 @@ package actor TransferService {
     /// Who waits for a task to be neither active nor finishing.
     var quietWaiters: [TaskID: [CheckedContinuation<Void, Never>]] = [:]
 
+    // Sessions of apps.
+    /// Who reads a session's messages.
+    var readers: [SessionID: WeakReader] = [:]
+    /// Apps that are suspended and read nothing.
+    var deaf: Set<AppID> = []
+    /// What apps have answered to servers.
+    var answers: [SessionID: ChallengeAnswers] = [:]
+
     // What decides over starting.
     /// The lanes as the last decision saw them, to explain it.
     var latestLanes: [LaneID: Admission.Lane] = [:]

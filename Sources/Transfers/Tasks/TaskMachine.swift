@@ -21,7 +21,11 @@ package enum TaskEvent: Sendable {
     case fetchAgain(TransferFailure)
     /// `file` is where whole bytes are kept, if they are; `resumeData` is what unfinished ones continue from.
     case fail(TransferFailure, file: String?, resumeData: String?)
-    case cancel(resumeData: String?)
+    /// `failure` says who cancelled it, where that was not its owner.
+    case cancel(resumeData: String?, failure: TransferFailure?)
+    /// A server wants to know something that only the task's app can say.
+    case ask(String)
+    case answer
 }
 
 /// What an accepted response says of the download.
@@ -75,9 +79,9 @@ extension TaskRecord {
     ///
     /// The states and their legal exits:
     ///
-    /// - `suspended`: `resume`, `cancel`.
+    /// - `suspended`: `resume`, `cancel`, `answer`.
     /// - `waiting` (and running, which is not stored): `suspend`, `accept`, `checkpoint`, `interrupt`, `hold`, `finish`,
-    ///   `fail`, `cancel`.
+    ///   `fail`, `cancel`, `ask`, `answer`.
     /// - `finishing`: `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
     ///   came before everything was on disk), `fail`.
     /// - `completed`, `failed`, `cancelled`: none.
@@ -117,6 +121,7 @@ extension TaskRecord {
             state = .finishing
             notBefore = nil
             wait = nil
+            question = nil
             response = summary ?? response
             return [entry(.finishing, now)]
         case (.finishing, .publish(let intent)):
@@ -144,8 +149,18 @@ extension TaskRecord {
             end(.failed, now)
             if token == nil { partial = nil }
             return [entry(.failed, now, error: failure)]
-        case (.waiting, .cancel(let token)), (.suspended, .cancel(let token)):
+        case (.waiting, .ask(let detail)):
+            question = .challenge
+            wait = StoredWait(reason: .answer, since: now.wallSeconds, detail: detail)
+            notBefore = nil
+            return [entry(.asked, now, wait: wait)]
+        case (.waiting, .answer), (.suspended, .answer):
+            question = nil
+            wait = nil
+            return [entry(.answered, now)]
+        case (.waiting, .cancel(let token, let failure)), (.suspended, .cancel(let token, let failure)):
             resumeData = token
+            error = failure
             end(.cancelled, now)
             if token == nil { partial = nil }
             return [entry(.cancelled, now)]
@@ -161,6 +176,8 @@ extension TaskRecord {
         partial = accepted.partial
         isLarge = accepted.isLarge
         received = accepted.offset
+        if continues, resumedAt == nil { resumedAt = accepted.offset }
+        question = nil
         wait = nil
         var entries: [JournalEntry] = []
         if let reason = accepted.restart {
@@ -194,6 +211,7 @@ extension TaskRecord {
         beginAt = nil
         wait = nil
         publication = nil
+        question = nil
     }
 
     private func entry(

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 package import NightshiftAPI
 package import Store
 
@@ -67,14 +67,5 @@ extension ResponseSummary {
             copy.headers[index].value = Redaction.mask
         }
         return copy
-    }
-}
-
-extension ClockReading {
-    package var date: Date { Date(timeIntervalSince1970: wallSeconds) }
-
-    /// What the wall clock, as it goes now, shows at a moment of the boot clock.
-    package func wallTime(ofBootSeconds moment: Double) -> Date {
-        Date(timeIntervalSince1970: wallSeconds + moment - bootSeconds)
     }
 }

@@ -200,7 +200,9 @@ import Transfers
         #expect(pointer { try RequestRules.check(ServiceSettings(rateLimit: -1)) } == "/rateLimit")
         #expect(pointer { try RequestRules.check(SessionID(rawValue: "")) } == "/session")
         #expect(pointer { try RequestRules.check(SessionID(rawValue: "a\nb")) } == "/session")
-        #expect(pointer { try RequestRules.check(SessionID(rawValue: Self.long(256))) } == "/session")
+        #expect(
+            pointer { try RequestRules.check(SessionID(rawValue: Self.long(Limits.sessionIdentifierLength + 1))) }
+                == "/session")
         #expect(throws: Never.self) {
             try RequestRules.check(TaskChange(priority: 0, rateLimit: 0, description: ""))
             try RequestRules.check(SessionID(rawValue: Self.long(255)))

@@ -6,6 +6,7 @@ import Transfers
 enum TaskLegality {
     enum Kind: String, CaseIterable, Sendable {
         case suspend, resume, accept, checkpoint, interrupt, hold, finish, publish, complete, fetchAgain, fail, cancel
+        case ask, answer
     }
 
     /// Where an event leads from a state; nil where it is not possible.
@@ -18,6 +19,8 @@ enum TaskLegality {
         case (.waiting, .finish): .finishing
         case (.waiting, .fail), (.finishing, .fail): .failed
         case (.waiting, .cancel): .cancelled
+        case (.waiting, .ask), (.waiting, .answer): .waiting
+        case (.suspended, .answer): .suspended
         case (.finishing, .publish): .finishing
         case (.finishing, .complete): .completed
         case (.finishing, .fetchAgain), (.finishing, .hold), (.finishing, .interrupt): .waiting
@@ -42,7 +45,13 @@ enum TaskLegality {
         claim(
             !record.state.isTerminal || record.deadline == nil && record.timeLeft == nil && record.beginAt == nil,
             "no times ahead of one that has ended")
-        claim(record.state == .failed || record.error == nil, "an error only of one that failed")
+        claim(
+            record.state == .failed || record.error == nil
+                || record.state == .cancelled && record.error?.code == .forceQuit,
+            "an error only of one that failed, or that its owner did not cancel")
+        claim(
+            record.question == nil || record.state == .waiting || record.state == .suspended,
+            "a question only of one that can go on")
         claim(record.state != .failed || record.error != nil, "an error of one that failed")
         claim(
             record.resumeData == nil || record.state == .failed || record.state == .cancelled, "resume data at the end")

@@ -22,7 +22,7 @@ import Transfers
             case .finishing: [.finish(nil)]
             case .completed: [.finish(nil), .complete(file: "/f", verified: [])]
             case .failed: [.fail(TransferFailure(.timedOut, "late"), file: nil, resumeData: nil)]
-            case .cancelled: [.cancel(resumeData: nil)]
+            case .cancelled: [.cancel(resumeData: nil, failure: nil)]
             }
         for event in path { _ = try? record.apply(event, now: start) }
         return record
@@ -55,7 +55,10 @@ import Transfers
         case .complete: return .complete(file: chance() ? nil : "/f", verified: chance() ? [] : ["md5"])
         case .fetchAgain: return .fetchAgain(TransferFailure(.checksumMismatch, "wrong"))
         case .fail: return .fail(failure, file: nil, resumeData: nil)
-        case .cancel: return .cancel(resumeData: nil)
+        case .cancel:
+            return .cancel(resumeData: nil, failure: chance() ? nil : TransferFailure(.forceQuit, "quit"))
+        case .ask: return .ask("A server asks.")
+        case .answer: return .answer
         }
     }
 
@@ -124,6 +127,25 @@ import Transfers
         now.bootSeconds = 200_000
         _ = try record.apply(.suspend, now: now)
         #expect(record.timeLeft == 0)
+    }
+
+    @Test func `T13: where a task made from resume data goes on is noted once`() throws {
+        var record = Self.record()
+        record.continues = true
+        func accept(_ offset: Int64) throws {
+            _ = try record.apply(
+                .accept(
+                    AcceptedResponse(
+                        response: ResponseSummary(status: 206, headers: [], httpVersion: "1.1"), url: "http://h/",
+                        partial: PartialFile(path: "/p/a", bootID: "b"), isLarge: false, offset: offset, restart: nil)),
+                now: Self.start)
+        }
+        try accept(400)
+        try accept(700)
+        #expect(record.resumedAt == 400)
+        record = Self.record()
+        try accept(400)
+        #expect(record.resumedAt == nil)
     }
 
     @Test func failuresCountInARow() throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Nobody who waits for the journal is forgotten.
-@Suite struct JournalSignalTests {
+@Suite struct GrowthSignalTests {
     /// Writers and readers in whatever order the machine runs them: every reader sees every entry.
     @Test(.timeLimit(.minutes(5)), arguments: 1...8) func noWakeUpIsLost(_ seed: Int) async throws {
         let store = try await StoreFixture.inMemory()

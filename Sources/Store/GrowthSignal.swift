@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Wakes those who follow the journal when it has grown. Holds no entries: they are read from the store.
-package final class JournalSignal: Sendable {
+/// Wakes those who follow a table when it has grown. Holds no rows: they are read from the store.
+package final class GrowthSignal: Sendable {
     private struct State {
         var last: Int64
         var nextWaiter = 0
@@ -14,7 +14,7 @@ package final class JournalSignal: Sendable {
         state = Mutex(State(last: last))
     }
 
-    /// The id of the last entry that is on disk.
+    /// The id of the last row that is on disk.
     package var last: Int64 { state.withLock { $0.last } }
 
     func advance(to last: Int64) {
@@ -27,7 +27,7 @@ package final class JournalSignal: Sendable {
         for waiter in woken { waiter.resume() }
     }
 
-    /// Wakes all who wait, though the journal has not grown: there is progress to look at.
+    /// Wakes all who wait, though nothing has grown: there is progress to look at.
     package func pulse() {
         let woken = state.withLock { state in
             defer { state.waiters = [:] }
@@ -36,7 +36,7 @@ package final class JournalSignal: Sendable {
         for waiter in woken { waiter.resume() }
     }
 
-    /// Returns once there is an entry after `id`, at the next pulse, or when the task is cancelled.
+    /// Returns once there is a row after `id`, at the next pulse, or when the task is cancelled.
     package func wait(past id: Int64) async {
         let ticket = state.withLock { state in
             state.nextWaiter += 1

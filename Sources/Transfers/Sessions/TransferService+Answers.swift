@@ -1,0 +1,200 @@
+import Foundation
+package import NightshiftAPI
+import Store
+
+/// Questions of servers, and apps' answers.
+extension TransferService {
+    /// What the app has answered so far, as far as the exchange can use it.
+    ///
+    /// - Returns: what servers are shown and allowed, by ``Challenge/origin``.
+    func fillIn(_ request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {
+        guard record.app != nil else { return [:] }
+        let kept = answers[record.session] ?? ChallengeAnswers()
+        request.asksAbout = kept.asksAbout(record.id)
+        if let answer = kept.byOrigin[record.origin] {
+            request.credential = answer.credential ?? request.credential
+            request.trustedCertificates = answer.trustedCertificates
+            if let certificate = answer.clientCertificate {
+                var tls = request.tls ?? TLSSettings()
+                tls.clientCertificate = certificate
+                tls.clientKey = answer.clientKey
+                request.tls = tls
+            }
+        }
+        request.answersElsewhere = kept.byOrigin
+        if let credential = kept.byOrigin[Challenge.proxyOrigin]?.credential {
+            request.proxy = request.proxy.map { Self.proxy($0, credential) }
+        }
+        var shown = kept.byOrigin
+        // What the task brings itself is shown as well.
+        shown[record.origin, default: OriginAnswer()].credential = request.credential
+        return shown
+    }
+
+    /// A proxy's URL with a name and password in it.
+    private static func proxy(_ url: String, _ credential: Credential) -> String {
+        guard let scheme = url.range(of: "://") else { return url }
+        let authority = url[scheme.upperBound...]
+        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let allowed = CharacterSet.alphanumerics
+        let words = [credential.user, credential.password].map {
+            $0.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+        }
+        return "\(url[..<scheme.upperBound])\(words[0]):\(words[1])@\(host)"
+    }
+
+    /// A server asks: the task waits for its app's answer, unless another task has had it meanwhile.
+    func challenged(_ start: ActiveTransfer, _ asked: Challenge, _ entries: [JournalEntry]) async {
+        var transfer = start
+        var challenge = asked
+        let id = transfer.record.id
+        var kept = answers[transfer.record.session] ?? ChallengeAnswers()
+        let known = kept.byOrigin[challenge.origin] ?? OriginAnswer()
+        let shown = transfer.shown[challenge.origin] ?? OriginAnswer()
+        // Answered while this exchange was under way: it starts again with that.
+        let isAnswered = known.answers(challenge, besides: shown)
+        let asksForCredential = challenge.method == .basic || challenge.method == .digest
+        if asksForCredential, !isAnswered, shown.credential != nil {
+            challenge.previousFailureCount = kept.refused(id, origin: challenge.origin)
+            answers[transfer.record.session] = kept
+        }
+        if !isAnswered {
+            let more = (try? transfer.record.apply(.ask(challenge.sentence), now: now)) ?? []
+            let record = transfer.record
+            _ = await save([(record, entries + more)]) { [challenge] transaction in
+                try transaction.ask(record, challenge)
+            }
+        }
+        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+        release(id)
+        await pump()
+    }
+
+    /// Takes an app's answer; the task goes on with it, or ends.
+    package func answer(
+        _ app: AppID, _ identifier: String, _ answer: MessageAnswer
+    ) async throws(Problem) {
+        let session = SessionID(app: app, identifier: identifier)
+        guard let message = try await ask({ try $0.message(answer.message, of: session) }) else {
+            throw .notFound("There is no message \(answer.message); it may have been answered already.")
+        }
+        let id = message.task.id
+        if answer.disposition == .cancel {
+            answers[session]?.forget(id)
+            try await cancelAsked(id)
+            return
+        }
+        switch message.kind {
+        case .challenge:
+            guard let challenge = message.challenge else { return }
+            var kept = answers[session] ?? ChallengeAnswers()
+            try Self.take(answer, to: challenge, of: id, into: &kept)
+            answers[session] = kept
+            try await transition(
+                id, also: { transaction, _ in try transaction.deleteMessage(message.id) }, { _ in .answer })
+        case .delayedRequest:
+            try await begin(message, answer)
+        case .resumed, .ended:
+            throw .conflict("Message \(message.id) is acknowledged, not answered.")
+        }
+    }
+
+    private func cancelAsked(_ id: TaskID) async throws(Problem) {
+        _ = try await cancel(id, producingResumeData: true)
+    }
+
+    private static func take(
+        _ answer: MessageAnswer, to challenge: Challenge, of task: TaskID, into kept: inout ChallengeAnswers
+    ) throws(Problem) {
+        switch (answer.disposition, challenge.method) {
+        case (.useCredential, .basic), (.useCredential, .digest):
+            guard let credential = answer.credential else {
+                throw .invalid("A \(challenge.method.rawValue) challenge needs a credential.", pointer: "/credential")
+            }
+            kept.keep(challenge.origin) { $0.credential = credential }
+        case (.useCredential, .clientCertificate):
+            guard let certificate = answer.clientCertificate, certificate.hasPrefix("/") else {
+                throw .invalid(
+                    "A client certificate is the absolute path of a PEM file.", pointer: "/clientCertificate")
+            }
+            kept.keep(challenge.origin) {
+                $0.clientCertificate = certificate
+                $0.clientKey = answer.clientKey
+            }
+        case (.useCredential, .serverTrust):
+            guard let digest = challenge.leafDigest else {
+                throw .conflict("The challenge holds no certificate to trust.")
+            }
+            kept.keep(challenge.origin) { $0.trustedCertificates.insert(digest) }
+        case (.performDefaultHandling, .basic), (.performDefaultHandling, .digest):
+            kept.decline([.basic, .digest], task)
+        case (.performDefaultHandling, _), (.rejectProtectionSpace, _):
+            kept.decline([challenge.method], task)
+        case (.continueLoading, _), (.cancel, _):
+            throw .invalid("A challenge is not answered with \(answer.disposition.rawValue).", pointer: "/disposition")
+        }
+    }
+
+    /// The begin date of a task has come, and its app has said how it is to begin.
+    private func begin(_ message: StoredMessage, _ answer: MessageAnswer) async throws(Problem) {
+        guard answer.disposition == .continueLoading || answer.disposition == .performDefaultHandling else {
+            throw .invalid(
+                "A delayed request is not answered with \(answer.disposition.rawValue).", pointer: "/disposition")
+        }
+        var replacement: TaskRecord?
+        if let request = answer.request {
+            let settings = try await ask { try $0.sessionSettings(message.task.session) } ?? SessionSettings()
+            var merged = message.task.request
+            merged.url = request.url ?? merged.url
+            merged.method = request.method ?? merged.method
+            merged.headers = request.headers ?? merged.headers
+            if request.url != nil, request.url != message.task.request.url {
+                // Given for that address: another one gets only what the new request itself names.
+                merged.headers = request.headers ?? merged.headers?.filter { !$0.isSecret }
+                merged.credential = request.credential
+            }
+            replacement = try RequestRules.record(
+                merged, session: message.task.session, settings: settings, now: now, pointer: "/request")
+        }
+        try await transition(
+            message.task.id,
+            also: { [replacement] transaction, record in
+                try transaction.deleteMessage(message.id)
+                record.clientData = answer.clientData ?? record.clientData
+                guard let replacement else { return }
+                record.request = replacement.request
+                if record.origin != replacement.origin { try transaction.move(&record, to: replacement.origin) }
+            },
+            { _ in .answer })
+    }
+}
+
+extension OriginAnswer {
+    /// Whether this has something to say to the challenge that `shown`, which met it, had not.
+    fileprivate func answers(_ challenge: Challenge, besides shown: OriginAnswer) -> Bool {
+        switch challenge.method {
+        case .basic, .digest: credential != nil && credential != shown.credential
+        case .clientCertificate: clientCertificate != nil && clientCertificate != shown.clientCertificate
+        case .serverTrust:
+            challenge.leafDigest.map {
+                trustedCertificates.contains($0) && !shown.trustedCertificates.contains($0)
+            } ?? false
+        }
+    }
+}
+
+extension Challenge {
+    /// SHA-256 of the server's own certificate, as ``WireRequest/trustedCertificates`` names it.
+    fileprivate var leafDigest: String? {
+        certificates?.first.flatMap { Data(base64Encoded: $0) }.flatMap { Verification.sha256($0) }
+    }
+
+    /// What is asked, in a person's words.
+    var sentence: String {
+        switch method {
+        case .basic, .digest: "\(host) asks for a name and password\(realm.map { " for '\($0)'" } ?? "")."
+        case .clientCertificate: "\(host) asks for a client certificate."
+        case .serverTrust: "\(host) shows a certificate that the system does not trust. \(reason ?? "")"
+        }
+    }
+}

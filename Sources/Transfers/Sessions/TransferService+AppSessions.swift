@@ -1,0 +1,170 @@
+import Foundation
+package import NightshiftAPI
+import Store
+
+/// Sessions of apps: made by their library, known to them by a name of their own. See `docs/decisions/0009`.
+extension TransferService {
+    /// Makes the session or takes it up again. Tasks that are there keep the settings they were made with.
+    package func attach(
+        _ app: AppID, _ identifier: String, _ settings: SessionSettings
+    ) async throws(Problem) -> SessionAttachment {
+        let id = SessionID(app: app, identifier: identifier)
+        guard !identifier.isEmpty else { throw .invalid("A session's identifier is not empty.") }
+        try RequestRules.check(id)
+        try RequestRules.check(settings)
+        let next = try await change { transaction -> Result<Int64, Problem> in
+            let isNew = try transaction.sessionSettings(id) == nil
+            guard try !isNew || transaction.sessionCount() < Limits.sessions else {
+                return .failure(.tooMany("There are \(Limits.sessions) sessions already."))
+            }
+            return .success(try transaction.putSession(app, identifier, settings))
+        }
+        await pump()
+        return SessionAttachment(session: id, nextTaskIdentifier: next)
+    }
+
+    /// Throws where a process other than `process` lives and reads the session's messages.
+    package func requireFree(_ session: SessionID, for process: Int32) throws(Problem) {
+        guard let reader = readers[session]?.reader, reader.process != process, Self.lives(reader.process) else {
+            return
+        }
+        throw .sessionInUse("Process \(reader.process) has session '\(session)'.")
+    }
+
+    /// Whether the process runs or is stopped. One whose parent has yet to ask for its status is gone all the same.
+    private static func lives(_ process: Int32) -> Bool {
+        guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let name = status.lastIndex(of: ")")
+        else { return false }
+        let state = status[name...].dropFirst(2).first
+        return state != "Z" && state != "X"
+    }
+
+    /// Accepts tasks that the app has numbered. One that is here already is not taken twice: its id is the answer again.
+    ///
+    /// - Parameter startDelay: seconds for which the app's tasks do not start (the resume rate limiter).
+    package nonisolated func enqueue(
+        _ app: AppID, _ identifier: String, _ request: SessionEnqueueRequest, startDelay: Double?
+    ) async throws(Problem) -> [TaskID] {
+        let session = SessionID(app: app, identifier: identifier)
+        try await requireSession(session)
+        let numbers = request.tasks.map(\.taskIdentifier)
+        guard (1...Limits.tasksPerRequest).contains(numbers.count) else {
+            throw .invalid("A request has 1 to \(Limits.tasksPerRequest) tasks.", pointer: "/tasks")
+        }
+        guard Set(numbers).count == numbers.count, numbers.allSatisfy({ (1...Limits.taskIdentifier).contains($0) })
+        else {
+            throw .invalid("Each task has a number of its own, from 1 to \(Limits.taskIdentifier).", pointer: "/tasks")
+        }
+        for (index, task) in request.tasks.enumerated()
+        where task.clientData?.utf8.count ?? 0 > Limits.clientDataLength {
+            throw .invalid(
+                "A task's client data has at most \(Limits.clientDataLength) bytes.",
+                pointer: "/tasks/\(index)/clientData")
+        }
+        do throws(Problem) {
+            return try await take(request.tasks, session, startDelay)
+        } catch {
+            // The same request may have come twice at once: then the other one has taken what both bring.
+            let known = try await known(numbers, session)
+            guard known.count == numbers.count else { throw error }
+            return numbers.compactMap { known[$0] }
+        }
+    }
+
+    private nonisolated func known(_ numbers: [Int64], _ session: SessionID) async throws(Problem) -> [Int64: TaskID] {
+        try await ask { transaction in
+            try numbers.reduce(into: [Int64: TaskID]()) { $0[$1] = try transaction.task($1, of: session) }
+        }
+    }
+
+    private nonisolated func take(
+        _ tasks: [SessionTaskRequest], _ session: SessionID, _ startDelay: Double?
+    ) async throws(Problem) -> [TaskID] {
+        let numbers = tasks.map(\.taskIdentifier)
+        let known = try await known(numbers, session)
+        let new = tasks.filter { known[$0.taskIdentifier] == nil }
+        let now = now
+        let ids =
+            new.isEmpty
+            ? []
+            : try await enqueue(new.map(\.request), in: session) { index, record in
+                record.taskIdentifier = new[index].taskIdentifier
+                record.clientData = new[index].clientData
+                record.asksFirst = new[index].asksBeforeBeginning ?? false && record.beginAt != nil
+                if let startDelay {
+                    record.notBefore = now.bootSeconds + startDelay
+                    record.wait = StoredWait(reason: .relaunchDelay, since: now.wallSeconds, detail: nil)
+                }
+            }
+        let all = known.merging(zip(new.map(\.taskIdentifier), ids)) { old, _ in old }
+        return numbers.compactMap { all[$0] }
+    }
+
+    /// The session's tasks that have not ended.
+    package nonisolated func sessionTasks(
+        _ app: AppID, _ identifier: String, after: TaskID?, limit: Int
+    ) async throws(Problem) -> SessionTaskPage {
+        let session = SessionID(app: app, identifier: identifier)
+        try await requireSession(session)
+        let states = Set(TaskState.allCases.filter { !$0.isTerminal })
+        let limit = max(1, min(limit, Limits.pageSize))
+        let records = try await ask { transaction in
+            try transaction.tasks(session: session, states: states, after: after, limit: limit)
+        }
+        var tasks: [SessionTask] = []
+        for record in records { tasks.append(await sessionTask(record)) }
+        return SessionTaskPage(tasks: tasks, next: records.count == limit ? records.last?.id : nil)
+    }
+
+    /// Cancels and forgets what is left of the session, then the session.
+    package func invalidate(_ app: AppID, _ identifier: String) async throws(Problem) {
+        let session = SessionID(app: app, identifier: identifier)
+        try await removeSession(session)
+        answers[session] = nil
+        readers[session] = nil
+    }
+
+    /// The user has force-quit the app: its tasks end, downloads with resume data where they can have it.
+    package func forceQuit(_ app: AppID) async throws(Problem) {
+        let failure = TransferFailure(.forceQuit, "The user force-quit the app.")
+        let tasks = try await ask { transaction in
+            try transaction.sessionNames(of: app).flatMap {
+                try transaction.unfinishedTasks(session: SessionID(app: app, identifier: $0))
+            }
+        }
+        for task in tasks {
+            do {
+                _ = try await cancel(task, producingResumeData: true, because: failure)
+            } catch {
+                // One that is finishing, or has just ended, ends as it would have.
+                await quiet(task)
+            }
+        }
+    }
+
+    /// The user is back: the app's tasks that were held back because it was woken often may start.
+    package func endStartDelay(_ app: AppID) async {
+        do throws(StoreError) {
+            try await store.write { try $0.endStartDelay(of: app) }
+        } catch {
+            storeFailed(error)
+        }
+        await pump()
+    }
+
+    /// Progress is not sent to an app that cannot read it: it would find it all, and old, when it goes on.
+    package func setListening(_ app: AppID, _ isListening: Bool) {
+        if isListening { deaf.remove(app) } else { deaf.insert(app) }
+    }
+
+    nonisolated func requireSession(_ session: SessionID) async throws(Problem) {
+        guard try await ask({ try $0.sessionSettings(session) }) != nil else {
+            throw .notFound("There is no session '\(session)'.")
+        }
+    }
+
+    func sessionTask(_ record: TaskRecord) -> SessionTask {
+        SessionTask(task: status(of: record), clientData: record.clientData, resumedAt: record.resumedAt)
+    }
+}
