@@ -93,7 +93,16 @@ struct ScriptedExchange {
         guard var resource = state.resources[begun.request.url] else {
             return end(.failed(TransferFailure(.cannotResolveHost, "There is no such origin.")))
         }
-        let behaviour = self.behaviour ?? Self.next(&resource, &state)
+        let behaviour: ScriptedBehaviour
+        switch resource.protection?.judge(begun.request) {
+        case nil, .passes?: behaviour = self.behaviour ?? Self.next(&resource, &state)
+        case .asks?:
+            guard let challenge = resource.protection?.challenge else { return .nothing }
+            return .end(ExchangeEnd(outcome: .challenged(challenge)))
+        case .refuses?:
+            if let failure = resource.protection?.refusal { return end(.failed(failure)) }
+            behaviour = .status(401)
+        }
         self.behaviour = behaviour
         state.resources[begun.request.url] = resource
         switch behaviour {

@@ -41,6 +41,8 @@ package struct ScriptedResource: Sendable {
     package var current = 0
     /// What happens to the next exchanges, one each; then ``ScriptedTransport/weather`` decides.
     package var script: [ScriptedBehaviour]
+    /// Who is let in; everybody unless set.
+    package var protection: ScriptedProtection?
 
     package init(_ versions: [ScriptedVersion], script: [ScriptedBehaviour] = []) {
         self.versions = versions

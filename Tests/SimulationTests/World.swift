@@ -38,7 +38,8 @@ final class World {
     private var boots = 1
     private var failures: Set<String> = []
 
-    init(seed: UInt64 = 1, jitter: Double? = nil) throws {
+    /// - Parameter bootID: the real one where real processes take part.
+    init(seed: UInt64 = 1, jitter: Double? = nil, bootID: String = "boot-1") throws {
         self.seed = seed
         let parent = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : nil
         directory = try TemporaryDirectory(in: parent)
@@ -49,7 +50,7 @@ final class World {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         }
         random = SharedRandom(seed: seed, jitter: jitter)
-        clock = ManualClock(ClockReading(bootID: "boot-1", bootSeconds: 1_000, wallSeconds: 1_800_000_000))
+        clock = ManualClock(ClockReading(bootID: bootID, bootSeconds: 1_000, wallSeconds: 1_800_000_000))
         transport = ScriptedTransport(clock: clock, seed: seed)
         commits = CommitGate(failsAfter: nil)
         store = try Store(paths: paths, now: clock.now())

@@ -4,6 +4,7 @@
 
 #include "CNightshiftCurl.h"
 #include "CNightshiftKernel.h"
+#include "CNightshiftProcess.h"
 #include "CNightshiftSpawn.h"
 
 #endif

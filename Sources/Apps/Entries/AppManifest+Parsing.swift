@@ -1,0 +1,120 @@
+package import NightshiftAPI
+
+extension AppManifest {
+    /// What all keys of ours begin with.
+    static let keyPrefix = "X-Nightshift-"
+    /// Longer than any good wake takes, short enough that a stuck app does not keep the machine busy.
+    static let wakeLimits: ClosedRange<Double> = 1...600
+    /// From one page to what a person would still open.
+    static let logLimits: ClosedRange<Int64> = 4_096...1 << 30
+
+    private enum Key {
+        static let modes = keyPrefix + "BackgroundModes"
+        static let wake = keyPrefix + "Wake"
+        static let wakeLimit = keyPrefix + "WakeLimit"
+        static let logLimit = keyPrefix + "LogLimit"
+        static let snapshot = keyPrefix + "Snapshot"
+        static let all = [modes, wake, wakeLimit, logLimit, snapshot]
+    }
+
+    /// Reads the desktop entry at `path`, whose text is given. Without keys of ours it is an app without modes.
+    ///
+    /// `NoDisplay`, `OnlyShowIn` and the like speak of menus and are not heeded. An entry with `Hidden=true` stands for
+    /// its own absence: that is ``EntryError/Code/hidden``.
+    package init(parsing text: String, id: AppID, path: String) throws(EntryError) {
+        let entry = try DesktopEntry(parsing: text, file: id.rawValue + AppID.entrySuffix)
+        try self.init(entry, id: id, path: path)
+    }
+
+    init(_ entry: DesktopEntry, id: AppID, path: String) throws(EntryError) {
+        if try entry.boolean("Hidden") {
+            throw EntryError(
+                .hidden, file: entry.file, line: entry["Hidden"]?.line, key: "Hidden", "the entry is marked as deleted")
+        }
+        try Self.checkKind(of: entry)
+        try Self.checkNames(in: entry)
+        guard let (name, _) = try entry.string("Name") else { throw entry.error("is missing", key: "Name", at: nil) }
+        guard let command = try entry.command("Exec") else {
+            throw entry.error("is missing; the service starts apps by their command", key: "Exec", at: nil)
+        }
+        self.init(id: id, name: name, entry: path, command: command)
+        directory = try entry.absolutePath("Path")
+        modes = try Self.modes(in: entry)
+        wakeCommand = try entry.command(Key.wake)
+        wakeLimit =
+            try Self.number(Key.wakeLimit, in: entry, range: Self.wakeLimits, "seconds from 1 to 600") ?? wakeLimit
+        logLimit =
+            try Self.number(Key.logLimit, in: entry, range: Self.logLimits, "bytes from 4096 to 1073741824") ?? logLimit
+        snapshot = try entry.absolutePath(Key.snapshot)
+    }
+
+    private static func checkKind(of entry: DesktopEntry) throws(EntryError) {
+        guard let (kind, line) = try entry.string("Type") else {
+            throw entry.error("is missing; it has to be 'Application'", key: "Type", at: nil)
+        }
+        guard kind == "Application" else {
+            throw entry.error("it has to be 'Application', not '\(kind)'", key: "Type", at: line)
+        }
+    }
+
+    /// A key of ours that nobody reads would be a fault that nobody sees.
+    private static func checkNames(in entry: DesktopEntry) throws(EntryError) {
+        for key in entry.keys where key.name.lowercased().hasPrefix(keyPrefix.lowercased()) {
+            guard Key.all.contains(key.name) else {
+                throw entry.error(
+                    "there is no such key; the keys are \(Key.all.joined(separator: ", "))", key: key.name,
+                    at: key.line)
+            }
+            guard key.group == DesktopEntry.mainGroup else {
+                throw entry.error(
+                    "this key belongs in the group [\(DesktopEntry.mainGroup)], not in [\(key.group)]", key: key.name,
+                    at: key.line)
+            }
+        }
+    }
+
+    private static func modes(in entry: DesktopEntry) throws(EntryError) -> Set<BackgroundMode> {
+        guard let (names, line) = try entry.list(Key.modes) else { return [] }
+        var modes: Set<BackgroundMode> = []
+        for name in names {
+            guard let mode = BackgroundMode(rawValue: name) else {
+                let known = BackgroundMode.allCases.map(\.rawValue).joined(separator: ", ")
+                throw entry.error(
+                    "'\(name)' is not a background mode; the modes are \(known)", key: Key.modes, at: line)
+            }
+            modes.insert(mode)
+        }
+        return modes
+    }
+
+    private static func number<Number: LosslessStringConvertible & Comparable>(
+        _ key: String, in entry: DesktopEntry, range: ClosedRange<Number>, _ allowed: String
+    ) throws(EntryError) -> Number? {
+        guard let value = entry[key] else { return nil }
+        // Digits only: the types themselves would also read 'inf', '0x1p3' and '+7'.
+        guard value.text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
+            let number = Number(value.text), range.contains(number)
+        else {
+            throw entry.error(
+                "'\(value.text)' is not a number of \(allowed)", key: key, at: value.line)
+        }
+        return number
+    }
+}
+
+extension DesktopEntry {
+    /// Whether the entry says anything about the background.
+    var speaksOfBackground: Bool {
+        keys.contains { $0.name.lowercased().hasPrefix(AppManifest.keyPrefix.lowercased()) }
+    }
+
+    /// A key of the form of `Exec`: program and arguments.
+    func command(_ key: String) throws(EntryError) -> [String]? {
+        guard let (text, line) = try string(key) else { return nil }
+        do {
+            return try ExecLine(parsing: text).words
+        } catch {
+            throw self.error(error.message, key: key, at: line)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+package import NightshiftAPI
+
+/// Desktop-file ids (Desktop Entry Specification, "Desktop File ID").
+extension AppID {
+    static let entrySuffix = ".desktop"
+    /// With the suffix, the longest name that a directory takes.
+    static let longestName = 255 - entrySuffix.utf8.count
+
+    /// Why `name`, without its suffix, cannot be an app's id; nil where it can.
+    ///
+    /// A colon is refused because it separates the app from the identifier in a session's id.
+    package static func objection(toName name: String) -> String? {
+        if name.isEmpty || name.hasPrefix(".") { return "an app's id cannot be empty or begin with a dot" }
+        if name.utf8.count > longestName { return "an app's id has at most \(longestName) bytes" }
+        if name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }) {
+            return "an app's id cannot contain control characters"
+        }
+        if let refused = name.first(where: { $0 == "/" || $0 == ":" }) {
+            return "an app's id cannot contain '\(refused)'"
+        }
+        return nil
+    }
+
+    /// The id of the entry at `path`, which is relative to a directory of entries: its folders are joined with `-`.
+    static func ofEntry(at path: some StringProtocol) -> AppID? {
+        guard path.hasSuffix(entrySuffix) else { return nil }
+        let name = path.dropLast(entrySuffix.count).split(separator: "/", omittingEmptySubsequences: false)
+            .joined(separator: "-")
+        return objection(toName: name) == nil ? AppID(rawValue: name) : nil
+    }
+}

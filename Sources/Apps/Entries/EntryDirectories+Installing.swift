@@ -1,0 +1,87 @@
+import Foundation
+import Glibc
+package import NightshiftAPI
+
+extension EntryDirectories {
+    /// Checks the entry at `path` and copies it into the own directory, in place of one with its name.
+    ///
+    /// The copy is on disk, and there as a whole, when this returns.
+    package func install(_ path: String) throws(EntryError) -> AppManifest {
+        let file = String(path.split(separator: "/").last ?? "")
+        guard path.hasPrefix("/"), file.hasSuffix(AppID.entrySuffix) else {
+            throw EntryError(
+                .name, file: path, "the absolute path of a file that ends with '\(AppID.entrySuffix)' is needed")
+        }
+        let id = AppID(rawValue: String(file.dropLast(AppID.entrySuffix.count)))
+        if let objection = AppID.objection(toName: id.rawValue) {
+            throw EntryError(.name, file: path, objection)
+        }
+        let text = try Self.text(ofEntryAt: path)
+        let target = "\(own)/\(file)"
+        let manifest = try AppManifest(parsing: text, id: id, path: target)
+        try Self.write(text, to: target, in: own)
+        return manifest
+    }
+
+    /// Deletes the entry from the own directory.
+    package func remove(_ id: AppID) throws(EntryError) {
+        guard let path = path(of: id) else {
+            throw EntryError(.notFound, file: id.rawValue + AppID.entrySuffix, "there is no such entry")
+        }
+        guard path.hasPrefix(own + "/") else {
+            throw EntryError(
+                .elsewhere, file: id.rawValue + AppID.entrySuffix,
+                "it is not yours to remove: it was installed for all users at \(path)")
+        }
+        guard unlink(path) == 0 else { throw Self.failure(of: path, "it cannot be removed") }
+        try Self.syncDirectory(path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" })
+    }
+
+    private static func write(_ text: String, to path: String, in directory: String) throws(EntryError) {
+        do {
+            // The mode that the XDG Base Directory Specification wants for folders that were not there.
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw EntryError(.inputOutput, file: directory, "it cannot be made: \(error.localizedDescription)")
+        }
+        // Hidden, so that nobody takes it for an entry.
+        let draft = "\(directory)/.nightshift-\(UUID().uuidString)"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw failure(of: directory, "nothing can be written there") }
+        defer { close(descriptor) }
+        guard writeAll(text, to: descriptor), fchmod(descriptor, 0o644) == 0, fsync(descriptor) == 0,
+            rename(draft, path) == 0
+        else {
+            let failure = failure(of: path, "it cannot be written")
+            unlink(draft)
+            throw failure
+        }
+        try syncDirectory(directory)
+    }
+
+    private static func writeAll(_ text: String, to descriptor: Int32) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { return false }
+                rest = rest.dropFirst(count)
+            }
+            return true
+        }
+    }
+
+    private static func syncDirectory(_ path: String) throws(EntryError) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(of: path, "it cannot be opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw failure(of: path, "it cannot be synced") }
+    }
+
+    private static func failure(of path: String, _ what: String) -> EntryError {
+        EntryError(.inputOutput, file: path, "\(what): \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,112 @@
+/// The command line in an `Exec` key, taken apart (Desktop Entry Specification, "The Exec key").
+///
+/// Nothing is given to a shell. Field codes stand for files and names that a launch by the service does not have, and
+/// are left out.
+struct ExecLine: Hashable, Sendable {
+    /// The program, then its arguments; never empty.
+    let words: [String]
+
+    /// What is wrong with the value of an `Exec` key, said without the key.
+    struct Malformed: Error, Hashable {
+        let message: String
+    }
+
+    init(parsing text: String) throws(Malformed) {
+        var reader = Reader(rest: text.unicodeScalars[...])
+        var words: [String] = []
+        while let word = try reader.nextWord() {
+            if let word = try Self.expanded(word) { words.append(word) }
+        }
+        guard let program = words.first, !program.isEmpty else { throw Malformed(message: "it names no program") }
+        guard program.hasPrefix("/") || !program.contains("/") else {
+            throw Malformed(message: "'\(program)' is neither an absolute path nor a name to be looked up in PATH")
+        }
+        guard !program.contains("=") else { throw Malformed(message: "the name of a program cannot contain '='") }
+        self.words = words
+    }
+
+    /// The word without its field codes; nil where it consisted of one.
+    private static func expanded(_ word: Reader.Word) throws(Malformed) -> String? {
+        var result = String.UnicodeScalarView()
+        var hadCode = false
+        var scalars = word.text.unicodeScalars.makeIterator()
+        while let scalar = scalars.next() {
+            guard scalar == "%" else {
+                result.append(scalar)
+                continue
+            }
+            switch scalars.next() {
+            case "%": result.append("%")
+            case "f", "F", "u", "U", "i", "c", "k": hadCode = true
+            // Out of use; the specification wants them ignored.
+            case "d", "D", "n", "N", "v", "m": hadCode = true
+            case let code?:
+                throw Malformed(message: "'%\(code)' is not a field code; a percent sign itself is written '%%'")
+            case nil: throw Malformed(message: "there is nothing behind the last percent sign; write '%%' for the sign")
+            }
+        }
+        return result.isEmpty && hadCode ? nil : String(result)
+    }
+}
+
+/// Takes words off a command line.
+private struct Reader {
+    var rest: Substring.UnicodeScalarView
+
+    struct Word {
+        let text: String
+    }
+
+    /// Characters that have to stand in double quotes.
+    private static let reserved = Set("\"'\\><~|&;$*?#()`\t\n\r".unicodeScalars)
+    /// Characters that a backslash makes ordinary within double quotes.
+    private static let escapable = Set("\"`$\\".unicodeScalars)
+
+    mutating func nextWord() throws(ExecLine.Malformed) -> Word? {
+        while rest.first == " " { rest.removeFirst() }
+        guard let first = rest.first else { return nil }
+        return Word(text: first == "\"" ? try quoted() : try plain())
+    }
+
+    private mutating func plain() throws(ExecLine.Malformed) -> String {
+        var word = String.UnicodeScalarView()
+        while let scalar = rest.first, scalar != " " {
+            guard !Self.reserved.contains(scalar) else {
+                let name = scalar.value < 0x20 ? "a control character" : "'\(scalar)'"
+                throw ExecLine.Malformed(message: "an argument with \(name) has to stand in double quotes as a whole")
+            }
+            word.append(scalar)
+            rest.removeFirst()
+        }
+        return String(word)
+    }
+
+    private mutating func quoted() throws(ExecLine.Malformed) -> String {
+        rest.removeFirst()
+        var word = String.UnicodeScalarView()
+        while let scalar = rest.popFirst() {
+            switch scalar {
+            case "\"":
+                guard rest.isEmpty || rest.first == " " else {
+                    throw ExecLine.Malformed(message: "there has to be a space behind the closing quote")
+                }
+                return String(word)
+            case "\\":
+                guard let next = rest.popFirst() else {
+                    throw ExecLine.Malformed(message: "a double quote is not closed")
+                }
+                guard Self.escapable.contains(next) else {
+                    throw ExecLine.Malformed(
+                        message: "within quotes a backslash stands before '\"', '`', '$' or '\\' only "
+                            + "(and is itself written twice in a desktop entry)")
+                }
+                word.append(next)
+            case "`", "$":
+                throw ExecLine.Malformed(
+                    message: "within quotes '\(scalar)' has to be written '\\\\\(scalar)'; variables are not replaced")
+            default: word.append(scalar)
+            }
+        }
+        throw ExecLine.Malformed(message: "a double quote is not closed")
+    }
+}

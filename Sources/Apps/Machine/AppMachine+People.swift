@@ -1,0 +1,99 @@
+package import NightshiftAPI
+import Store
+
+/// What people and the app itself ask for.
+extension AppMachine {
+    /// Starts it, or brings it to the front where it runs.
+    package mutating func launch(background: Bool, arguments: [String], now: ClockReading) -> [AppAction] {
+        if phase != .absent { return background ? [] : front(now: now) }
+        let welcome = background ? [] : welcome()
+        phase = .starting
+        enter(background ? .background : .inactive, now)
+        return welcome + [.spawn(background: background, wakes: [], arguments: arguments)]
+    }
+
+    /// Brings it before its user.
+    package mutating func front(now: ClockReading) -> [AppAction] {
+        guard phase != .absent else { return launch(background: false, arguments: [], now: now) }
+        var actions = welcome()
+        guard phase != .starting, record.state != .active, ending == nil else { return actions }
+        if phase == .frozen {
+            phase = .present
+            actions.append(.thaw)
+        }
+        // Who is looked at may take its time.
+        for index in begun.indices { begun[index].deadline = nil }
+        connectBy = nil
+        if record.state != .inactive { actions += transition(to: .inactive, now) }
+        return actions + transition(to: .active, now)
+    }
+
+    /// Takes it away from its user.
+    package mutating func back(now: ClockReading) -> [AppAction] {
+        guard phase == .present, record.state == .active || record.state == .inactive, ending == nil else { return [] }
+        var actions: [AppAction] = []
+        let limit = isManaged ? Self.backgroundLimit : nil
+        // What it was told while its user looked on has no limit; from here on it would keep the app awake.
+        for index in commands.indices where commands[index].command.action == .enter {
+            commands[index].deadline = limit.map { now.bootSeconds + $0 }
+        }
+        if record.state == .active { actions += transition(to: .inactive, limit: limit, now) }
+        actions += transition(to: .background, limit: limit, now)
+        for index in begun.indices { begun[index].deadline = now.bootSeconds + wakeLimit }
+        needsSnapshot = true
+        // One that has only just been launched may still be on its way to connecting.
+        if !hasConnected, let limit = launchedAt.map({ $0 + Self.connectLimit }), limit > now.bootSeconds {
+            connectBy = limit
+        }
+        return actions + rest(now)
+    }
+
+    /// The app, or its window system, says that it came to the front or left it.
+    package mutating func changed(to state: AppState, now: ClockReading) -> [AppAction] {
+        switch state {
+        case .active: return front(now: now)
+        case .background: return back(now: now)
+        case .inactive:
+            guard phase == .present, record.state == .active else { return [] }
+            return transition(to: .inactive, now)
+        case .notRunning, .suspended: return []
+        }
+    }
+
+    /// Ends it: at once where it is suspended, else after it has had its say.
+    ///
+    /// - Parameter force: the user's force quit.
+    package mutating func quit(force: Bool, now: ClockReading) -> [AppAction] {
+        var actions: [AppAction] = []
+        if force {
+            record.isForceQuit = true
+            actions.append(.cancelTransfers)
+        }
+        guard phase != .absent else { return actions }
+        let cause: ExitCause = force ? .forceQuit : .quit
+        guard phase == .present, record.process != nil else {
+            ending = Ending(cause: cause, deadline: nil)
+            // As on iOS: who is suspended is not told.
+            return actions + [.kill]
+        }
+        ending = Ending(cause: cause, deadline: now.bootSeconds + Self.quitLimit)
+        return actions + (isConnected ? send(.terminate, to: nil, limit: nil, now) : [.terminate])
+    }
+
+    /// Ends it as a crash would.
+    package mutating func kill() -> [AppAction] {
+        guard phase != .absent else { return [] }
+        ending = Ending(cause: .killed, deadline: nil)
+        return [.kill]
+    }
+
+    /// The user is there: what was held against the app is forgotten.
+    mutating func welcome() -> [AppAction] {
+        record.isForceQuit = false
+        record.faults = 0
+        hasToldPause = false
+        guard record.startDelay > 0 else { return [] }
+        record.startDelay = 0
+        return [.endStartDelay]
+    }
+}

@@ -1,0 +1,137 @@
+package import NightshiftAPI
+package import Store
+
+/// Why an app is awake in the background, and when it may rest.
+extension AppMachine {
+    /// Every reason to wake it that there is now.
+    package mutating func want(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
+        wanted = wakes
+        return consider(now)
+    }
+
+    /// The reasons, as the world sees them.
+    package func wakes(now: ClockReading) -> [WakeStatus] {
+        begun.map { wake in
+            WakeStatus(
+                reason: wake.wake.reason, session: wake.wake.session,
+                deadline: wake.deadline.map { now.wallTime(ofBootSeconds: $0) })
+        }
+            + fresh.map { WakeStatus(reason: $0.reason, session: $0.session) }
+    }
+
+    /// Reasons that it was not woken for yet.
+    private var fresh: [WantedWake] {
+        wanted.filter { wake in
+            wake.through > finished[wake.session] ?? 0 && !begun.contains { $0.wake.session == wake.session }
+        }
+    }
+
+    /// Begins what may begin.
+    mutating func consider(_ now: ClockReading) -> [AppAction] {
+        lookAtPause(now)
+        let wakes = fresh
+        guard !wakes.isEmpty, !record.isForceQuit, ending == nil else { return [] }
+        switch phase {
+        case .starting: return []
+        case .absent:
+            guard isInstalled else { return [] }
+            if faultPauseEnd != nil {
+                guard !hasToldPause else { return [] }
+                hasToldPause = true
+                return [.note(.appLaunchPaused, "After \(record.faults) launches that went wrong.")]
+            }
+            hasToldPause = false
+            begin(wakes, now)
+            phase = .starting
+            enter(.background, now)
+            return [note(wakes), .spawn(background: true, wakes: wakes, arguments: [])]
+        case .frozen:
+            // A frozen program that does not link the library has no way to hear of it.
+            guard hasConnected else { return [] }
+            phase = .present
+            enter(.background, now)
+            return [.thaw] + beginHere(wakes, now)
+        case .present:
+            // In front of its user it hears of everything directly; going to rest it comes back here.
+            guard record.state == .background, isManaged, hasConnected, !begun.isEmpty || isAtRest else { return [] }
+            return beginHere(wakes, now)
+        }
+    }
+
+    /// Begins wakes of a process that is there. Whose connection is broken hears of them when it is back, or is late.
+    private mutating func beginHere(_ wakes: [WantedWake], _ now: ClockReading) -> [AppAction] {
+        let first = begun.count
+        begin(wakes, now)
+        var actions = [note(wakes)]
+        guard isConnected else { return actions }
+        for index in first..<begun.count { actions += handle(index, now) }
+        return actions
+    }
+
+    /// Suspends it when there is nothing left to do in the background.
+    mutating func rest(_ now: ClockReading) -> [AppAction] {
+        guard phase == .present, record.state == .background, isManaged, begun.isEmpty, isAtRest else { return [] }
+        let wakes = consider(now)
+        guard wakes.isEmpty else { return wakes }
+        if needsSnapshot, isConnected {
+            needsSnapshot = false
+            return send(.snapshot, to: nil, limit: Self.snapshotLimit, now)
+        }
+        phase = .frozen
+        enter(.suspended, now)
+        return [.freeze, .note(.appEntered, AppState.suspended.rawValue)]
+    }
+
+    /// Nothing that it was asked is unanswered.
+    private var isAtRest: Bool { commands.isEmpty && ending == nil && connectBy == nil }
+
+    private mutating func begin(_ wakes: [WantedWake], _ now: ClockReading) {
+        begun += wakes.map { BegunWake(wake: $0, deadline: now.bootSeconds + wakeLimit) }
+        let isRested = Self.end(of: record.startDelay, from: record.startDelayFrom, now: now) == nil
+        let doubled = min(record.startDelay * 2, Self.longestStartDelay)
+        record.startDelay = isRested ? Self.firstStartDelay : doubled
+        record.startDelayFrom = now.wallSeconds
+    }
+
+    private func note(_ wakes: [WantedWake]) -> AppAction {
+        .note(.appWoken, wakes.map { "\($0.session): \($0.reason.sentence)" }.joined(separator: " "))
+    }
+
+    /// Asks the app to handle a session's events.
+    mutating func handle(_ index: Int, _ now: ClockReading) -> [AppAction] {
+        let wake = begun[index].wake
+        var command = ProcessCommand(number: nextNumber, action: .handleEvents)
+        nextNumber += 1
+        command.session = wake.session
+        command.through = wake.through
+        command.limit = begun[index].deadline.map { max(0, $0 - now.bootSeconds) }
+        begun[index].command = command.number
+        // Its limit is the wake's own.
+        commands.append(Pending(command: command))
+        return [.send(command)]
+    }
+
+    /// Enters a state, writes it down and tells the app.
+    mutating func transition(to state: AppState, limit: Double? = nil, _ now: ClockReading) -> [AppAction] {
+        enter(state, now)
+        return [.note(.appEntered, state.rawValue)] + send(.enter, to: state, limit: limit, now)
+    }
+
+    mutating func send(
+        _ action: ProcessCommand.Action, to state: AppState?, limit: Double?, _ now: ClockReading
+    ) -> [AppAction] {
+        guard isConnected else { return [] }
+        var command = ProcessCommand(number: nextNumber, action: action)
+        nextNumber += 1
+        command.state = state
+        command.limit = limit
+        commands.append(Pending(command: command, deadline: limit.map { now.bootSeconds + $0 }))
+        return [.send(command)]
+    }
+
+    mutating func enter(_ state: AppState, _ now: ClockReading) {
+        guard record.state != state else { return }
+        record.state = state
+        record.stateSince = now.wallSeconds
+    }
+}

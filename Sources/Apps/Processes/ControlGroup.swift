@@ -1,0 +1,82 @@
+import Foundation
+import Glibc
+
+/// One cgroup (v2) of processes that are frozen, thawed and killed together: a folder of the kernel's.
+struct ControlGroup: Hashable, Sendable {
+    let path: String
+
+    /// The file that freezes and thaws.
+    var freezeFile: String { "\(path)/cgroup.freeze" }
+
+    /// Begins to freeze; ``waitUntilFrozen(within:)`` tells when it is done.
+    func freeze() -> Bool { Self.write("1", to: freezeFile) }
+
+    func thaw() -> Bool { Self.write("0", to: freezeFile) }
+
+    /// Moves the calling process in.
+    func takeIn() -> Bool { Self.write("0", to: "\(path)/cgroup.procs") }
+
+    /// Opens the file through which a process moves itself in; -1 with errno set where it cannot be.
+    func openProcesses() -> Int32 { open("\(path)/cgroup.procs", O_WRONLY | O_CLOEXEC) }
+
+    /// Blocks until every process in it stands still; false when that takes longer than `bound`.
+    func waitUntilFrozen(within bound: Duration) -> Bool {
+        let descriptor = open("\(path)/cgroup.events", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let end = ContinuousClock.now + bound
+        var buffer = [UInt8](repeating: 0, count: 256)
+        while true {
+            // Reading also arms the notice for the next change.
+            let count = pread(descriptor, &buffer, buffer.count, 0)
+            guard count >= 0 else { return false }
+            let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
+            if lines.contains("frozen 1") { return true }
+            let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
+            guard left > 0 else { return false }
+            var event = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
+            poll(&event, 1, Int32(left.rounded(.up)))
+        }
+    }
+
+    /// Sends SIGKILL to every process in it.
+    func kill() {
+        if Self.write("1", to: "\(path)/cgroup.kill") { return }
+        // Before Linux 5.14: frozen, so that none forks between the reading and the signal. SIGKILL ends frozen ones.
+        _ = freeze()
+        for process in processes { Glibc.kill(process, SIGKILL) }
+        _ = thaw()
+    }
+
+    /// Removes the folder, unless a process is in it: then it is false.
+    @discardableResult
+    func removeIfEmpty() -> Bool { rmdir(path) == 0 || errno != EBUSY }
+
+    /// Opens the file that gives notice when the last process leaves; -1 where it cannot be.
+    func openEvents() -> Int32 {
+        let descriptor = open("\(path)/cgroup.events", O_RDONLY | O_CLOEXEC)
+        Self.expectNotice(descriptor)
+        return descriptor
+    }
+
+    /// Reading arms the notice for the next change.
+    static func expectNotice(_ descriptor: Int32) {
+        var byte: UInt8 = 0
+        pread(descriptor, &byte, 1, 0)
+    }
+
+    private var processes: [pid_t] {
+        let text = (try? String(contentsOfFile: "\(path)/cgroup.procs", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap { pid_t($0) }
+    }
+
+    private static func write(_ text: String, to path: String) -> Bool {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        let count = Glibc.write(descriptor, text, text.utf8.count)
+        let code = errno
+        close(descriptor)
+        errno = code
+        return count == text.utf8.count
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+
+/// The part of the cgroup v2 tree that belongs to one service: a folder below its own cgroup, with one for each app.
+struct ControlGroups: Sendable {
+    /// Where the tree is mounted.
+    private let mount: String
+    /// `nightshift-` and 16 hexadecimal digits that tell services apart.
+    private let name: String
+    /// The folder that holds those of the apps.
+    let path: String
+
+    /// Why there can be no cgroups.
+    struct Unavailable: Error {
+        let message: String
+    }
+
+    private static let prefix = "nightshift-"
+
+    /// Makes the folder, and lets everything run that a service before this one may have left frozen in it.
+    init(home: String) throws(Unavailable) {
+        guard let mount = Self.mountPoint() else { throw Unavailable(message: "no cgroup v2 is mounted") }
+        self.mount = mount
+        name = Self.prefix + Self.tag(of: home)
+        let base = try Self.base(mount: mount)
+        path = "\(base)/\(name)"
+        // A process can only be moved by those who may write to the cgroup that both places lie in.
+        guard access("\(base)/cgroup.procs", W_OK) == 0 else {
+            throw Unavailable(message: "\(base)/cgroup.procs cannot be written: \(String(cString: strerror(errno)))")
+        }
+        guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
+            throw Unavailable(message: "\(path) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        guard ControlGroup(path: path).thaw() else {
+            throw Unavailable(message: "\(path)/cgroup.freeze cannot be written: \(String(cString: strerror(errno)))")
+        }
+        for folder in folders() {
+            let group = ControlGroup(path: folder)
+            _ = group.thaw()
+            group.removeIfEmpty()
+        }
+    }
+
+    /// A cgroup for a process of an app, made where there is none; everything in it runs.
+    ///
+    /// A second process of the app, beside one that has a cgroup in `taken`, is to be suspended by itself.
+    func group(of app: AppID, besides taken: Set<ControlGroup>) -> ControlGroup? {
+        var group = ControlGroup(path: "\(path)/\(Self.fileName(of: app))")
+        var number = 1
+        while taken.contains(group) {
+            number += 1
+            group = ControlGroup(path: "\(path)/\(Self.fileName(of: app))~\(number)")
+        }
+        guard mkdir(group.path, 0o755) == 0 || errno == EEXIST, group.thaw() else { return nil }
+        return group
+    }
+
+    /// The cgroup that a process of an app is in, if a service with this home has put it there.
+    ///
+    /// That service may have had another cgroup itself, so only the end of the path is looked at.
+    func group(ofProcess process: pid_t) -> ControlGroup? {
+        guard let path = Self.path(ofProcess: "\(process)") else { return nil }
+        let folders = path.split(separator: "/")
+        guard let place = folders.lastIndex(of: name[...]), place + 1 < folders.count else { return nil }
+        return ControlGroup(path: mount + folders[...(place + 1)].reduce("") { "\($0)/\($1)" })
+    }
+
+    /// Removes every folder that holds no process.
+    func removeEmpty() {
+        for folder in folders() { ControlGroup(path: folder).removeIfEmpty() }
+        ControlGroup(path: path).removeIfEmpty()
+    }
+
+    private func folders() -> [String] {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return [] }
+        // Every cgroup's own files are told from folders by their dots; names of apps begin with `app-`.
+        return names.filter { $0.hasPrefix(Self.appPrefix) }.map { "\(path)/\($0)" }
+    }
+
+    private static let appPrefix = "app-"
+
+    /// A name for a folder that no two apps share and that the kernel takes.
+    private static func fileName(of app: AppID) -> String {
+        let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_".utf8)
+        if app.rawValue.utf8.count <= 200, app.rawValue.utf8.allSatisfy(allowed.contains) {
+            return appPrefix + app.rawValue
+        }
+        // The tilde stands in no plain name.
+        return "\(appPrefix)~\(tag(of: app.rawValue))"
+    }
+
+    /// FNV-1a in 64 bits: any name in 16 hexadecimal digits, the same for ever.
+    private static func tag(of text: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// The folder of the service's own cgroup.
+    ///
+    /// A service that an app has started is in the app's cgroup, and would freeze with it: it moves out first.
+    private static func base(mount: String) throws(Unavailable) -> String {
+        guard let own = path(ofProcess: "self") else {
+            throw Unavailable(message: "the service has no cgroup v2 of its own")
+        }
+        let folders = own.split(separator: "/")
+        guard !folders.contains("..") else {
+            throw Unavailable(message: "the service's cgroup lies outside of its cgroup namespace")
+        }
+        let outer = folders.prefix { !isServiceFolder($0) }
+        let base = mount + outer.reduce("") { "\($0)/\($1)" }
+        if outer.count < folders.count, !ControlGroup(path: base).takeIn() {
+            throw Unavailable(
+                message: "the service runs in an app's cgroup and cannot leave it: \(String(cString: strerror(errno)))")
+        }
+        return base
+    }
+
+    private static func isServiceFolder(_ folder: Substring) -> Bool {
+        folder.hasPrefix(prefix) && folder.utf8.count == prefix.utf8.count + 16
+            && folder.dropFirst(prefix.count).allSatisfy(\.isHexDigit)
+    }
+
+    private static func mountPoint() -> String? {
+        guard let text = try? String(contentsOfFile: "/proc/mounts", encoding: .utf8) else { return nil }
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            // A space or a backslash in the path would be written as an octal number (fstab(5)); then it is left alone.
+            if fields.count > 2, fields[2] == "cgroup2", !fields[1].contains("\\") { return String(fields[1]) }
+        }
+        return nil
+    }
+
+    private static func path(ofProcess process: String) -> String? {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/cgroup", encoding: .utf8) else { return nil }
+        return text.split(separator: "\n").first { $0.hasPrefix("0::/") }.map { String($0.dropFirst(3)) }
+    }
+}

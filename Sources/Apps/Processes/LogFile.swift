@@ -1,0 +1,45 @@
+import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import Glibc
+
+/// A file that processes append to, kept within bounds.
+package enum LogFile {
+    private static let chunk = 256 << 10
+
+    /// Cuts the file at `path` to its last `limit` bytes once it has more than twice as many; true where it was cut.
+    ///
+    /// The writers go on with the same file, opened for appending. What they write while the end is moved to the front
+    /// is lost: microseconds for the usual limit. The first line that stays is whole.
+    @discardableResult
+    package static func trim(_ path: String, limit: Int64) -> Bool {
+        let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return false }
+        let size = Int64(information.st_size)
+        guard size > 2 * limit else { return false }
+        return moveToFront(descriptor, from: lineStart(descriptor, from: size - limit), to: size)
+    }
+
+    /// The beginning of the first line behind `offset`; `offset` itself where the line is longer than a chunk.
+    private static func lineStart(_ descriptor: Int32, from offset: Int64) -> Int64 {
+        var buffer = [UInt8](repeating: 0, count: chunk)
+        // One byte earlier: the line may begin just there.
+        let count = pread(descriptor, &buffer, buffer.count, Int(offset) - 1)
+        guard count > 0, let end = buffer[..<count].firstIndex(of: UInt8(ascii: "\n")) else { return offset }
+        return offset + Int64(end)
+    }
+
+    /// The kept part is less than half of the file, so no byte is overwritten before it was read.
+    private static func moveToFront(_ descriptor: Int32, from start: Int64, to end: Int64) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: chunk)
+        var (source, target) = (start, Int64(0))
+        while source < end {
+            let count = pread(descriptor, &buffer, min(buffer.count, Int(end - source)), Int(source))
+            guard count > 0, pwrite(descriptor, buffer, count, Int(target)) == count else { return false }
+            source += Int64(count)
+            target += Int64(count)
+        }
+        return ftruncate(descriptor, Int(target)) == 0
+    }
+}

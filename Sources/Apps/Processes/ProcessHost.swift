@@ -1,0 +1,42 @@
+/// Where the processes of apps live: the seam at which simulations take the machine's place.
+///
+/// All calls may come from any thread, and block it for a moment: for as long as a program takes to start, or a group of
+/// processes to stand still.
+package protocol ProcessHost: AnyObject, Sendable {
+    /// How processes are suspended, and why so: for a person.
+    var name: String { get }
+
+    /// Processes that were launched or adopted and have ended. For one reader.
+    var exits: AsyncStream<(ProcessIdentity, ProcessEnd)> { get }
+
+    /// Starts a program; returns when it runs.
+    func launch(_ plan: LaunchPlan) throws(LaunchFailure) -> ProcessIdentity
+
+    /// Takes over a process that a service before this one has launched: false where it has ended.
+    ///
+    /// It runs from now on, though it may have been suspended.
+    func adopt(_ process: ProcessIdentity) -> Bool
+
+    /// Stops the process with everything that it has started; false where it could not be, and then it runs.
+    func suspend(_ process: ProcessIdentity) -> Bool
+
+    /// Lets it run again, if it does not; false where it has ended.
+    func resume(_ process: ProcessIdentity) -> Bool
+
+    /// Asks it to end (SIGTERM to its group). A suspended one runs again.
+    func terminate(_ process: ProcessIdentity)
+
+    /// Ends it with everything that it has started.
+    func kill(_ process: ProcessIdentity)
+
+    /// Lets everything run that was suspended, and leaves it all alone from now on. The processes live on.
+    func shutdown()
+}
+
+/// How a process ended.
+package enum ProcessEnd: Hashable, Sendable {
+    case exited(Int32)
+    case signalled(Int32)
+    /// Nobody can tell: this service is not its parent.
+    case unknown
+}

@@ -1,0 +1,30 @@
+import Foundation
+import Glibc
+
+/// What `/proc/PID/stat` says of a process (proc_pid_stat(5)).
+struct ProcessStatistics: Hashable, Sendable {
+    /// `R`, `S`, `D`, `T`, `Z` and so on.
+    let state: Character
+    /// Clock ticks after boot.
+    let startTime: UInt64
+
+    var isStopped: Bool { state == "T" || state == "t" }
+    /// It has ended, and nobody has asked for its status yet.
+    var isZombie: Bool { state == "Z" || state == "X" }
+
+    /// Nil where there is no such process.
+    init?(of process: pid_t) {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return nil }
+        self.init(parsing: text)
+    }
+
+    init?(parsing text: String) {
+        // The program's name, in parentheses, may contain spaces and parentheses.
+        guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = text[text.utf8.index(after: end)...].split(separator: " ")
+        // Numbered from 3 in the manual: state is 3, starttime 22.
+        guard fields.count > 19, let state = fields[0].first, let startTime = UInt64(fields[19]) else { return nil }
+        self.state = state
+        self.startTime = startTime
+    }
+}

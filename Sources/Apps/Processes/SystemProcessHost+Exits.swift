@@ -1,0 +1,58 @@
+import CNightshift
+import Glibc
+import Synchronization
+
+extension SystemProcessHost {
+    /// On the watcher's thread: a process, a guardian, or the last one of a cgroup has ended.
+    func descriptorBecameReadable(_ token: UInt64) {
+        if Guardian.owns(token) {
+            state.withLock { $0.guardian.childEnded(token: token) }
+            return
+        }
+        let ended = state.withLock { state -> (ProcessIdentity, ProcessEnd)? in
+            guard let identity = state.identities[token], let hosted = state.processes[identity] else {
+                state.leftoverChanged(token)
+                return nil
+            }
+            // What it has started may live on, and must not stay frozen. Before its status is read: until then nobody
+            // else is given its number.
+            state.thaw(identity)
+            let end = Self.readStatus(of: hosted.pidfd)
+            state.forget(identity)
+            close(hosted.pidfd)
+            if let group = hosted.group { state.remove(group) }
+            return (identity, end)
+        }
+        if let ended { continuation.yield(ended) }
+    }
+
+    private static func readStatus(of pidfd: Int32) -> ProcessEnd {
+        var status: Int32 = 0
+        guard nightshift_pidfd_wait(pidfd, &status, WNOHANG) > 0 else { return .unknown }
+        let signal = status & 0x7f
+        return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
+    }
+}
+
+extension SystemProcessHost.State {
+    /// Removes a cgroup, now or when what its process has started and left behind has ended as well.
+    fileprivate mutating func remove(_ group: ControlGroup) {
+        let notices = group.openEvents()
+        guard !group.removeIfEmpty(), notices >= 0 else {
+            if notices >= 0 { close(notices) }
+            return
+        }
+        lastToken += 1
+        leftovers[lastToken] = (group, notices)
+        _ = watcher.add(notices, token: lastToken, notices: true)
+    }
+
+    fileprivate mutating func leftoverChanged(_ token: UInt64) {
+        guard let leftover = leftovers[token] else { return }
+        ControlGroup.expectNotice(leftover.notices)
+        guard leftover.group.removeIfEmpty() else { return }
+        leftovers[token] = nil
+        watcher.remove(leftover.notices)
+        close(leftover.notices)
+    }
+}

@@ -1,0 +1,149 @@
+import CNightshift
+import Foundation
+import Glibc
+import NightshiftAPI
+import Synchronization
+
+extension SystemProcessHost {
+    package func launch(_ plan: LaunchPlan) throws(LaunchFailure) -> ProcessIdentity {
+        let (isShutDown, taken) = state.withLock { state in
+            (state.isShutDown, Set(state.processes.values.compactMap(\.group)))
+        }
+        guard !isShutDown else { throw LaunchFailure(reason: EAGAIN, "The service is about to end") }
+        guard let program = ExecutableSearch(environment: plan.environment).path(of: plan.program) else {
+            throw LaunchFailure(reason: ENOENT, "There is no program '\(plan.program)' that can be executed")
+        }
+        let output = try Self.openLog(plan.log)
+        defer { close(output) }
+        let (pid, group) = try start(program, plan, output: output, besides: taken)
+        guard let identity = ProcessIdentity.of(pid, bootID: bootID), host(identity, group: group) else {
+            Glibc.kill(pid, SIGKILL)
+            waitpid(pid, nil, 0)
+            throw LaunchFailure(reason: EMFILE, "The process of \(plan.app) could not be watched")
+        }
+        return identity
+    }
+
+    package func adopt(_ process: ProcessIdentity) -> Bool {
+        if state.withLock({ $0.processes[process] != nil }) { return true }
+        guard process.bootID == bootID, let statistics = ProcessStatistics(of: process.pid),
+            statistics.startTime == process.startTime, !statistics.isZombie
+        else { return false }
+        let group = groups?.group(ofProcess: process.pid)
+        guard host(process, group: group) else { return false }
+        // The service before this one, and its guardian with it, may have been ended without a chance to thaw.
+        _ = group?.thaw()
+        if statistics.isStopped { process.signalGroup(SIGCONT) }
+        return true
+    }
+
+    /// Watches a process from now on; false where it cannot be, or is another one.
+    private func host(_ process: ProcessIdentity, group: ControlGroup?) -> Bool {
+        let pidfd = nightshift_pidfd_open(process.pid)
+        guard pidfd >= 0 else { return false }
+        let isHosted = state.withLock { state in
+            // Asked again now that the descriptor holds on to whatever process has this number.
+            guard !state.isShutDown, ProcessStatistics(of: process.pid)?.startTime == process.startTime else {
+                return false
+            }
+            state.lastToken += 1
+            let token = state.lastToken
+            state.processes[process] = Hosted(identity: process, group: group, pidfd: pidfd, token: token)
+            state.identities[token] = process
+            guard state.watcher.add(pidfd, token: token) else {
+                state.forget(process)
+                return false
+            }
+            return true
+        }
+        if !isHosted { close(pidfd) }
+        return isHosted
+    }
+
+    /// Starts it in a cgroup of its own; where that will not take it, it runs all the same, and signals suspend it.
+    private func start(
+        _ program: String, _ plan: LaunchPlan, output: Int32, besides taken: Set<ControlGroup>
+    ) throws(LaunchFailure) -> (pid_t, ControlGroup?) {
+        // Twice: the cgroup of a process before may be removed just now.
+        for _ in 0..<2 {
+            guard let group = groups?.group(of: plan.app, besides: taken) else { break }
+            do {
+                return (try Self.start(program, plan, output: output, group: group), group)
+            } catch {
+                group.removeIfEmpty()
+                guard error.step == nightshift_launch_cgroup else { throw error.failure }
+            }
+        }
+        do {
+            return (try Self.start(program, plan, output: output, group: nil), nil)
+        } catch {
+            throw error.failure
+        }
+    }
+
+    private struct FailedStart: Error {
+        let step: nightshift_launch_step
+        let failure: LaunchFailure
+    }
+
+    private static func start(
+        _ program: String, _ plan: LaunchPlan, output: Int32, group: ControlGroup?
+    ) throws(FailedStart) -> pid_t {
+        let processes = group?.openProcesses() ?? -1
+        defer {
+            if processes >= 0 { close(processes) }
+        }
+        guard group == nil || processes >= 0 else {
+            throw FailedStart(step: nightshift_launch_cgroup, failure: LaunchFailure("cgroup", code: errno))
+        }
+        var pid: pid_t = 0
+        var step: Int32 = 0
+        let words = [plan.program] + plan.arguments
+        let variables = plan.environment.map { "\($0.key)=\($0.value)" }
+        let result = withCStrings(words) { arguments in
+            withCStrings(variables) { environment in
+                program.withCString { program in
+                    plan.directory.withCString { directory in
+                        var launch = nightshift_launch(
+                            program: program, arguments: arguments, environment: environment, directory: directory,
+                            output: output, cgroup: processes, mask: plan.fileCreationMask.map { Int32($0) } ?? -1,
+                            open_files: plan.openFiles.map { Int64(clamping: $0) } ?? -1)
+                        return nightshift_launch(&launch, &pid, &step)
+                    }
+                }
+            }
+        }
+        guard result != 0 else { return pid }
+        let failedStep = nightshift_launch_step(rawValue: UInt32(step))
+        let what =
+            switch failedStep {
+            case nightshift_launch_directory: "The directory \(plan.directory) cannot be entered"
+            case nightshift_launch_exec: "\(program) cannot be executed"
+            case nightshift_launch_cgroup: "The process cannot be moved to its cgroup"
+            default: "\(program) cannot be started"
+            }
+        throw FailedStart(step: failedStep, failure: LaunchFailure(what, code: result))
+    }
+
+    private static func openLog(_ path: String) throws(LaunchFailure) -> Int32 {
+        let folder = URL(filePath: path).deletingLastPathComponent()
+        try? FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw LaunchFailure("The log \(path) cannot be opened", code: errno) }
+        return descriptor
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        var pointers = strings.map { strdup($0) } + [nil]
+        defer {
+            for pointer in pointers { free(pointer) }
+        }
+        return pointers.withUnsafeMutableBufferPointer { buffer in
+            // Never empty: it ends with nil.
+            body(buffer.baseAddress!)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Glibc
+import Synchronization
+
+extension SystemProcessHost {
+    /// A process that waits for a disk stands still only when it has its answer; longer than this is a fault.
+    private static let patience: Duration = .seconds(2)
+
+    package func suspend(_ process: ProcessIdentity) -> Bool {
+        let begun = state.withLock { state -> Hosted? in
+            guard !state.isShutDown, let hosted = state.processes[process] else { return nil }
+            if hosted.isSuspended { return hosted }
+            return state.freeze(process) ? hosted : nil
+        }
+        guard let begun else { return false }
+        // Outside of the lock: it takes its time, and the end of a process must not wait for that.
+        let standsStill = begun.group.map { $0.waitUntilFrozen(within: Self.patience) } ?? waitUntilStopped(process)
+        return state.withLock { state in
+            guard let hosted = state.processes[process], hosted.isSuspended else { return false }
+            if !standsStill { state.thaw(process) }
+            return standsStill
+        }
+    }
+
+    package func resume(_ process: ProcessIdentity) -> Bool {
+        state.withLock { state in
+            guard state.processes[process] != nil else { return false }
+            state.thaw(process)
+            return true
+        }
+    }
+
+    /// The signal is on its way to every process of the group; each stops before it runs another instruction of its
+    /// own. Nothing announces it to those who are not the parent, so the leader is looked at.
+    private func waitUntilStopped(_ process: ProcessIdentity) -> Bool {
+        let end = ContinuousClock.now + Self.patience
+        var pause: useconds_t = 100
+        while ContinuousClock.now < end {
+            guard let statistics = ProcessStatistics(of: process.pid), statistics.startTime == process.startTime,
+                !statistics.isZombie
+            else { return false }
+            if statistics.isStopped { return true }
+            usleep(pause)
+            pause = min(pause * 2, 10_000)
+        }
+        return false
+    }
+}
+
+extension SystemProcessHost.State {
+    /// Begins to freeze a process that runs. False where there is no guardian, or the kernel refuses.
+    mutating func freeze(_ process: ProcessIdentity) -> Bool {
+        guard let hosted = processes[process], guardian.add(process, freezeFile: hosted.group?.freezeFile) else {
+            return false
+        }
+        let hasBegun =
+            if let group = hosted.group { group.freeze() } else { process.signalGroup(SIGSTOP) }
+        if hasBegun {
+            processes[process]?.isSuspended = true
+        } else {
+            guardian.remove(process)
+        }
+        return hasBegun
+    }
+
+    /// Lets a process run, if it does not.
+    mutating func thaw(_ process: ProcessIdentity) {
+        guard let hosted = processes[process], hosted.isSuspended else { return }
+        if let group = hosted.group { _ = group.thaw() } else { process.signalGroup(SIGCONT) }
+        processes[process]?.isSuspended = false
+        guardian.remove(process)
+    }
+
+    /// Watches a process no longer.
+    mutating func forget(_ process: ProcessIdentity) {
+        guard let hosted = processes.removeValue(forKey: process) else { return }
+        identities[hosted.token] = nil
+        watcher.remove(hosted.pidfd)
+    }
+}

@@ -1,0 +1,215 @@
+import Device
+import Foundation
+import Glibc
+import Logging
+import NightshiftAPI
+import Store
+
+/// From what a machine decides to what is done.
+extension AppService {
+    /// Gives a machine an input and carries out what it wants.
+    func perform(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) async {
+        // Nothing is begun that nobody would look after; the next service takes it up.
+        guard !isStopping else { return }
+        var machine = machine(id)
+        let before = machine.record
+        let actions = input(&machine, now)
+        machines[id] = machine
+        if actions.isEmpty, machine.record == before { return setAlarm() }
+        await carryOut(actions, id)
+    }
+
+    /// The machine of an app, with what its entry says now.
+    func machine(_ id: AppID) -> AppMachine {
+        let manifest = manifest(id)
+        var machine =
+            machines[id]
+            ?? AppMachine(
+                record: AppRecord(id: id, now: now.wallSeconds), isInstalled: false,
+                wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
+        machine.isInstalled = manifest != nil
+        machine.wakeLimit = manifest?.wakeLimit ?? AppManifest.defaultWakeLimit
+        machine.hasWakeCommand = manifest?.wakeCommand != nil
+        return machine
+    }
+
+    func manifest(_ id: AppID) -> AppManifest? {
+        id.isProgram ? nil : (try? environment.entries.find(id)) ?? nil
+    }
+
+    /// Processes first, in the order that was decided; then what is written down of it; then who has to know.
+    func carryOut(_ actions: [AppAction], _ id: AppID) async {
+        var actions = actions
+        var entries: [JournalEntry] = []
+        var finished: [(session: String, through: Int64, acknowledging: Bool)] = []
+        var isForceQuit = false
+        var mayStart = false
+        var listening: Bool?
+        while !actions.isEmpty {
+            switch actions.removeFirst() {
+            case .spawn(let background, let wakes, let arguments):
+                actions += spawn(id, background: background, wakes: wakes, arguments: arguments)
+            case .send(let command): connection(of: id)?.continuation.yield(.command(command))
+            case .freeze:
+                if let process = process(of: id), !environment.host.suspend(process) {
+                    environment.logger.warning("A process could not be suspended", metadata: ["app": "\(id)"])
+                }
+                listening = false
+            case .thaw:
+                if let process = process(of: id) { _ = environment.host.resume(process) }
+                listening = true
+            case .terminate: signal(id, SIGTERM)
+            case .kill: signal(id, SIGKILL)
+            case .finishWake(let session, let through, let acknowledging):
+                finished.append((session, through, acknowledging))
+            case .cancelTransfers: isForceQuit = true
+            case .endStartDelay: mayStart = true
+            case .note(let decision, let detail):
+                entries.append(JournalEntry(time: now.date, decision: decision, app: id, detail: detail))
+            }
+        }
+        setAlarm()
+        // First, so that a service that dies in between leaves no messages that nobody is woken for.
+        for wake in finished where wake.acknowledging {
+            await environment.transfers.acknowledge(id, wake.session, wake.through)
+        }
+        await write(id, entries, finished.map { ($0.session, $0.through) })
+        if let listening { await environment.transfers.setListening(id, listening) }
+        if isForceQuit { await environment.transfers.forceQuit(id) }
+        if mayStart { await environment.transfers.endStartDelay(id) }
+        // What was finished may have made room for what came meanwhile.
+        if !finished.isEmpty { await look() }
+    }
+
+    private func write(_ id: AppID, _ entries: [JournalEntry], _ finished: [(session: String, through: Int64)]) async {
+        let record = machines[id]?.record
+        do {
+            try await store.write { transaction in
+                // A program without an entry is known only while it runs.
+                if let record, !id.isProgram { try transaction.put(record) }
+                for entry in entries { try transaction.record(entry) }
+                for wake in finished {
+                    try transaction.finishWake(SessionID(app: id, identifier: wake.session), through: wake.through)
+                }
+            }
+        } catch {
+            // The row is written again with the app's next step; until then a crash would find it a step behind.
+            environment.logger.error("The store failed", metadata: ["error": "\(error)", "app": "\(id)"])
+        }
+    }
+
+    private func spawn(
+        _ id: AppID, background: Bool, wakes: [WantedWake], arguments: [String]
+    ) -> [AppAction] {
+        guard let manifest = manifest(id) else {
+            return input(id) { $0.spawnFailed("Its desktop entry is gone.", now: $1) }
+        }
+        let command = background && !wakes.isEmpty ? manifest.wakeCommand ?? manifest.command : manifest.command
+        LogFile.trim(logPath(id), limit: manifest.logLimit)
+        var plan = LaunchPlan(
+            app: id, program: command[0], arguments: Array(command.dropFirst()) + arguments,
+            environment: launchVariables(id, manifest, background: background, wakes: wakes),
+            directory: manifest.directory ?? environment.homeDirectory, log: logPath(id))
+        plan.fileCreationMask = environment.fileCreationMask
+        plan.openFiles = Self.openFiles
+        do {
+            let process = try environment.host.launch(plan)
+            return input(id) { $0.spawned(StoredProcess(process, isManaged: true), now: $1) }
+        } catch {
+            return input(id) { $0.spawnFailed(error.message, now: $1) }
+        }
+    }
+
+    /// With everything that it has started, where the service has launched it; else nothing but the process.
+    private func signal(_ id: AppID, _ signal: Int32) {
+        guard let process = process(of: id) else { return }
+        guard machines[id]?.isManaged == true else {
+            if process.isAlive { Glibc.kill(process.pid, signal) }
+            return
+        }
+        if signal == SIGKILL { environment.host.kill(process) } else { environment.host.terminate(process) }
+    }
+
+    /// The usual soft limit, which the service raises for itself: programs that use select(2) rely on it.
+    private static let openFiles: UInt64 = 1_024
+
+    /// A step of a machine in the middle of another's consequences.
+    private func input(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) -> [AppAction] {
+        var machine = machine(id)
+        let actions = input(&machine, now)
+        machines[id] = machine
+        return actions
+    }
+
+    private func launchVariables(
+        _ id: AppID, _ manifest: AppManifest, background: Bool, wakes: [WantedWake]
+    ) -> [String: String] {
+        var variables = environment.variables
+        variables["NIGHTSHIFT_APP"] = id.rawValue
+        variables["NIGHTSHIFT_SOCKET"] = environment.paths.socket.path
+        variables["NIGHTSHIFT_LAUNCH"] = background ? "background" : "foreground"
+        if !wakes.isEmpty {
+            variables["NIGHTSHIFT_WAKE"] = Set(wakes.map(\.reason.rawValue)).sorted().joined(separator: ",")
+            variables["NIGHTSHIFT_SESSION"] = wakes.map(\.session).joined(separator: "\n")
+            variables["NIGHTSHIFT_WAKE_LIMIT"] = String(Int(manifest.wakeLimit))
+        }
+        return variables
+    }
+
+    func process(of id: AppID) -> ProcessIdentity? {
+        machines[id]?.record.process.map { ProcessIdentity($0) }
+    }
+
+    /// The stream of the process that the app's machine is about.
+    func connection(of id: AppID) -> Connection? {
+        connections.values.first { $0.app == id && !$0.isGuest }
+    }
+
+    func logPath(_ id: AppID) -> String { path(id, "log") }
+
+    func path(_ id: AppID, _ kind: String) -> String {
+        environment.paths.apps.appending(path: "\(id.fileName).\(kind)").path(percentEncoded: false)
+    }
+
+    // MARK: - Time
+
+    private func setAlarm() {
+        let runs = machines.values.contains { $0.record.state != .suspended && $0.record.process?.isManaged == true }
+        if !runs { trimAt = nil } else if trimAt == nil { trimAt = now.bootSeconds + Self.trimInterval }
+        let next = (machines.values.map(\.nextDeadline) + [trimAt]).compactMap(\.self).min()
+        guard alarm?.bootSeconds != next else { return }
+        alarm?.task.cancel()
+        alarm = nil
+        guard let next, !isStopping else { return }
+        let clock = environment.clock
+        let task = Task {
+            guard (try? await clock.sleep(untilBootSeconds: next)) != nil else { return }
+            await self.alarmRang(next)
+        }
+        alarm = (next, task)
+    }
+
+    private func alarmRang(_ bootSeconds: Double) async {
+        if alarm?.bootSeconds == bootSeconds { alarm = nil }
+        if trimAt ?? .infinity <= now.bootSeconds {
+            trimAt = nil
+            for (id, machine) in machines where machine.record.process?.isManaged == true {
+                if let manifest = manifest(id) { LogFile.trim(logPath(id), limit: manifest.logLimit) }
+            }
+        }
+        for (id, machine) in machines where machine.nextDeadline ?? .infinity <= now.bootSeconds {
+            await perform(id) { $0.tick(now: $1) }
+        }
+        setAlarm()
+    }
+
+    /// Seconds between two looks at the logs of apps that run.
+    private static let trimInterval: Double = 30
+}
+
+extension AppID {
+    /// A name for files: no two apps share it, and it has no slash.
+    var fileName: String {
+        rawValue.replacing("%", with: "%25").replacing("/", with: "%2F")
+    }
+}

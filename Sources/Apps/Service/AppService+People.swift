@@ -1,0 +1,150 @@
+import Foundation
+package import NightshiftAPI
+import Store
+
+/// What people ask of apps.
+extension AppService {
+    /// Every app that is installed for the background, or that the service knows otherwise.
+    package func apps() async throws(Problem) -> [AppStatus] {
+        var ids = Set(machines.keys)
+        for case .success(let manifest) in environment.entries.all() { ids.insert(manifest.id) }
+        var result: [AppStatus] = []
+        for id in ids.sorted(by: { $0.rawValue < $1.rawValue }) { result.append(try await status(id)) }
+        return result
+    }
+
+    package func app(_ id: AppID) async throws(Problem) -> AppStatus {
+        try requireApp(id)
+        await lookAgain(id)
+        return try await status(id)
+    }
+
+    /// Installs the desktop entry at an absolute path, in place of an older one of the same id.
+    package func install(_ entry: String) async throws(Problem) -> AppStatus {
+        let manifest: AppManifest
+        do {
+            manifest = try environment.entries.install(entry)
+        } catch {
+            throw Problem(error)
+        }
+        await perform(manifest.id) { _, _ in [.note(.appInstalled, manifest.entry)] }
+        await look()
+        return try await status(manifest.id)
+    }
+
+    /// Takes the entry away. The app has to be ended first; its transfers and their messages stay.
+    package func uninstall(_ id: AppID) async throws(Problem) {
+        try requireApp(id)
+        guard machines[id]?.record.state ?? .notRunning == .notRunning else {
+            throw .conflict("\(id) is running; quit it first.")
+        }
+        do {
+            try environment.entries.remove(id)
+        } catch {
+            throw Problem(error)
+        }
+        let now = now
+        machines[id] = nil
+        do {
+            try await store.write { transaction in
+                try transaction.deleteApp(id)
+                try transaction.record(JournalEntry(time: now.date, decision: .appRemoved, app: id))
+            }
+        } catch {
+            throw .unavailable(error.message)
+        }
+    }
+
+    package func launch(_ id: AppID, _ request: LaunchRequest) async throws(Problem) -> AppStatus {
+        try requireEntry(id)
+        let background = request.background ?? false
+        await perform(id) {
+            $0.launch(background: background, arguments: request.arguments ?? [], now: $1)
+        }
+        return try await launched(id)
+    }
+
+    package func activate(_ id: AppID) async throws(Problem) -> AppStatus {
+        try requireApp(id)
+        if machines[id]?.record.process == nil { try requireEntry(id) }
+        await perform(id) { $0.front(now: $1) }
+        return try await launched(id)
+    }
+
+    package func background(_ id: AppID) async throws(Problem) -> AppStatus {
+        try requireProcess(id)
+        await lookAgain(id)
+        await perform(id) { $0.back(now: $1) }
+        return try await status(id)
+    }
+
+    /// Returns when the process is gone.
+    package func quit(_ id: AppID, force: Bool) async throws(Problem) -> AppStatus {
+        try requireApp(id)
+        if !force { try requireProcess(id) }
+        await perform(id) { $0.quit(force: force, now: $1) }
+        await gone(id)
+        return try await status(id)
+    }
+
+    /// Returns when the process is gone.
+    package func kill(_ id: AppID) async throws(Problem) -> AppStatus {
+        try requireProcess(id)
+        await perform(id) { machine, _ in machine.kill() }
+        await gone(id)
+        return try await status(id)
+    }
+
+    private func launched(_ id: AppID) async throws(Problem) -> AppStatus {
+        let status = try await status(id)
+        if status.state == .notRunning, let exit = status.lastExit, exit.cause == .launchFailed {
+            throw .conflict("\(id) could not be launched. \(exit.detail ?? "")")
+        }
+        return status
+    }
+
+    /// Returns when there is no process of the app.
+    private func gone(_ id: AppID) async {
+        while process(of: id) != nil, !isStopping {
+            await withCheckedContinuation { endWaiters[id, default: []].append($0) }
+        }
+    }
+
+    /// Throws where nothing is known of the app.
+    func requireApp(_ id: AppID) throws(Problem) {
+        guard machines[id] == nil else { return }
+        try requireEntry(id)
+    }
+
+    private func requireProcess(_ id: AppID) throws(Problem) {
+        try requireApp(id)
+        guard process(of: id) != nil else { throw .conflict("\(id) is not running.") }
+    }
+
+    func requireEntry(_ id: AppID) throws(Problem) {
+        do {
+            guard try environment.entries.find(id) != nil else {
+                throw Problem.notFound(
+                    "There is no app '\(id)'. 'nightshift app list' shows those there are; 'nightshift app install FILE' "
+                        + "installs a desktop entry.")
+            }
+        } catch let error as EntryError {
+            throw Problem(error)
+        } catch let problem as Problem {
+            throw problem
+        } catch {
+            throw .unavailable("\(error)")
+        }
+    }
+}
+
+extension Problem {
+    init(_ error: EntryError) {
+        switch error.code {
+        case .notFound, .hidden: self = .notFound(error.description)
+        case .elsewhere: self = .conflict(error.description)
+        case .inputOutput: self = .unavailable(error.description)
+        case .syntax, .value, .name: self = .invalid(error.description, pointer: "/entry")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+package import NightshiftAPI
+import Store
+
+/// What people want to know of apps.
+extension AppService {
+    func status(_ id: AppID) async throws(Problem) -> AppStatus {
+        let machine = machine(id)
+        let record = machine.record
+        let manifest = manifest(id)
+        var status = AppStatus(id: id, name: manifest?.name ?? id.programName, state: record.state)
+        status.manifest = manifest
+        status.stateSince = Date(timeIntervalSince1970: record.stateSince)
+        status.processID = record.process?.processID
+        status.isManaged = machine.isManaged
+        status.isConnected = machine.isConnected
+        status.isForceQuit = record.isForceQuit
+        status.wakes = machine.wakes(now: now)
+        status.lastExit = record.lastExit
+        status.faults = record.faults
+        status.launchesPausedUntil = machine.launchesPausedUntil(now: now).map(Date.init(timeIntervalSince1970:))
+        status.startsPausedUntil = machine.startsPausedUntil(now: now).map(Date.init(timeIntervalSince1970:))
+        status.snapshotTakenAt =
+            record.snapshotTakenAt.map(Date.init(timeIntervalSince1970:)) ?? Self.modificationDate(manifest?.snapshot)
+        do {
+            status.sessions = try await store.read { try $0.sessionNames(of: id) }
+        } catch {
+            throw .unavailable(error.message)
+        }
+        return status
+    }
+
+    /// The present state with its reason, and how it came to be.
+    package func explain(_ id: AppID) async throws(Problem) -> AppExplanation {
+        try requireApp(id)
+        let status = try await status(id)
+        let history: [JournalEntry]
+        do {
+            history = try await store.read { try $0.history(of: id, limit: 50) }
+        } catch {
+            throw .unavailable(error.message)
+        }
+        let (sentence, endedBy) = status.explanation
+        return AppExplanation(app: status, sentence: sentence, endedBy: endedBy, history: history)
+    }
+
+    /// The file that holds what the app has written.
+    package func logFile(_ id: AppID) throws(Problem) -> String {
+        try requireApp(id)
+        let path = logPath(id)
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw .notFound("\(id) has written nothing, or was not launched by the service yet.")
+        }
+        return path
+    }
+
+    /// The file that holds the app's snapshot.
+    package func snapshotFile(_ id: AppID) throws(Problem) -> String {
+        try requireApp(id)
+        let candidates = [path(id, "png"), manifest(id)?.snapshot].compactMap(\.self)
+        guard let path = candidates.first(where: FileManager.default.fileExists) else {
+            throw .notFound("There is no snapshot of \(id) yet.")
+        }
+        return path
+    }
+
+    private static func modificationDate(_ path: String?) -> Date? {
+        guard let path else { return nil }
+        return (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+    }
+}
+
+extension AppID {
+    /// The last part of a program's path, or the id.
+    fileprivate var programName: String {
+        isProgram ? String(rawValue.split(separator: "/").last ?? "") : rawValue
+    }
+}
+
+extension AppStatus {
+    /// What is going on, in a person's words, and what will change it.
+    fileprivate var explanation: (sentence: String, endedBy: String?) {
+        let reasons = wakes.map { "\($0.session): \($0.reason.sentence)" }.joined(separator: " ")
+        switch state {
+        case .active, .inactive:
+            return ("It runs in the foreground.", "its user")
+        case .background:
+            guard !wakes.isEmpty else {
+                return isManaged
+                    ? ("It runs in the background and is about to be suspended.", "the service's next step")
+                    : ("It runs in the background. The service did not launch it and never suspends it.", "its user")
+            }
+            let until = wakes.compactMap(\.deadline).min()
+            return (
+                "It was woken in the background. \(reasons)",
+                until.map { "its completion, or time, at \($0.formatted(.iso8601))" } ?? "its completion"
+            )
+        case .suspended:
+            guard !wakes.isEmpty else {
+                return ("It is suspended: in memory, and not running.", "its user, or an event of its sessions")
+            }
+            return (
+                "It is suspended. It cannot be told of events, because it does not link the library. \(reasons)",
+                "'nightshift app quit \(id)'"
+            )
+        case .notRunning:
+            let last = lastExit.map { " Last time: \($0.cause.sentence)" } ?? ""
+            if isForceQuit {
+                return ("Its user force-quit it; nothing launches it in the background.", "its user starting it")
+            }
+            guard !wakes.isEmpty else { return ("It is not running.\(last)", nil) }
+            guard manifest != nil else {
+                return ("It has no desktop entry, so nothing can launch it. \(reasons)", "starting it by hand")
+            }
+            if let until = launchesPausedUntil {
+                return (
+                    "It should be woken, and went wrong \(faults) times in a row, so its launch waits.\(last) \(reasons)",
+                    "time, at \(until.formatted(.iso8601))"
+                )
+            }
+            return ("It is about to be launched in the background. \(reasons)", "the service's next step")
+        }
+    }
+}

@@ -1,0 +1,231 @@
+package import Device
+import Foundation
+package import Logging
+package import NightshiftAPI
+package import Store
+
+/// The apps of one user: launches, wakes, suspends and ends them, and tells why. Everything the local API offers of them.
+///
+/// Whatever a method has returned for is on disk. Every method throws ``Problem`` and nothing else. One ``AppMachine`` for
+/// each app decides; this actor carries out.
+package actor AppService {
+    /// The world as the service needs it.
+    package struct Environment: Sendable {
+        package var paths: ServicePaths
+        package var store: Store
+        package var host: any ProcessHost
+        package var entries: EntryDirectories
+        package var clock: any ServiceClock
+        package var transfers: TransferHooks
+        /// What launched processes find in their environment, beside what is said of their launch.
+        package var variables: [String: String]
+        package var homeDirectory: String
+        /// The umask of launched processes.
+        package var fileCreationMask: UInt32
+        package var logger: Logger
+
+        package init(
+            paths: ServicePaths, store: Store, host: any ProcessHost, entries: EntryDirectories,
+            clock: any ServiceClock, transfers: TransferHooks, variables: [String: String], homeDirectory: String,
+            fileCreationMask: UInt32, logger: Logger
+        ) {
+            self.paths = paths
+            self.store = store
+            self.host = host
+            self.entries = entries
+            self.clock = clock
+            self.transfers = transfers
+            self.variables = variables
+            self.homeDirectory = homeDirectory
+            self.fileCreationMask = fileCreationMask
+            self.logger = logger
+        }
+    }
+
+    /// What apps need of the transfers.
+    package struct TransferHooks: Sendable {
+        /// Ends every task of the app.
+        package var forceQuit: @Sendable (AppID) async -> Void
+        /// Lets the app's tasks start that were held back because it was woken often.
+        package var endStartDelay: @Sendable (AppID) async -> Void
+        /// Whether the app's process can read.
+        package var setListening: @Sendable (AppID, Bool) async -> Void
+        /// The app has handled the messages of its session up to one.
+        package var acknowledge: @Sendable (AppID, _ session: String, _ through: Int64) async -> Void
+
+        package init(
+            forceQuit: @escaping @Sendable (AppID) async -> Void,
+            endStartDelay: @escaping @Sendable (AppID) async -> Void,
+            setListening: @escaping @Sendable (AppID, Bool) async -> Void,
+            acknowledge: @escaping @Sendable (AppID, _ session: String, _ through: Int64) async -> Void
+        ) {
+            self.forceQuit = forceQuit
+            self.endStartDelay = endStartDelay
+            self.setListening = setListening
+            self.acknowledge = acknowledge
+        }
+    }
+
+    nonisolated let environment: Environment
+    var machines: [AppID: AppMachine] = [:]
+    /// Processes that read commands, by their number.
+    var connections: [Int32: Connection] = [:]
+    var nextConnection = 0
+    /// Who waits for an app's process to be gone.
+    var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
+    var alarm: (bootSeconds: Double, task: Task<Void, Never>)?
+    /// Boot seconds at which logs are looked at again; nil while no app runs.
+    var trimAt: Double?
+    var isStopping = false
+    private var isLooking = false
+    private var lookRequested = false
+    /// Who waits for a look that began after they came.
+    private var lookWaiters: [CheckedContinuation<Void, Never>] = []
+    private let reports: AsyncStream<@Sendable (AppService) async -> Void>
+    nonisolated let reporting: AsyncStream<@Sendable (AppService) async -> Void>.Continuation
+
+    struct Connection {
+        /// Tells streams of one process apart.
+        var number: Int
+        var app: AppID
+        /// Not the process that the machine is about, but another one of the same app.
+        var isGuest: Bool
+        var continuation: AsyncStream<ProcessEvent>.Continuation
+    }
+
+    package init(_ environment: Environment) {
+        self.environment = environment
+        (reports, reporting) = AsyncStream.makeStream()
+    }
+
+    /// Looks after the apps until ``stop()``.
+    ///
+    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    package func run() async throws(StoreError) {
+        environment.logger.info("Apps are suspended by \(environment.host.name)")
+        try await recover()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.followMessages() }
+            group.addTask { await self.followExits() }
+            for await report in reports {
+                group.addTask { await report(self) }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Lets everything run that is suspended, and ``run()`` return. The apps live on.
+    package func stop() {
+        guard !isStopping else { return }
+        isStopping = true
+        alarm?.task.cancel()
+        for connection in connections.values {
+            connection.continuation.yield(.stopping)
+            connection.continuation.finish()
+        }
+        environment.host.shutdown()
+        for waiter in endWaiters.values.joined() { waiter.resume() }
+        endWaiters = [:]
+        reporting.finish()
+    }
+
+    nonisolated var now: ClockReading { environment.clock.now() }
+    nonisolated var store: Store { environment.store }
+
+    private func recover() async throws(StoreError) {
+        for record in try await store.read({ try $0.apps() }) {
+            let manifest = (try? environment.entries.find(record.id)) ?? nil
+            var machine = AppMachine(
+                record: record, isInstalled: manifest != nil,
+                wakeLimit: manifest?.wakeLimit ?? AppManifest.defaultWakeLimit, firstNumber: firstNumber)
+            let isAlive = record.process.map { environment.host.adopt(ProcessIdentity($0)) } ?? false
+            let actions = machine.recover(isAlive: isAlive, now: now)
+            machines[record.id] = machine
+            await carryOut(actions, record.id)
+        }
+        await look()
+    }
+
+    /// Greater than every number that an earlier service can have given: it counts microseconds.
+    var firstNumber: Int64 { Int64(now.wallSeconds * 1_000_000) }
+
+    /// A new message may be a reason to wake somebody.
+    private func followMessages() async {
+        var seen = store.messageSignal.last
+        while !Task.isCancelled {
+            await store.messageSignal.wait(past: seen)
+            let last = store.messageSignal.last
+            // The signal is also given for progress, which wakes nobody.
+            guard last > seen else { continue }
+            seen = last
+            await look()
+        }
+    }
+
+    private func followExits() async {
+        for await (process, end) in environment.host.exits { await exited(process, end) }
+    }
+
+    /// Tells every app what there is to wake it for. One look at a time: an older one must not undo a newer.
+    func look() async {
+        lookRequested = true
+        guard !isLooking else { return }
+        isLooking = true
+        while lookRequested, !isStopping {
+            lookRequested = false
+            let waiters = lookWaiters
+            lookWaiters = []
+            await lookOnce()
+            for waiter in waiters { waiter.resume() }
+        }
+        isLooking = false
+        // Nobody looks any more where the service stops.
+        for waiter in lookWaiters { waiter.resume() }
+        lookWaiters = []
+    }
+
+    /// Looks again where an app may have handled meanwhile what it was to be woken for: nothing tells of that.
+    func lookAgain(_ id: AppID) async {
+        guard machines[id]?.wanted.isEmpty == false else { return }
+        guard isLooking else { return await look() }
+        // The look under way may have read what was before.
+        lookRequested = true
+        await withCheckedContinuation { lookWaiters.append($0) }
+    }
+
+    private func lookOnce() async {
+        let wakes: [WantedWake]
+        do {
+            wakes = try await store.read { try $0.wantedWakes() }
+        } catch {
+            environment.logger.error("The store cannot be read", metadata: ["error": "\(error)"])
+            return
+        }
+        let byApp = Dictionary(grouping: wakes, by: \.app)
+        for id in Set(byApp.keys).union(machines.keys) where !isStopping {
+            guard !id.isProgram || machines[id] != nil else { continue }
+            await perform(id) { $0.want(byApp[id] ?? [], now: $1) }
+        }
+    }
+}
+
+/// What the stream of commands of one process carries.
+package enum ProcessEvent: Hashable, Sendable {
+    case hello(ProcessHello)
+    case command(ProcessCommand)
+    /// The service was asked to stop: it is not to be started again unless something new is wanted of it.
+    case stopping
+}
+
+extension ProcessIdentity {
+    init(_ stored: StoredProcess) {
+        self.init(pid: stored.processID, startTime: stored.startTime, bootID: stored.bootID)
+    }
+}
+
+extension StoredProcess {
+    init(_ process: ProcessIdentity, isManaged: Bool) {
+        self.init(
+            processID: process.pid, startTime: process.startTime, bootID: process.bootID, isManaged: isManaged)
+    }
+}

@@ -1,0 +1,118 @@
+#define _GNU_SOURCE
+#include "CNightshiftProcess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct failure {
+    int step;
+    int reason;
+};
+
+// The lowest descriptor that a launch's own may have: above those that the program gets.
+enum { first_own_descriptor = 10 };
+
+static void default_signals(void) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < NSIG; number++) sigaction(number, &action, NULL);
+}
+
+// In the child: from here to the end only async-signal-safe calls.
+static void fail(int report, int step) {
+    struct failure failure = {step, errno};
+    while (write(report, &failure, sizeof failure) < 0 && errno == EINTR) {
+    }
+    _exit(127);
+}
+
+static void become(const struct nightshift_launch *launch, int report) {
+    // Whatever numbers they have, they are not to be overwritten by the program's own.
+    report = fcntl(report, F_DUPFD_CLOEXEC, first_own_descriptor);
+    if (report < 0) _exit(127);
+    int output = fcntl(launch->output, F_DUPFD_CLOEXEC, first_own_descriptor);
+    if (output < 0) fail(report, nightshift_launch_output);
+    if (launch->cgroup >= 0) {
+        ssize_t written = write(launch->cgroup, "0", 1);
+        if (written != 1) fail(report, nightshift_launch_cgroup);
+    }
+    setsid();
+    default_signals();
+    if (launch->mask >= 0) umask((mode_t)launch->mask);
+    struct rlimit limit;
+    if (launch->open_files >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = (rlim_t)launch->open_files < limit.rlim_max ? (rlim_t)launch->open_files : limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    int input = open("/dev/null", O_RDONLY);
+    if (input < 0) fail(report, nightshift_launch_input);
+    if (dup2(input, 0) < 0) fail(report, nightshift_launch_input);
+    if (dup2(output, 1) < 0 || dup2(output, 2) < 0) fail(report, nightshift_launch_output);
+    if (dup3(report, 3, O_CLOEXEC) < 0) fail(report, nightshift_launch_output);
+    closefrom(4);
+    if (chdir(launch->directory) != 0) fail(3, nightshift_launch_directory);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(launch->program, launch->arguments, launch->environment);
+    fail(3, nightshift_launch_exec);
+}
+
+static pid_t wait_for(pid_t child) {
+    pid_t result;
+    do result = waitpid(child, NULL, 0);
+    while (result < 0 && errno == EINTR);
+    return result;
+}
+
+int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int *step) {
+    int report[2];
+    *step = nightshift_launch_fork;
+    if (pipe2(report, O_CLOEXEC) != 0) return errno;
+    // No handler of this program may run in the child, which has only one thread of it.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    // Without the handlers that libraries have registered for forks that go on with their work.
+    pid_t process = _Fork();
+    int reason = errno;
+    if (process == 0) become(launch, report[1]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(report[1]);
+    if (process < 0) {
+        close(report[0]);
+        return reason;
+    }
+    struct failure failure;
+    ssize_t length;
+    do length = read(report[0], &failure, sizeof failure);
+    while (length < 0 && errno == EINTR);
+    close(report[0]);
+    if (length == sizeof failure) {
+        wait_for(process);
+        *step = failure.step;
+        return failure.reason;
+    }
+    *child = process;
+    return 0;
+}
+
+int nightshift_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
+pid_t nightshift_pidfd_wait(int pidfd, int *status, int options) {
+    siginfo_t information = {.si_pid = 0};
+    int result;
+    do result = waitid(P_PIDFD, (id_t)pidfd, &information, WEXITED | options);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return -1;
+    if (information.si_pid == 0) return 0;
+    // As waitpid(2) has it.
+    *status = information.si_code == CLD_EXITED ? (information.si_status & 0xff) << 8 : information.si_status & 0x7f;
+    return information.si_pid;
+}

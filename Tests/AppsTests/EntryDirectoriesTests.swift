@@ -1,0 +1,171 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Where entries are found, installed and removed (issue 3, "Apps in the service").
+@Suite struct EntryDirectoriesTests {
+    private let scratch: TemporaryDirectory
+    private let entries: EntryDirectories
+
+    init() throws {
+        scratch = try TemporaryDirectory()
+        let environment = [
+            "HOME": scratch.path("home"), "XDG_DATA_HOME": scratch.path("own"),
+            "XDG_DATA_DIRS": "\(scratch.path("first")):relative:\(scratch.path("second"))/",
+            "PATH": "\(scratch.path("bin")):/usr/bin:/bin",
+        ]
+        entries = EntryDirectories(
+            paths: ServicePaths(environment: environment, homeDirectory: URL(filePath: "/")), environment: environment)
+    }
+
+    private func put(_ text: String, at path: String) throws {
+        let url = URL(filePath: scratch.path(path))
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: url)
+    }
+
+    private func entry(_ name: String, exec: String = "app", more: String = "") -> String {
+        "[Desktop Entry]\nType=Application\nName=\(name)\nExec=\(exec)\n\(more)\n"
+    }
+
+    private static let transfer = "X-Nightshift-BackgroundModes=transfer;"
+
+    @Test func `The own directory comes first, then XDG_DATA_DIRS in their order`() throws {
+        #expect(entries.own == scratch.path("own/applications"))
+        #expect(entries.shared == [scratch.path("first/applications"), scratch.path("second/applications")])
+        #expect(try entries.find(AppID(rawValue: "a")) == nil)
+        try put(entry("Second"), at: "second/applications/a.desktop")
+        #expect(try entries.find(AppID(rawValue: "a"))?.name == "Second")
+        try put(entry("First"), at: "first/applications/a.desktop")
+        #expect(try entries.find(AppID(rawValue: "a"))?.name == "First")
+        try put(entry("Own"), at: "own/applications/a.desktop")
+        let found = try #require(try entries.find(AppID(rawValue: "a")))
+        #expect(found.name == "Own")
+        #expect(found.entry == scratch.path("own/applications/a.desktop"))
+    }
+
+    @Test func `With NIGHTSHIFT_HOME there is only its own directory`() {
+        let environment = [
+            "NIGHTSHIFT_HOME": "/tmp/some", "XDG_DATA_DIRS": "/usr/share", "XDG_DATA_HOME": "/tmp/other",
+        ]
+        let entries = EntryDirectories(
+            paths: ServicePaths(environment: environment, homeDirectory: URL(filePath: "/")), environment: environment)
+        #expect(entries.own == "/tmp/some/data/applications")
+        #expect(entries.shared == [])
+    }
+
+    @Test func `Folders are parts of the id`() throws {
+        try put(entry("Foo", more: Self.transfer), at: "first/applications/kde/sub/foo-bar.desktop")
+        let found = try #require(try entries.find(AppID(rawValue: "kde-sub-foo-bar")))
+        #expect(found.name == "Foo")
+        #expect(try entries.all().map { try $0.get().id.rawValue } == ["kde-sub-foo-bar"])
+        #expect(try entries.find(AppID(rawValue: "kde/sub/foo-bar")) == nil)
+        #expect(try entries.find(AppID(rawValue: "../applications/kde-sub-foo-bar")) == nil)
+    }
+
+    @Test func `All are those that speak of the background, the broken ones among them`() throws {
+        try put(entry("B", more: Self.transfer), at: "own/applications/b.desktop")
+        try put(entry("A", more: "X-Nightshift-Wake=app"), at: "first/applications/a.desktop")
+        try put(entry("Plain"), at: "own/applications/plain.desktop")
+        try put("no entry at all", at: "own/applications/rubbish.desktop")
+        try put(entry("C", more: "# X-Nightshift-Wake=app"), at: "own/applications/comment.desktop")
+        try put(entry("D", more: "X-Nightshift-Wakee=app"), at: "own/applications/d.desktop")
+        try put(entry("E", more: Self.transfer + "\nHidden=true"), at: "own/applications/e.desktop")
+        try put(entry("E", more: Self.transfer), at: "first/applications/e.desktop")
+        try put(entry("F"), at: "own/applications/f.desktop")
+        try put(entry("F", more: Self.transfer), at: "first/applications/f.desktop")
+        try put(entry("G", more: Self.transfer), at: "own/applications/.hidden.desktop")
+        let all = entries.all()
+        let names = all.compactMap { try? $0.get().name }
+        #expect(names == ["A", "B"])
+        let errors = all.compactMap { result -> String? in
+            if case .failure(let error) = result { error.description } else { nil }
+        }
+        #expect(errors.count == 1 && errors.first?.hasPrefix("d.desktop, line 5: X-Nightshift-Wakee:") == true)
+        #expect(try entries.find(AppID(rawValue: "e")) == nil)
+        #expect(throws: EntryError.self) { try entries.find(AppID(rawValue: "rubbish")) }
+    }
+
+    @Test func `Installed as a whole, readable by all, and in place of an older one`() throws {
+        try put(entry("One", more: Self.transfer), at: "source/org.example.App.desktop")
+        let source = scratch.path("source/org.example.App.desktop")
+        let id = AppID(rawValue: "org.example.App")
+        let installed = try entries.install(source)
+        let target = scratch.path("own/applications/org.example.App.desktop")
+        #expect(installed.id == id && installed.entry == target)
+        #expect(try Data(contentsOf: URL(filePath: target)) == Data(contentsOf: URL(filePath: source)))
+        let attributes = try FileManager.default.attributesOfItem(atPath: target)
+        #expect(attributes[.posixPermissions] as? Int == 0o644)
+        try put(entry("Two"), at: "source/org.example.App.desktop")
+        _ = try entries.install(source)
+        #expect(try entries.find(id)?.name == "Two")
+        #expect(try entries.install(target).name == "Two")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: entries.own) == ["org.example.App.desktop"])
+    }
+
+    @Test func `A bad entry is not installed, and the one that is there stays`() throws {
+        try put(entry("Good"), at: "own/applications/a.desktop")
+        try put(entry("Bad", more: "X-Nightshift-WakeLimit=0"), at: "source/a.desktop")
+        let error = #expect(throws: EntryError.self) { try entries.install(scratch.path("source/a.desktop")) }
+        #expect(error?.line == 5 && error?.key == "X-Nightshift-WakeLimit")
+        #expect(try entries.find(AppID(rawValue: "a"))?.name == "Good")
+    }
+
+    @Test(arguments: [
+        ("source/a.txt", EntryError.Code.name), ("source/.desktop", .name), ("source/a:b.desktop", .name),
+        ("source/.a.desktop", .name), ("source/a\u{7}.desktop", .name),
+        ("source/\(String(repeating: "x", count: 250)).desktop", .name), ("source/missing.desktop", .notFound),
+    ])
+    func `What has no name for an app, or is not there, is not installed`(path: String, code: EntryError.Code) throws {
+        if code == .name, path.utf8.count < 200 { try put(entry("A"), at: path) }
+        let error = #expect(throws: EntryError.self) { try entries.install(scratch.path(path)) }
+        #expect(error?.code == code)
+        #expect(!FileManager.default.fileExists(atPath: entries.own))
+    }
+
+    @Test func `A folder, a pipe, a large file and bytes that are no text are not installed`() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("folder.desktop"), withIntermediateDirectories: true)
+        #expect(mkfifo(scratch.path("pipe.desktop"), 0o600) == 0)
+        try scratch.write([UInt8](repeating: 0x23, count: 2 << 20), to: "large.desktop")
+        try scratch.write([0xff, 0xfe, 0x00], to: "bytes.desktop")
+        for name in ["folder", "pipe", "large", "bytes"] {
+            #expect(throws: EntryError.self, "\(name)") { try entries.install(scratch.path("\(name).desktop")) }
+        }
+    }
+
+    @Test func `Removed from the own directory only`() throws {
+        try put(entry("Own"), at: "own/applications/a.desktop")
+        try put(entry("Shared"), at: "first/applications/b.desktop")
+        try entries.remove(AppID(rawValue: "a"))
+        #expect(try entries.find(AppID(rawValue: "a")) == nil)
+        let missing = #expect(throws: EntryError.self) { try entries.remove(AppID(rawValue: "a")) }
+        #expect(missing?.code == .notFound)
+        let elsewhere = #expect(throws: EntryError.self) { try entries.remove(AppID(rawValue: "b")) }
+        #expect(elsewhere?.code == .elsewhere)
+        #expect(elsewhere?.message.contains(scratch.path("first/applications/b.desktop")) == true)
+        #expect(try entries.find(AppID(rawValue: "b")) != nil)
+    }
+
+    @Test func `The app of a program, through PATH and symbolic links`() throws {
+        try put("program", at: "lib/real-app")
+        try put("other", at: "lib/other")
+        for name in ["lib/real-app", "lib/other"] { #expect(chmod(scratch.path(name), 0o755) == 0) }
+        try FileManager.default.createDirectory(atPath: scratch.path("bin"), withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.path("bin/app"), withDestinationPath: scratch.path("lib/real-app"))
+        try put(entry("App", exec: "app %U"), at: "first/applications/app.desktop")
+        try put(entry("Script", exec: "sh /tmp/s.sh", more: Self.transfer), at: "own/applications/script.desktop")
+        #expect(entries.app(ofExecutable: scratch.path("lib/real-app"))?.id.rawValue == "app")
+        #expect(entries.app(ofExecutable: scratch.path("bin/app"))?.id.rawValue == "app")
+        #expect(entries.app(ofExecutable: scratch.path("lib/other")) == nil)
+        #expect(entries.app(ofExecutable: scratch.path("lib/missing")) == nil)
+        #expect(entries.app(ofExecutable: "/bin/sh") == nil)
+        try put(entry("Again", exec: "app --other"), at: "second/applications/again.desktop")
+        #expect(entries.app(ofExecutable: scratch.path("lib/real-app")) == nil, "two entries start it")
+        try put(entry("Ours", exec: scratch.path("bin/app"), more: Self.transfer), at: "own/applications/ours.desktop")
+        #expect(entries.app(ofExecutable: scratch.path("lib/real-app"))?.id.rawValue == "ours")
+    }
+}

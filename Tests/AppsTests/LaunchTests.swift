@@ -1,0 +1,138 @@
+import Apps
+import Foundation
+import Glibc
+import NightshiftAPI
+import TestSupport
+import Testing
+
+extension ProcessTests {
+    /// What a launched process gets, and how its end is told (mission row L1; issue 3, "Processes").
+    @Suite struct LaunchTests {
+        @Test func `A process gets what its plan says and nothing else`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            // What the service has open and ignores is none of the app's business.
+            let open = Glibc.open("/dev/zero", O_RDONLY)
+            defer { close(open) }
+            let before = signal(SIGUSR2, SIG_IGN)
+            defer { signal(SIGUSR2, before) }
+            var plan = scene.plan("sleep", ["600"])
+            plan.environment["NIGHTSHIFT_WAKE"] = "sessionEvents"
+            plan.directory = "/usr"
+            plan.fileCreationMask = 0o027
+            plan.openFiles = 512
+            let process = try scene.launch(plan)
+            let pid = process.pid
+            let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")
+            #expect(Set(descriptors) == ["0", "1", "2"])
+            func link(_ name: String) throws -> String {
+                try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/\(name)")
+            }
+            #expect(try link("fd/0") == "/dev/null")
+            #expect(try link("fd/1") == plan.log && link("fd/2") == plan.log)
+            #expect(try link("cwd") == "/usr")
+            for key in ["SigBlk", "SigIgn", "SigCgt"] {
+                let signals = Proc.status(pid, key).flatMap { UInt64($0, radix: 16) }
+                // Signals 32 and 33 are the C library's own; posix_spawn leaves one ignored in what it starts.
+                #expect(signals.map { $0 & ~0x1_8000_0000 } == 0, "\(key)")
+            }
+            #expect(Proc.status(pid, "Umask") == "0027")
+            let limits = try String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8).split(separator: "\n")
+            let openFiles = limits.first { $0.hasPrefix("Max open files") }?.split(separator: " ")
+            #expect(openFiles?.dropFirst(3).first == "512", "\(String(describing: openFiles))")
+            let fields = try #require(Proc.fields(pid))
+            #expect(fields[2] == "\(pid)" && fields[3] == "\(pid)", "a session and a process group of its own")
+            let environment = try String(contentsOfFile: "/proc/\(pid)/environ", encoding: .utf8).split(separator: "\0")
+            #expect(Set(environment) == ["PATH=/usr/bin:/bin", "LANG=C", "NIGHTSHIFT_WAKE=sessionEvents"])
+            let words = try String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8).split(separator: "\0")
+            #expect(words == ["sleep", "600"])
+            let log = try FileManager.default.attributesOfItem(atPath: plan.log)
+            #expect(log[.posixPermissions] as? Int == 0o600)
+            #expect(process == ProcessIdentity.of(pid, bootID: ProcessIdentity.currentBootID))
+            #expect(process.isAlive)
+        }
+
+        @Test func `Both outputs go to the end of the log`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            for word in ["one", "two"] {
+                _ = try await scene.end(of: try scene.launchShell("echo \(word); echo error \(word) >&2"))
+            }
+            let log = try String(contentsOfFile: scene.plan("sh").log, encoding: .utf8)
+            #expect(log == "one\nerror one\ntwo\nerror two\n")
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `Exits are told apart`(suspension: SystemProcessHost.Suspension) async throws {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            #expect(try await scene.end(of: try scene.launchShell("exit 0")) == .exited(0))
+            #expect(try await scene.end(of: try scene.launchShell("exit 3")) == .exited(3))
+            #expect(try await scene.end(of: try scene.launchShell("kill -SEGV $$")) == .signalled(SIGSEGV))
+            let asked = try scene.launchShell("exec sleep 600")
+            scene.host.terminate(asked)
+            #expect(try await scene.end(of: asked) == .signalled(SIGTERM))
+            let killed = try scene.launchShell("exec sleep 600")
+            scene.host.kill(killed)
+            #expect(try await scene.end(of: killed) == .signalled(SIGKILL))
+            #expect(!killed.isAlive && !Proc.isThere(killed.pid), "its status was read")
+            #expect(!scene.host.suspend(killed) && !scene.host.resume(killed) && !scene.host.adopt(killed))
+        }
+
+        @Test func `Many at once, and each end is told once`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let processes = try (0..<100).map { try scene.launchShell("exit \($0)", app: "app\($0 % 7)") }
+            for (number, process) in processes.enumerated() {
+                #expect(try await scene.end(of: process) == .exited(Int32(number)))
+            }
+        }
+
+        @Test func `Asking and killing reach what a process has started`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            for ask in [true, false] {
+                let process = try scene.launchShell("sleep 600 & sleep 600 & wait")
+                try await eventually("its children") { Proc.members(ofSession: process.pid).count == 3 }
+                if ask { scene.host.terminate(process) } else { scene.host.kill(process) }
+                _ = try await scene.end(of: process)
+                try await eventually("the end of all") { Proc.members(ofSession: process.pid).isEmpty }
+            }
+        }
+
+        @Test func `What cannot be started is said, and leaves nothing`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let noInterpreter = try scene.scratch.write("#!/nowhere/interpreter\n", to: "script")
+            let noProgram = try scene.scratch.write([0, 1, 2, 3], to: "bytes")
+            let notExecutable = try scene.scratch.write("#!/bin/sh\n", to: "plain")
+            for path in [noInterpreter, noProgram] { #expect(chmod(path, 0o700) == 0) }
+            func failure(_ change: (inout LaunchPlan) -> Void) -> LaunchFailure? {
+                var plan = scene.plan("sleep", ["600"])
+                change(&plan)
+                return #expect(throws: LaunchFailure.self) { try scene.launch(plan) }
+            }
+            #expect(failure { $0.program = "no-such-program" }?.reason == ENOENT)
+            #expect(failure { $0.program = "/no/such/program" }?.reason == ENOENT)
+            #expect(failure { $0.program = notExecutable }?.reason == ENOENT)
+            #expect(
+                failure { $0.program = noInterpreter }
+                    == LaunchFailure(
+                        reason: ENOENT, "\(noInterpreter) cannot be executed: No such file or directory"))
+            #expect(failure { $0.program = noProgram }?.message == "\(noProgram) cannot be executed: Exec format error")
+            #expect(
+                failure { $0.directory = "/no/such/directory" }?.message
+                    == "The directory /no/such/directory cannot be entered: No such file or directory")
+            #expect(failure { $0.log = "/proc/log" }?.message.hasPrefix("The log /proc/log cannot be opened: ") == true)
+            #expect(failure { $0.arguments = [String(repeating: "x", count: 4 << 20)] }?.reason == E2BIG)
+            try await eventually("no zombie to be left") {
+                let names = try FileManager.default.contentsOfDirectory(atPath: "/proc")
+                return !names.compactMap { pid_t($0) }.contains { pid in
+                    guard let fields = Proc.fields(pid) else { return false }
+                    return fields[1] == "\(getpid())" && fields[0] == "Z"
+                }
+            }
+            #expect(scene.ends.read { $0.isEmpty })
+        }
+    }
+}

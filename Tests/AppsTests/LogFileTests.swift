@@ -1,0 +1,62 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Logs of apps are kept within bounds (issue 3, "output to a per-app log with a size bound").
+@Suite(.timeLimit(.minutes(2))) struct LogFileTests {
+    private let scratch: TemporaryDirectory
+
+    init() throws {
+        scratch = try TemporaryDirectory()
+    }
+
+    @Test(arguments: [(8_191, false), (8_192, false), (8_193, true), (3_000_000, true)])
+    func `A file of more than twice the limit keeps its last lines`(size: Int, isCut: Bool) throws {
+        let line = "0123456789abcde\n"
+        let text = String(repeating: "x", count: size % 16) + String(repeating: line, count: size / 16)
+        let path = try scratch.write(text, to: "log")
+        #expect(LogFile.trim(path, limit: 4_096) == isCut)
+        let kept = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.hasSuffix(kept))
+        #expect(isCut ? (4_096 - 16...4_096).contains(kept.utf8.count) : kept == text)
+        #expect(!isCut || kept.hasPrefix(line), "the first line is whole")
+    }
+
+    @Test func `One line without an end is cut within`() throws {
+        let path = try scratch.write([UInt8](repeating: 0x61, count: 2_000_000), to: "log")
+        #expect(LogFile.trim(path, limit: 500_000))
+        #expect(try fileBytes(path).count == 500_000)
+    }
+
+    @Test func `What is no file, or not there, is left alone`() throws {
+        #expect(!LogFile.trim(scratch.path("missing"), limit: 4_096))
+        #expect(!LogFile.trim(scratch.path, limit: 4_096))
+        let target = try scratch.write([UInt8](repeating: 0x61, count: 20_000), to: "target")
+        try FileManager.default.createSymbolicLink(atPath: scratch.path("link"), withDestinationPath: target)
+        #expect(!LogFile.trim(scratch.path("link"), limit: 4_096))
+        #expect(try fileBytes(target).count == 20_000)
+    }
+
+    @Test func `A process that writes goes on writing to its end`() async throws {
+        let scene = try Scene()
+        defer { scene.end() }
+        let stop = scratch.path("stop")
+        let process = try scene.launchShell(
+            "i=0; while [ ! -e \(stop) ]; do i=$((i+1)); echo line $i; done; echo the last line; exit 5")
+        let log = scene.plan("sh").log
+        var cuts = 0
+        try await eventually("four cuts", within: .seconds(60)) {
+            if LogFile.trim(log, limit: 65_536) { cuts += 1 }
+            return cuts == 4
+        }
+        _ = try scratch.write("", to: "stop")
+        #expect(try await scene.end(of: process) == .exited(5))
+        let bytes = try fileBytes(log)
+        #expect(!bytes.contains(0), "no holes")
+        #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("\nthe last line\n"))
+        LogFile.trim(log, limit: 65_536)
+        #expect(try fileBytes(log).count <= 2 * 65_536)
+    }
+}

@@ -1,0 +1,350 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Store
+import Testing
+
+/// One app's machine: what happens to it, and what it wants done.
+@Suite struct AppMachineTests {
+    // MARK: - Launches and transitions
+
+    @Test func `L1: a launch by the user leads to active, and every transition is told`() {
+        var app = TestApp()
+        app.feed { $0.launch(background: false, arguments: ["-v"], now: $1) }
+        #expect(app.taken == [.spawn(background: false, wakes: [], arguments: ["-v"])])
+        #expect(app.state == .inactive)
+        app.spawned()
+        app.connected()
+        #expect(app.commands.map(\.state) == [.active])
+        #expect(app.state == .active)
+        app.acknowledgeAll()
+
+        app.feed { $0.back(now: $1) }
+        #expect(app.commands.map(\.state) == [.inactive, .background])
+        #expect(app.state == .background)
+        app.acknowledgeAll()
+        #expect(app.commands.map(\.action) == [.snapshot])
+        app.acknowledgeAll()
+        #expect(app.taken.contains(.freeze))
+        #expect(app.state == .suspended)
+
+        app.feed { $0.front(now: $1) }
+        #expect(app.taken.first == .thaw)
+        #expect(app.commands.map(\.state) == [.inactive, .active])
+        #expect(app.state == .active)
+    }
+
+    @Test func `L1: a program that does not link the library is active, and suspended without being asked`() {
+        var app = TestApp()
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        app.spawned()
+        #expect(app.state == .active)
+        app.feed { $0.back(now: $1) }
+        // It may still be about to connect.
+        #expect(app.state == .background)
+        app.pass(AppMachine.connectLimit)
+        #expect(app.taken.contains(.freeze))
+        #expect(app.state == .suspended)
+        app.feed { $0.front(now: $1) }
+        app.feed { $0.back(now: $1) }
+        #expect(app.state == .suspended)
+    }
+
+    @Test func `L1: who was not launched by the service is never suspended`() {
+        var app = TestApp()
+        app.connected(managed: false)
+        #expect(app.state == .active)
+        app.feed { $0.changed(to: .background, now: $1) }
+        app.acknowledgeAll()
+        app.pass(1_000)
+        #expect(app.state == .background)
+        #expect(!app.all.contains(.freeze))
+        app.exited(.exited)
+        #expect(app.state == .notRunning)
+        #expect(app.machine.record.process == nil)
+    }
+
+    @Test func `L1: a background launch never becomes active`() {
+        var app = TestApp()
+        app.feed { $0.launch(background: true, arguments: [], now: $1) }
+        app.spawned()
+        app.connected()
+        #expect(app.state == .suspended)
+        #expect(!app.all.contains { if case .send(let command) = $0 { command.state == .active } else { false } })
+    }
+
+    @Test func `L3: who does not come back from didEnterBackground is ended`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.feed { $0.back(now: $1) }
+        app.pass(AppMachine.backgroundLimit - 0.01)
+        #expect(!app.taken.contains(.kill))
+        app.pass(0.02)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        #expect(app.machine.record.lastExit?.cause == .backgroundTimeout)
+    }
+
+    @Test func `L7: no snapshot is no reason to end an app`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.feed { $0.back(now: $1) }
+        app.acknowledgeAll()
+        #expect(app.commands.map(\.action) == [.snapshot])
+        app.pass(AppMachine.snapshotLimit + 1)
+        #expect(!app.all.contains(.kill))
+        #expect(app.state == .suspended)
+    }
+
+    // MARK: - Wakes
+
+    @Test func `T9 T11: a dead app is launched, handles its session, gives a snapshot and sleeps`() {
+        var app = TestApp()
+        app.want([.events("a", 4)])
+        #expect(app.taken.contains(.spawn(background: true, wakes: [.events("a", 4)], arguments: [])))
+        app.spawned()
+        app.connected()
+        #expect(app.commands.map(\.action) == [.handleEvents])
+        #expect(app.commands.first?.session == "a")
+        #expect(app.commands.first?.through == 4)
+        #expect(app.commands.first?.limit == 30)
+        #expect(app.state == .background)
+        app.acknowledgeAll()
+        #expect(app.taken.contains(.finishWake(session: "a", through: 4, acknowledging: false)))
+        #expect(app.commands.map(\.action) == [.snapshot])
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+        // The store may tell of it once more before it has written down that it is finished.
+        app.want([.events("a", 4)])
+        #expect(app.taken == [])
+    }
+
+    @Test func `T9: a suspended app is resumed, and reasons share one launch`() {
+        var app = TestApp()
+        app.suspended()
+        app.want([.events("a", 4), .events("b", 5)])
+        #expect(app.taken.first == .thaw)
+        #expect(app.commands.map(\.session) == ["a", "b"])
+        #expect(app.machine.wakes(now: app.now).map(\.session) == ["a", "b"])
+        app.acknowledge { $0.session == "b" }
+        #expect(app.state == .background)
+        // One more while it is awake.
+        app.want([.events("a", 4), .events("c", 6)])
+        #expect(app.commands.map(\.session) == ["a", "c"])
+        app.acknowledgeAll()
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+    }
+
+    @Test(arguments: [AppState.active, .inactive]) func `T9: who runs in front hears directly`(state: AppState) {
+        var app = TestApp()
+        app.launchedByUser()
+        app.feed { $0.changed(to: state, now: $1) }
+        app.acknowledgeAll()
+        app.want([.events("a", 1)])
+        #expect(app.taken == [])
+        // What it has not taken by the time it goes to rest, it is woken for.
+        app.feed { $0.changed(to: .background, now: $1) }
+        app.acknowledgeAll()
+        #expect(app.commands.map(\.action) == [.handleEvents])
+        #expect(app.state == .background)
+    }
+
+    @Test func `T11: who does not complete in time is ended, with the cause`() {
+        var app = TestApp(wakeLimit: 12)
+        app.want([.events("a", 1)])
+        app.spawned()
+        app.connected()
+        app.pass(11.9)
+        #expect(!app.all.contains(.kill))
+        app.pass(0.2)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        #expect(app.machine.record.lastExit?.cause == .eventsOverdue)
+        #expect(app.machine.record.lastExit?.sentence.contains("0x2182bad3") == true)
+        #expect(!app.all.contains { if case .finishWake = $0 { true } else { false } })
+    }
+
+    @Test func `T9: an app that goes wrong on every wake is launched ever more rarely`() {
+        var app = TestApp()
+        app.want([.events("a", 1)])
+        var launches: [Double] = []
+        for _ in 0..<20 {
+            if !app.taken.contains(where: { $0.isSpawn }) {
+                let due = app.machine.nextDeadline
+                app.pass(max(0, (due ?? 0) - app.now.bootSeconds))
+            }
+            #expect(app.taken.contains { $0.isSpawn })
+            launches.append(app.now.bootSeconds)
+            app.spawned()
+            app.exited(.signalled)
+        }
+        let pauses = zip(launches.dropFirst(), launches).map { ($0 - $1).rounded() }
+        #expect(pauses.prefix(6) == [1, 2, 4, 8, 16, 32])
+        #expect(pauses.last == 3_600)
+        #expect(app.machine.record.faults == 20)
+        #expect(app.all.contains { if case .note(.appLaunchPaused, _) = $0 { true } else { false } })
+        // Its user makes it good.
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        #expect(app.machine.record.faults == 0)
+    }
+
+    @Test func `B1: for a program of any language the exit status is the completion`() {
+        var app = TestApp()
+        app.want([.events("a", 3)])
+        app.spawned()
+        app.exited(.exited, status: 0)
+        #expect(app.all.contains(.finishWake(session: "a", through: 3, acknowledging: true)))
+        #expect(app.machine.record.faults == 0)
+        app.want([.events("a", 9)])
+        app.spawned()
+        app.exited(.failed, status: 1)
+        #expect(!app.all.contains(.finishWake(session: "a", through: 9, acknowledging: true)))
+        #expect(app.machine.record.faults == 1)
+    }
+
+    @Test func `T10: an app that is known to link the library completes nothing by exiting before it connects`() {
+        var app = TestApp()
+        app.suspended()
+        app.exited(.signalled)
+        app.want([.events("a", 3)])
+        app.pass(2)
+        app.spawned()
+        app.exited(.exited, status: 0)
+        #expect(!app.all.contains { if case .finishWake = $0 { true } else { false } })
+        // Unless the wake was a program's of its own.
+        app.machine.hasWakeCommand = true
+        app.pass(4)
+        app.spawned()
+        app.exited(.exited, status: 0)
+        #expect(app.all.contains(.finishWake(session: "a", through: 3, acknowledging: true)))
+    }
+
+    @Test func `T9: an app with the library that exits without completing has not completed`() {
+        var app = TestApp()
+        app.want([.events("a", 3)])
+        app.spawned()
+        app.connected()
+        app.exited(.exited, status: 0)
+        #expect(!app.all.contains { if case .finishWake = $0 { true } else { false } })
+        #expect(app.machine.record.faults == 1)
+    }
+
+    @Test func `T9: a program without an entry is not launched`() {
+        var app = TestApp(isInstalled: false)
+        app.want([.events("a", 1)])
+        #expect(app.taken == [])
+    }
+
+    // MARK: - Ends
+
+    @Test func `L1: a force quit ends it, cancels its transfers, and nothing launches it but its user`() {
+        var app = TestApp()
+        app.suspended()
+        app.feed { $0.quit(force: true, now: $1) }
+        #expect(app.taken == [.cancelTransfers, .kill])
+        app.exited(.signalled)
+        #expect(app.machine.record.lastExit?.cause == .forceQuit)
+        app.want([.challenge("a", 2)])
+        #expect(app.taken == [])
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        #expect(app.machine.record.isForceQuit == false)
+    }
+
+    @Test func `L1: a quit asks first`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.feed { $0.quit(force: false, now: $1) }
+        #expect(app.commands.map(\.action) == [.terminate])
+        app.pass(AppMachine.quitLimit)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        #expect(app.machine.record.lastExit?.cause == .quit)
+        #expect(app.machine.record.isForceQuit == false)
+    }
+
+    @Test func `L1: a mere SIGKILL is a crash: it is launched again`() {
+        var app = TestApp()
+        app.suspended()
+        app.exited(.signalled)
+        #expect(app.machine.record.isForceQuit == false)
+        app.want([.events("a", 1)])
+        app.pass(2)
+        #expect(app.all.contains { $0.isSpawn })
+    }
+
+    // MARK: - Services
+
+    @Test func `L1: a new service takes up what runs, and lets it sleep again`() {
+        var app = TestApp()
+        app.suspended()
+        app.restartService(isAlive: true)
+        #expect(app.state == .background)
+        app.connected()
+        #expect(app.state == .suspended)
+
+        app.restartService(isAlive: true)
+        app.pass(AppMachine.connectLimit)
+        #expect(app.state == .suspended)
+
+        app.restartService(isAlive: false)
+        #expect(app.state == .notRunning)
+        #expect(app.machine.record.lastExit?.cause == .unseen)
+    }
+
+    @Test func `T9: a wake that was under way when the service died is begun again`() {
+        var app = TestApp()
+        app.want([.events("a", 1)])
+        app.spawned()
+        app.connected()
+        let old = app.commands.first?.number ?? 0
+        app.restartService(isAlive: true)
+        app.want([.events("a", 1)])
+        app.connected()
+        #expect(app.commands.map(\.action) == [.handleEvents])
+        #expect(app.commands.first?.number ?? 0 > old)
+        // An answer to the old service's command is nobody's.
+        app.feed { $0.acknowledged(old, now: $1) }
+        #expect(app.state == .background)
+        app.acknowledgeAll()
+        #expect(app.taken.contains(.finishWake(session: "a", through: 1, acknowledging: false)))
+    }
+
+    // MARK: - The resume rate limiter
+
+    @Test func `T9: the delay for new tasks doubles with each wake, and its user resets it`() {
+        var app = TestApp()
+        app.suspended()
+        var delays: [Double] = []
+        for through in 1...4 {
+            app.want([.events("a", Int64(through))])
+            delays.append((app.machine.startsPausedUntil(now: app.now) ?? 0) - app.now.wallSeconds)
+            app.acknowledgeAll()
+            app.acknowledgeAll()
+            #expect(app.state == .suspended)
+        }
+        #expect(delays.map { $0.rounded() } == [60, 120, 240, 480])
+        // It has passed without a wake: it begins anew.
+        app.pass(481)
+        #expect(app.machine.startsPausedUntil(now: app.now) == nil)
+        app.want([.events("a", 9)])
+        #expect((app.machine.startsPausedUntil(now: app.now) ?? 0) - app.now.wallSeconds == 60)
+        app.feed { $0.front(now: $1) }
+        #expect(app.taken.contains(.endStartDelay))
+        #expect(app.machine.startsPausedUntil(now: app.now) == nil)
+    }
+}
+
+extension WantedWake {
+    static func events(_ session: String, _ through: Int64) -> WantedWake {
+        WantedWake(app: TestApp.id, session: session, reason: .sessionEvents, through: through)
+    }
+
+    static func challenge(_ session: String, _ through: Int64) -> WantedWake {
+        WantedWake(app: TestApp.id, session: session, reason: .challenge, through: through)
+    }
+}
+
+extension AppAction {
+    var isSpawn: Bool { if case .spawn = self { true } else { false } }
+}

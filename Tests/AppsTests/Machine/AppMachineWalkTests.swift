@@ -1,0 +1,99 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// Apps, users, processes and services doing anything in any order, against what a machine may do at all.
+@Suite struct AppMachineWalkTests {
+    @Test(arguments: 1...60) func `L1: whatever happens, no state, process or wake is lost`(seed: UInt64) {
+        var walk = AppWalk(seed: seed)
+        for _ in 0..<600 {
+            walk.step()
+            if walk.hasFailed { return }
+        }
+        walk.comeToRest()
+    }
+
+    @Test func `T11: a process that has not ended yet is killed once, not again and again`() {
+        var app = TestApp(wakeLimit: 10)
+        app.want([.events("a", 1)])
+        app.spawned()
+        app.connected()
+        app.pass(10)
+        #expect(app.taken == [.kill])
+        #expect(app.machine.nextDeadline == nil)
+        app.pass(1)
+        #expect(app.taken == [])
+        app.exited(.signalled)
+        #expect(app.machine.record.lastExit?.cause == .eventsOverdue)
+    }
+
+    @Test func `T9: who is suspended while its connection is broken is woken all the same`() {
+        var app = TestApp()
+        app.suspended()
+        app.feed { machine, _ in
+            machine.disconnected()
+            return []
+        }
+        app.want([.events("a", 1)])
+        #expect(app.taken == [.thaw])
+        #expect(app.commands == [])
+        app.connected()
+        #expect(app.commands.map(\.action) == [.handleEvents])
+        app.acknowledgeAll()
+        #expect(app.all.contains(.finishWake(session: "a", through: 1, acknowledging: false)))
+    }
+
+    @Test func `T11: who is woken and never connects again is ended, and launched anew`() {
+        var app = TestApp(wakeLimit: 10)
+        app.suspended()
+        app.feed { machine, _ in
+            machine.disconnected()
+            return []
+        }
+        app.want([.events("a", 1)])
+        app.pass(10)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        app.pass(AppMachine.firstFaultPause)
+        #expect(app.taken.contains { $0.isSpawn })
+    }
+
+    @Test func `B1: a program that works on a wake when the service dies keeps its time, and is woken again`() {
+        var app = TestApp(wakeLimit: 60)
+        app.want([.events("a", 1)])
+        app.spawned()
+        app.restartService(isAlive: true)
+        app.want([.events("a", 1)])
+        app.pass(AppMachine.connectLimit)
+        // Not frozen in the middle of its work.
+        #expect(!app.all.contains(.freeze))
+        app.pass(59)
+        #expect(!app.all.contains(.kill))
+        app.exited(.unseen)
+        app.pass(AppMachine.firstFaultPause)
+        #expect(app.taken.contains { $0.isSpawn })
+    }
+
+    @Test func `L3: what it was told in front of its user does not keep it awake in the background`() {
+        var app = TestApp()
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        app.spawned()
+        app.connected()
+        app.feed { $0.back(now: $1) }
+        app.acknowledge { $0.state != .active }
+        #expect(app.state == .background)
+        app.pass(AppMachine.backgroundLimit)
+        #expect(app.taken == [.kill])
+    }
+
+    @Test func `L1: a force quit whose service died goes on with the next`() {
+        var app = TestApp()
+        app.suspended()
+        app.feed { $0.quit(force: true, now: $1) }
+        app.restartService(isAlive: false)
+        #expect(app.taken.contains(.cancelTransfers))
+    }
+}

@@ -1,0 +1,307 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// One machine with everything that can happen to it, and a model of what it may answer.
+struct AppWalk {
+    /// What the world knows of the app's process, from the machine's actions alone.
+    private struct Process {
+        var number: Int32
+        var isManaged: Bool
+        var isFrozen = false
+        var isConnected = false
+        /// It has connected to this service, or an earlier one may have known that it does.
+        var links = false
+        var isKilled = false
+        var isAskedToEnd = false
+        /// Commands that it has not acknowledged.
+        var commands: [ProcessCommand] = []
+        /// Sessions that it was launched or asked for, with how far.
+        var wakes: [String: Int64] = [:]
+    }
+
+    let seed: UInt64
+    private(set) var hasFailed = false
+    private var random: SplitMix64
+    private var machine: AppMachine
+    private var now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_800_000_000)
+    private var process: Process?
+    /// The store: up to which message there is something, and how far the app was woken.
+    private var last: [String: Int64] = [:]
+    private var woken: [String: Int64] = [:]
+    private var nextMessage: Int64 = 1
+    private var nextProcess: Int32 = 1
+    private var restarts: Int64 = 0
+    private var trace: [String] = []
+    private var launchesFail = false
+    /// What happens at the end of a walk only: everybody behaves.
+    private var isCalm = false
+
+    init(seed: UInt64) {
+        self.seed = seed
+        random = SplitMix64(seed: seed)
+        machine = AppMachine(
+            record: AppRecord(id: TestApp.id, now: 1_800_000_000), isInstalled: seed % 7 != 0, wakeLimit: 30,
+            firstNumber: 1)
+    }
+
+    // MARK: - What happens
+
+    mutating func step() {
+        switch Int.random(in: 0..<24, using: &random) {
+        case 0: feed("launch") { $0.launch(background: false, arguments: [], now: $1) }
+        case 1: feed("launch in the background") { $0.launch(background: true, arguments: [], now: $1) }
+        case 2: feed("front") { $0.front(now: $1) }
+        case 3, 4: feed("back") { $0.back(now: $1) }
+        case 5:
+            let state = AppState.allCases.randomElement(using: &random) ?? .active
+            feed("changed to \(state)") { $0.changed(to: state, now: $1) }
+        case 6: quit(force: Double.random(in: 0..<1, using: &random) < 0.3)
+        case 7:
+            if process != nil { process?.isAskedToEnd = true }
+            feed("kill") { machine, _ in machine.kill() }
+        case 8, 9, 10: newMessage()
+        case 11, 12, 13: connect()
+        case 14: disconnect()
+        case 15, 16, 17, 18: acknowledge()
+        case 19: exit()
+        case 20: restartService()
+        case 21: pass(Double.random(in: 0..<5, using: &random))
+        case 22: passToDeadline()
+        default: launchesFail = Double.random(in: 0..<1, using: &random) < 0.2
+        }
+    }
+
+    /// From here on everybody does what they should: whatever the app has to hear it hears.
+    mutating func comeToRest() {
+        isCalm = true
+        launchesFail = false
+        guard machine.isInstalled else { return }
+        for _ in 0..<200 where !hasFailed {
+            if let killed = process, killed.isKilled || killed.isAskedToEnd { exit() }
+            if process != nil, process?.isConnected == false { connect() }
+            if process?.commands.isEmpty == false { acknowledge() } else { passToDeadline() }
+        }
+        guard !machine.record.isForceQuit, process?.isManaged ?? true else { return }
+        let isInFront = machine.record.state == .active || machine.record.state == .inactive
+        if !isInFront, let lost = last.first(where: { woken[$0.key] ?? 0 < $0.value }) {
+            fail("The app was never woken for \(lost.key), though everybody behaves.")
+        }
+    }
+
+    private mutating func quit(force: Bool) {
+        if process != nil { process?.isAskedToEnd = true }
+        feed(force ? "force quit" : "quit") { $0.quit(force: force, now: $1) }
+    }
+
+    private mutating func newMessage() {
+        let session = ["a", "b", "c"].randomElement(using: &random) ?? "a"
+        last[session] = nextMessage
+        nextMessage += 1
+        look()
+    }
+
+    /// As the store would tell.
+    private var wanted: [WantedWake] {
+        last.filter { $0.value > woken[$0.key] ?? 0 }
+            .map { WantedWake(app: TestApp.id, session: $0.key, reason: .sessionEvents, through: $0.value) }
+            .sorted { $0.through < $1.through }
+    }
+
+    private mutating func look() {
+        let wanted = wanted
+        feed("want \(wanted.map { "\($0.session):\($0.through)" })") { $0.want(wanted, now: $1) }
+    }
+
+    private mutating func connect() {
+        if process == nil {
+            guard !isCalm else { return }
+            nextProcess += 1
+            process = Process(number: nextProcess, isManaged: false)
+        }
+        guard var connecting = process, !connecting.isFrozen else { return }
+        connecting.isConnected = true
+        connecting.links = true
+        process = connecting
+        let stored = StoredProcess(
+            processID: connecting.number, startTime: 7, bootID: "boot", isManaged: connecting.isManaged)
+        feed("connected") { $0.connected(stored, now: $1) }
+    }
+
+    private mutating func disconnect() {
+        guard process?.isConnected == true else { return }
+        process?.isConnected = false
+        feed("disconnected") { machine, _ in
+            machine.disconnected()
+            return []
+        }
+    }
+
+    private mutating func acknowledge() {
+        guard let process, !process.isFrozen, let command = process.commands.randomElement(using: &random) else {
+            return feed("a foreign acknowledgement") { $0.acknowledged(-1, now: $1) }
+        }
+        self.process?.commands.removeAll { $0 == command }
+        if let session = command.session { self.process?.wakes[session] = nil }
+        feed("acknowledged \(command.action) \(command.session ?? "")") { $0.acknowledged(command.number, now: $1) }
+    }
+
+    private mutating func exit() {
+        guard let ended = process else { return }
+        process = nil
+        var exit = AppExit(time: now.date, cause: .exited)
+        if ended.isKilled { exit.cause = .signalled } else if !ended.links, !ended.isManaged { exit.cause = .unseen }
+        feed("exited") { $0.exited(exit, now: $1) }
+        if let left = process, left.number == ended.number { fail("A process that has ended is still there.") }
+    }
+
+    private mutating func restartService() {
+        restarts += 1
+        let isAlive = process != nil && Bool.random(using: &random)
+        if !isAlive { process = nil }
+        // Nothing stays frozen without a service, and nobody keeps commands of one that is gone.
+        process?.isFrozen = false
+        process?.isConnected = false
+        process?.commands = []
+        process?.wakes = [:]
+        process?.links = true
+        // Who was to be ended may live on: nobody remembers.
+        process?.isAskedToEnd = false
+        process?.isKilled = false
+        let record = machine.record
+        machine = AppMachine(
+            record: record, isInstalled: machine.isInstalled, wakeLimit: 30, firstNumber: restarts * 1_000_000)
+        let wanted = wanted
+        feed("a new service, the process \(isAlive ? "lives" : "is gone")") {
+            $0.recover(isAlive: isAlive, now: $1) + $0.want(wanted, now: $1)
+        }
+    }
+
+    private mutating func pass(_ seconds: Double) {
+        now.bootSeconds += seconds
+        now.wallSeconds += seconds
+        guard machine.nextDeadline ?? .infinity <= now.bootSeconds else { return }
+        feed("time") { $0.tick(now: $1) }
+        if let next = machine.nextDeadline, next <= now.bootSeconds {
+            fail("After its deadline it has another one that is past already: the service would spin.")
+        }
+    }
+
+    private mutating func passToDeadline() {
+        guard let next = machine.nextDeadline else { return }
+        // A little more: a pause is told in wall time and counted in boot time.
+        pass(max(0, next - now.bootSeconds) + 0.001)
+    }
+
+    // MARK: - What the machine may do
+
+    private mutating func feed(_ what: String, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
+        guard !hasFailed else { return }
+        var actions = input(&machine, now)
+        let state = "\(machine.record.state)\(machine.isManaged ? " managed" : "")"
+        trace.append("\(now.bootSeconds) \(what) -> \(state) \(actions.filter(\.isDeed))")
+        while !actions.isEmpty, !hasFailed {
+            let action = actions.removeFirst()
+            if case .spawn(let background, let wakes, _) = action {
+                actions += spawn(background: background, wakes)
+            } else {
+                carryOut(action)
+            }
+        }
+        if !hasFailed { check() }
+    }
+
+    private mutating func spawn(background: Bool, _ wakes: [WantedWake]) -> [AppAction] {
+        if process != nil { fail("It launches a second process.") }
+        if background, machine.record.isForceQuit, !wakes.isEmpty { fail("It wakes who was force-quit.") }
+        if !wakes.isEmpty, !background { fail("It wakes it in front of its user.") }
+        nextProcess += 1
+        guard !launchesFail else { return machine.spawnFailed("No such program.", now: now) }
+        process = Process(number: nextProcess, isManaged: true)
+        for wake in wakes { process?.wakes[wake.session] = wake.through }
+        return machine.spawned(
+            StoredProcess(processID: nextProcess, startTime: 7, bootID: "boot", isManaged: true), now: now)
+    }
+
+    private mutating func carryOut(_ action: AppAction) {
+        switch action {
+        case .spawn, .note, .cancelTransfers, .endStartDelay: break
+        case .send(let command):
+            guard let process, process.isConnected, !process.isFrozen else { return fail("It sends to nobody.") }
+            if !process.commands.contains(command) { self.process?.commands.append(command) }
+            if let session = command.session, let through = command.through { self.process?.wakes[session] = through }
+            if command.action == .terminate { self.process?.isAskedToEnd = true }
+        case .freeze:
+            guard let process, !process.isFrozen else { return fail("It freezes what does not run.") }
+            if !process.isManaged { fail("It freezes a process that the service has not launched.") }
+            self.process?.isFrozen = true
+        case .thaw:
+            guard let process, process.isFrozen else { return fail("It thaws what is not frozen.") }
+            self.process?.isFrozen = false
+        case .terminate, .kill:
+            guard process != nil else { return fail("It ends what is not there.") }
+            self.process?.isAskedToEnd = true
+            if action == .kill { self.process?.isKilled = true }
+        case .finishWake(let session, let through, _):
+            if woken[session] ?? 0 >= through { fail("The wake of \(session) to \(through) is finished twice.") }
+            woken[session] = max(woken[session] ?? 0, through)
+        }
+    }
+
+    private mutating func check() {
+        let state = machine.record.state
+        guard let process else {
+            if state != .notRunning { fail("It is \(state) without a process.") }
+            if machine.record.process != nil { fail("It remembers a process that is gone.") }
+            return checkAbsent()
+        }
+        if state == .notRunning { fail("It is not running, and has a process.") }
+        if (state == .suspended) != process.isFrozen { fail("It is \(state), and frozen: \(process.isFrozen).") }
+        if process.isFrozen {
+            if !process.wakes.isEmpty { fail("It is frozen with unfinished wakes \(process.wakes).") }
+            // Nobody waits for a picture for ever.
+            if process.commands.contains(where: { $0.action != .snapshot }) {
+                fail("It is frozen with unacknowledged commands.")
+            }
+        }
+        if process.isAskedToEnd, !process.isKilled, machine.nextDeadline == nil {
+            fail("Its end was asked for, and nothing will make it end.")
+        }
+        checkPresent(process, state)
+    }
+
+    private mutating func checkAbsent() {
+        guard machine.isInstalled, !machine.record.isForceQuit, hasNews([:]) else { return }
+        guard machine.nextDeadline == nil else { return }
+        fail("There is something to wake it for, and nothing will.")
+    }
+
+    private mutating func checkPresent(_ process: Process, _ state: AppState) {
+        guard process.isManaged, !process.isAskedToEnd, state == .background || state == .suspended else { return }
+        if state == .background, machine.nextDeadline == nil {
+            fail("It is awake in the background without a limit.")
+        }
+        // One that does not link the library cannot be told before it ends.
+        guard process.links, !machine.record.isForceQuit, hasNews(process.wakes), machine.nextDeadline == nil else {
+            return
+        }
+        fail("There is something to wake it for, and nothing will.")
+    }
+
+    private func hasNews(_ begun: [String: Int64]) -> Bool {
+        last.contains { session, through in through > max(woken[session] ?? 0, begun[session] ?? 0) }
+    }
+
+    private mutating func fail(_ comment: String) {
+        guard !hasFailed else { return }
+        hasFailed = true
+        Issue.record("seed \(seed): \(comment)\n\(trace.suffix(12).joined(separator: "\n"))")
+    }
+}
+
+extension AppAction {
+    fileprivate var isDeed: Bool { if case .note = self { false } else { true } }
+}

@@ -1,0 +1,199 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Testing
+
+/// Desktop entries, read into manifests (issue 3, "Apps in the service").
+@Suite struct ManifestTests {
+    private func manifest(_ text: String, id: String = "org.example.App") throws(EntryError) -> AppManifest {
+        try AppManifest(parsing: text, id: AppID(rawValue: id), path: "/somewhere/\(id).desktop")
+    }
+
+    private func manifest(withLine line: String) throws(EntryError) -> AppManifest {
+        try manifest("[Desktop Entry]\nType=Application\nName=App\nExec=app\n\(line)\n")
+    }
+
+    @Test func `An entry with everything`() throws {
+        let manifest = try manifest(
+            """
+            # A comment, and an empty line
+
+            [Desktop Entry]
+            Type = Application
+            Version=1.5
+            Name=Simple Transfer
+            Name[de]=Einfacher Transfer
+            Name[de_DE@euro]=Einfacher
+            Comment=Anything \\q goes in keys that nobody reads
+            Exec="/opt/My App/bin/app" --verbose %U
+            Path=/opt/My\\sApp
+            NoDisplay=true
+            X-Nightshift-BackgroundModes=transfer;fetch;remote-notification;location;processing;
+            X-Nightshift-Wake=app-wake --reason "two words"
+            X-Nightshift-WakeLimit=45.5
+            X-Nightshift-LogLimit=65536
+            X-Nightshift-Snapshot=/tmp/app.png
+            X-Other-Key=anything
+
+            [Desktop Action new]
+            Name=New
+            Exec=/opt/app/bin/app --new
+
+            """)
+        #expect(manifest.id == AppID(rawValue: "org.example.App"))
+        #expect(manifest.name == "Simple Transfer")
+        #expect(manifest.entry == "/somewhere/org.example.App.desktop")
+        #expect(manifest.command == ["/opt/My App/bin/app", "--verbose"])
+        #expect(manifest.directory == "/opt/My App")
+        #expect(manifest.modes == Set(BackgroundMode.allCases))
+        #expect(manifest.wakeCommand == ["app-wake", "--reason", "two words"])
+        #expect(manifest.wakeLimit == 45.5)
+        #expect(manifest.logLimit == 65_536)
+        #expect(manifest.snapshot == "/tmp/app.png")
+    }
+
+    @Test func `An entry without keys of ours is an app without modes`() throws {
+        let manifest = try manifest("[Desktop Entry]\r\nType=Application\r\nName=App\r\nExec=app\r\nPath=\r\n")
+        #expect(manifest.modes == [])
+        #expect(manifest.command == ["app"])
+        #expect(manifest.wakeCommand == nil && manifest.directory == nil && manifest.snapshot == nil)
+        #expect(manifest.wakeLimit == 30 && manifest.logLimit == 1 << 20)
+    }
+
+    @Test(arguments: [
+        ("X-Nightshift-BackgroundModes=transfer", [BackgroundMode.transfer]),
+        ("X-Nightshift-BackgroundModes=transfer;", [.transfer]),
+        ("X-Nightshift-BackgroundModes=transfer;transfer;", [.transfer]),
+        ("X-Nightshift-BackgroundModes=", []),
+    ])
+    func `Lists of modes`(line: String, modes: [BackgroundMode]) throws {
+        #expect(try manifest(withLine: line).modes == Set(modes))
+    }
+
+    @Test(arguments: [
+        (
+            "X-Nightshift-BackgroundModes=transfer;fetsh;",
+            "X-Nightshift-BackgroundModes: 'fetsh' is not a background mode; the modes are transfer, fetch, "
+                + "remote-notification, location, processing"
+        ),
+        (
+            "X-Nightshift-BackgroundModes=transfer,fetch",
+            "X-Nightshift-BackgroundModes: 'transfer,fetch' is not a background mode; the modes are transfer, fetch, "
+                + "remote-notification, location, processing"
+        ),
+        (
+            "X-Nightshift-BackgroundMode=transfer",
+            "X-Nightshift-BackgroundMode: there is no such key; the keys are X-Nightshift-BackgroundModes, "
+                + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot"
+        ),
+        (
+            "X-NightShift-Wake=app",
+            "X-NightShift-Wake: there is no such key; the keys are X-Nightshift-BackgroundModes, "
+                + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot"
+        ),
+        ("X-Nightshift-Wake[de]=app", "X-Nightshift-Wake[de]: this key cannot have a locale"),
+        ("X-Nightshift-WakeLimit=0", "X-Nightshift-WakeLimit: '0' is not a number of seconds from 1 to 600"),
+        ("X-Nightshift-WakeLimit=601", "X-Nightshift-WakeLimit: '601' is not a number of seconds from 1 to 600"),
+        ("X-Nightshift-WakeLimit=0x10", "X-Nightshift-WakeLimit: '0x10' is not a number of seconds from 1 to 600"),
+        ("X-Nightshift-WakeLimit=nan", "X-Nightshift-WakeLimit: 'nan' is not a number of seconds from 1 to 600"),
+        ("X-Nightshift-WakeLimit=30 s", "X-Nightshift-WakeLimit: '30 s' is not a number of seconds from 1 to 600"),
+        ("X-Nightshift-WakeLimit=", "X-Nightshift-WakeLimit: '' is not a number of seconds from 1 to 600"),
+        (
+            "X-Nightshift-LogLimit=4095",
+            "X-Nightshift-LogLimit: '4095' is not a number of bytes from 4096 to 1073741824"
+        ),
+        (
+            "X-Nightshift-LogLimit=1073741825",
+            "X-Nightshift-LogLimit: '1073741825' is not a number of bytes from 4096 to 1073741824"
+        ),
+        (
+            "X-Nightshift-LogLimit=99999999999999999999",
+            "X-Nightshift-LogLimit: '99999999999999999999' is not a number of bytes from 4096 to 1073741824"
+        ),
+        ("X-Nightshift-Snapshot=app.png", "X-Nightshift-Snapshot: 'app.png' is not an absolute path"),
+        (
+            "X-Nightshift-Wake=./wake.sh",
+            "X-Nightshift-Wake: './wake.sh' is neither an absolute path nor a name to be looked up in PATH"
+        ),
+        ("Path=somewhere", "Path: 'somewhere' is not an absolute path"),
+        ("Path=/a\\b", "Path: '\\b' is not an escape; a backslash itself is written twice"),
+        ("Path=/a\\", "Path: there is nothing behind the last backslash"),
+        ("Hidden=yes", "Hidden: 'yes' is neither 'true' nor 'false'"),
+        ("Hidden=true", "Hidden: the entry is marked as deleted"),
+        ("Name=Again", "Name: this key stands here a second time"),
+        ("Nonsense", "'Nonsense' is not a key with a value, a group or a comment"),
+        ("=value", "'' cannot be the name of a key"),
+        ("Na me=value", "'Na me' cannot be the name of a key"),
+        ("Name[de=value", "'Name[de' cannot be the name of a key"),
+        ("Icon=a\u{1}b", "there is a control character"),
+        ("[Desktop Entry]", "the group [Desktop Entry] stands here a second time"),
+        ("[Desktop", "'[Desktop' is not the header of a group"),
+        ("[]", "'[]' is not the header of a group"),
+    ])
+    func `A bad line gets an error that names line and key`(line: String, message: String) {
+        let error = #expect(throws: EntryError.self) { try manifest(withLine: line) }
+        #expect(error?.description == "org.example.App.desktop, line 5: \(message)")
+        #expect(error?.line == 5)
+    }
+
+    @Test(arguments: [
+        ("", "there is no group [Desktop Entry]"),
+        ("# nothing\n", "there is no group [Desktop Entry]"),
+        ("Name=App\n[Desktop Entry]\n", "there are keys before the group [Desktop Entry]"),
+        ("[Other]\n[Desktop Entry]\n", "the first group has to be [Desktop Entry], not [Other]"),
+        ("[Desktop Entry]\nName=App\nExec=app\n", "Type: is missing; it has to be 'Application'"),
+        ("[Desktop Entry]\nType=Link\nName=App\n", "Type: it has to be 'Application', not 'Link'"),
+        ("[Desktop Entry]\nType=Application\nExec=app\n", "Name: is missing"),
+        ("[Desktop Entry]\nType=Application\nName=\nExec=app\n", "Name: is missing"),
+        (
+            "[Desktop Entry]\nType=Application\nName=App\nDBusActivatable=true\n",
+            "Exec: is missing; the service starts apps by their command"
+        ),
+        (
+            "[Desktop Entry]\nType=Application\nName=App\nExec=app\n[Desktop Action x]\nX-Nightshift-Wake=app\n",
+            "X-Nightshift-Wake: this key belongs in the group [Desktop Entry], not in [Desktop Action x]"
+        ),
+    ])
+    func `A bad entry gets an error that says what is missing`(text: String, message: String) {
+        let error = #expect(throws: EntryError.self) { try manifest(text) }
+        #expect(error?.description.hasSuffix(message) == true, "\(String(describing: error))")
+    }
+
+    @Test func `The same key may stand in several groups and locales`() throws {
+        let manifest = try manifest(
+            """
+            [Desktop Entry]
+            Type=Application
+            Name=App
+            Name[de]=App
+            Name[fr]=App
+            Exec=app
+            [Desktop Action a]
+            Name=A
+            Name[de]=A
+            [Desktop Action b]
+            Name=B
+            Name[de]=B
+            """)
+        #expect(manifest.name == "App")
+    }
+
+    @Test func `Escapes in strings`() throws {
+        let manifest = try manifest("[Desktop Entry]\nType=Application\nName=a\\sb\\tc\\nd\\re\\\\f\nExec=app\n")
+        #expect(manifest.name == "a b\tc\nd\re\\f")
+    }
+
+    @Test func `No input brings the parser down`() {
+        var random = SystemRandomNumberGenerator()
+        let pieces = [
+            "[Desktop Entry]", "[", "]", "\n", "\r\n", "=", "Type=Application", "Name=", "Exec=", "\"", "\\", "%", "%%",
+            "%f", ";", "é", "\u{0}", "X-Nightshift-", "Wake", "BackgroundModes=", " ", "#", "a",
+        ]
+        for _ in 0..<3_000 {
+            let text = (0..<Int.random(in: 0..<20, using: &random)).map { _ in pieces.randomElement() ?? "" }.joined()
+            _ = try? manifest(text)
+            _ = try? manifest(withLine: text)
+            _ = try? manifest(withLine: "X-Nightshift-Wake=" + text)
+        }
+    }
+}

@@ -1,0 +1,235 @@
+import Apps
+import CNightshift
+import Foundation
+import Glibc
+import NightshiftAPI
+import TestSupport
+import Testing
+
+extension ProcessTests {
+    /// Suspension by both methods (mission rows T10, T11; issue 3, "Processes").
+    @Suite struct SuspensionTests {
+        /// How long is watched that nothing happens: thirty ticks of the clock that counts what a process runs.
+        private static let aWhile = Duration.milliseconds(300)
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `A suspended process does not run, a resumed one does`(suspension: SystemProcessHost.Suspension)
+            async throws
+        {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            let process = try scene.launchShell(busy)
+            try await eventually("it to run") { Proc.ticks(process.pid) > 2 }
+            #expect(scene.host.suspend(process))
+            let ticks = Proc.ticks(process.pid)
+            try await Task.sleep(for: Self.aWhile)
+            #expect(Proc.ticks(process.pid) == ticks)
+            #expect(process.isAlive)
+            #expect(scene.host.suspend(process), "again")
+            #expect(scene.host.resume(process))
+            try await eventually("it to run again") { Proc.ticks(process.pid) > ticks + 2 }
+            #expect(scene.host.resume(process), "again")
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `One that forks all the time is suspended with all its forks`(
+            suspension: SystemProcessHost.Suspension
+        ) async throws {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            let process = try scene.launchShell(
+                "for i in 1 2 3; do (while :; do (:); done) & done; while :; do (:); done")
+            let started = { Proc.members(ofSession: process.pid) }
+            try await eventually("its forks") { started().count > 3 }
+            for _ in 0..<20 {
+                #expect(scene.host.suspend(process))
+                // A fork that is in the kernel when the group is stopped still makes its child, which is born stopped.
+                var members = started()
+                try await eventually("forks under way to be over") {
+                    let before = members
+                    members = started()
+                    return members == before
+                }
+                let ticks = members.map(Proc.ticks).reduce(0, +)
+                try await Task.sleep(for: .milliseconds(50))
+                #expect(started() == members)
+                #expect(members.map(Proc.ticks).reduce(0, +) == ticks)
+                #expect(scene.host.resume(process))
+                try await eventually("new forks") { started() != members }
+            }
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `A thousand cycles, and none is stuck`(suspension: SystemProcessHost.Suspension) async throws {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            let process = try scene.launchShell("(\(busy)) & \(busy)")
+            try await eventually("both to run") { Proc.members(ofSession: process.pid).count == 2 }
+            for cycle in 1...1_000 {
+                try #require(scene.host.suspend(process), "cycle \(cycle)")
+                try #require(scene.host.resume(process), "cycle \(cycle)")
+                guard cycle % 100 == 0 else { continue }
+                for member in Proc.members(ofSession: process.pid) {
+                    let ticks = Proc.ticks(member)
+                    try await eventually("\(member) to run after \(cycle) cycles") { Proc.ticks(member) > ticks }
+                }
+            }
+            #expect(scene.ends.read { $0.isEmpty })
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `Calls from many threads at once leave it as the last one says`(
+            suspension: SystemProcessHost.Suspension
+        ) async throws {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            let processes = try (0..<4).map { try scene.launchShell(busy, app: "app\($0)") }
+            await withTaskGroup(of: Void.self) { group in
+                for process in processes {
+                    for _ in 0..<2 {
+                        group.addTask {
+                            for _ in 0..<50 {
+                                _ = scene.host.suspend(process)
+                                _ = scene.host.resume(process)
+                            }
+                        }
+                    }
+                }
+            }
+            for process in processes {
+                #expect(scene.host.resume(process))
+                let ticks = Proc.ticks(process.pid)
+                try await eventually("it to run") { Proc.ticks(process.pid) > ticks }
+            }
+            #expect(scene.host.guardian == nil)
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `A suspended process is killed at once, by us and by others`(
+            suspension: SystemProcessHost.Suspension
+        ) async throws {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            let ours = try scene.launchShell(busy)
+            #expect(scene.host.suspend(ours))
+            scene.host.kill(ours)
+            #expect(try await scene.end(of: ours) == .signalled(SIGKILL))
+            let others = try scene.launchShell(busy)
+            #expect(scene.host.suspend(others))
+            #expect(kill(others.pid, SIGKILL) == 0)
+            #expect(try await scene.end(of: others) == .signalled(SIGKILL))
+            try await eventually("the guardian to go") { scene.host.guardian == nil }
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `A suspended process that is asked to end hears it`(suspension: SystemProcessHost.Suspension) async throws
+        {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            let process = try scene.launchShell("trap 'exit 7' TERM; echo ready; \(busy)")
+            try await eventually("the trap") {
+                try String(contentsOfFile: scene.plan("sh").log, encoding: .utf8) == "ready\n"
+            }
+            #expect(scene.host.suspend(process))
+            scene.host.terminate(process)
+            #expect(try await scene.end(of: process) == .exited(7))
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `What a killed process has started does not stay suspended`(
+            suspension: SystemProcessHost.Suspension
+        ) async throws {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            let process = try scene.launchShell("(\(busy)) & \(busy)")
+            try await eventually("both to run") { Proc.members(ofSession: process.pid).count == 2 }
+            let child = try #require(Proc.members(ofSession: process.pid).subtracting([process.pid]).first)
+            defer { kill(child, SIGKILL) }
+            #expect(scene.host.suspend(process))
+            kill(process.pid, SIGKILL)
+            #expect(try await scene.end(of: process) == .signalled(SIGKILL))
+            let ticks = Proc.ticks(child)
+            try await eventually("the child to run") { Proc.ticks(child) > ticks }
+            kill(child, SIGKILL)
+            try await eventually("the cgroup to go with the last one") { scene.controlGroups.isEmpty }
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `Nothing is suspended when the host is shut down, and nothing will be`(
+            suspension: SystemProcessHost.Suspension
+        ) async throws {
+            let scene = try Scene(suspension)
+            let process = try scene.launchShell(busy)
+            defer { kill(process.pid, SIGKILL) }
+            #expect(scene.host.suspend(process))
+            let guardian = try #require(scene.host.guardian)
+            scene.host.shutdown()
+            #expect(!Proc.isThere(guardian), "waited for")
+            let ticks = Proc.ticks(process.pid)
+            try await eventually("it to run") { Proc.ticks(process.pid) > ticks }
+            #expect(!scene.host.suspend(process))
+            #expect(throws: LaunchFailure.self) { try scene.host.launch(scene.plan("sleep", ["600"])) }
+            kill(process.pid, SIGKILL)
+            waitpid(process.pid, nil, 0)
+            try await Scene.clean(scene.scratch)
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `Two processes of one app are suspended each by itself`(
+            suspension: SystemProcessHost.Suspension
+        ) async throws {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            let first = try scene.launchShell(busy)
+            #expect(scene.host.suspend(first))
+            let second = try scene.launchShell(busy)
+            try await eventually("the second to run") { Proc.ticks(second.pid) > 2 }
+            let ticks = Proc.ticks(first.pid)
+            #expect(scene.host.suspend(second) && scene.host.resume(second))
+            try await eventually("the second to run again") { Proc.ticks(second.pid) > 10 }
+            #expect(Proc.ticks(first.pid) == ticks)
+        }
+
+        @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
+        func `Each app has a cgroup, which goes with its last process`() async throws {
+            let scene = try Scene()
+            let root = try #require(scene.host.name.split(separator: " ").last.map(String.init))
+            do {
+                defer { scene.end() }
+                let process = try scene.launchShell("exec sleep 600", app: "org.example.App")
+                #expect(Proc.controlGroup(process.pid)?.hasSuffix("/app-org.example.App") == true)
+                #expect(FileManager.default.fileExists(atPath: "\(root)/app-org.example.App"))
+                scene.host.kill(process)
+                _ = try await scene.end(of: process)
+                #expect(!FileManager.default.fileExists(atPath: "\(root)/app-org.example.App"))
+                // Names that no file may have, or that are too long for one.
+                let odd = try ["/usr/bin/a b", "ä:\n", String(repeating: "x", count: 300), "..", "~"].map {
+                    try scene.launchShell("exec sleep 600", app: $0)
+                }
+                let places = odd.compactMap { Proc.controlGroup($0.pid) }
+                #expect(Set(places).count == 5 && places.allSatisfy { $0.contains("/app-") }, "\(places)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: root))
+        }
+
+        @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
+        func `With a cgroup those are suspended and killed, too, that have left the process group`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let process = try scene.launchShell("setsid sh -c '\(busy)' & echo $!; \(busy)")
+            var escaped: pid_t = 0
+            try await eventually("the one that leaves") {
+                let log = try String(contentsOfFile: scene.plan("sh").log, encoding: .utf8)
+                escaped = pid_t(log.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
+                return escaped > 0 && Proc.fields(escaped)?[3] == "\(escaped)"
+            }
+            #expect(scene.host.suspend(process))
+            let ticks = Proc.ticks(escaped)
+            try await Task.sleep(for: Self.aWhile)
+            #expect(Proc.ticks(escaped) == ticks)
+            scene.host.kill(process)
+            _ = try await scene.end(of: process)
+            try await eventually("the end of all") { !Proc.isRunning(escaped) }
+        }
+    }
+}

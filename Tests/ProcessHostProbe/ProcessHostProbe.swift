@@ -1,0 +1,37 @@
+import Apps
+import Foundation
+import Glibc
+import NightshiftAPI
+
+/// A service in small, for tests that end it: hosts two processes of `/bin/sh` that count, freezes them, says so, waits.
+///
+/// Arguments: the home; `automatic` or `signals`; the folder that the counters write to; a command for the first one.
+@main
+enum ProcessHostProbe {
+    static func main() {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 5 else { exit(64) }
+        let paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": arguments[1]], homeDirectory: URL(filePath: "/"))
+        // As the service's own lock: no other process may keep it.
+        let lock = open(arguments[1] + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else { exit(75) }
+        let host = SystemProcessHost(
+            paths: paths, bootID: ProcessIdentity.currentBootID,
+            suspension: arguments[2] == "signals" ? .signals : .automatic)
+        var report: [String] = []
+        for number in 1...2 {
+            let plan = LaunchPlan(
+                app: AppID(rawValue: "probe\(number)"), program: "/bin/sh", arguments: ["-c", arguments[4]],
+                environment: ["PATH": "/usr/bin:/bin", "NUMBER": "\(number)"], directory: arguments[3],
+                log: arguments[3] + "/log\(number)")
+            guard let process = try? host.launch(plan) else { exit(70) }
+            report.append("\(process.pid) \(process.startTime) \(host.suspend(process) ? "frozen" : "running")")
+        }
+        report.append("guardian \(host.guardian ?? 0)")
+        let text = report.joined(separator: "\n") + "\n"
+        guard (try? text.write(toFile: arguments[3] + "/report", atomically: true, encoding: .utf8)) != nil else {
+            exit(74)
+        }
+        while true { pause() }
+    }
+}

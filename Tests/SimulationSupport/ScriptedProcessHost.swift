@@ -1,0 +1,234 @@
+package import Apps
+import Glibc
+import Synchronization
+
+/// Processes that do only what tests say, for a service in virtual time.
+///
+/// Each is stood in for by a real one, asleep: the service asks the kernel about those who connect. What is done to
+/// processes is remembered. One host serves one service; its ``successor(isDead:)`` has the same processes.
+package final class ScriptedProcessHost: ProcessHost {
+    /// What was done.
+    package enum Deed: Hashable, Sendable {
+        case launched(Int32, LaunchPlan)
+        case suspended(Int32)
+        case resumed(Int32)
+        case terminated(Int32)
+        case ended(Int32, ProcessEnd)
+    }
+
+    private struct Entry {
+        var process: ProcessIdentity
+        var plan: LaunchPlan?
+        var isSuspended = false
+        /// Whether this host may know how it ends.
+        var isChild: Bool
+        var isWatched: Bool
+        /// SIGTERM came and nobody has acted on it.
+        var isAskedToEnd = false
+    }
+
+    private struct State {
+        var entries: [Int32: Entry] = [:]
+        var deeds: [Deed] = []
+        var launchFailure: LaunchFailure?
+        var ignoresKills = false
+        var isShutDown = false
+    }
+
+    package let exits: AsyncStream<(ProcessIdentity, ProcessEnd)>
+    private let ended: AsyncStream<(ProcessIdentity, ProcessEnd)>.Continuation
+    private let state: Mutex<State>
+    /// Whether the service has died, and does nothing any more.
+    private let isDead: @Sendable () -> Bool
+
+    package convenience init(isDead: @escaping @Sendable () -> Bool) {
+        self.init(State(), isDead)
+    }
+
+    private init(_ start: sending State, _ isDead: @escaping @Sendable () -> Bool) {
+        state = Mutex(start)
+        self.isDead = isDead
+        (exits, ended) = AsyncStream.makeStream()
+    }
+
+    /// The host of the next service: nothing is frozen any more, and nothing is its child.
+    package func successor(isDead: @escaping @Sendable () -> Bool) -> ScriptedProcessHost {
+        var next = State()
+        let (entries, deeds) = state.withLock { state in
+            state.isShutDown = true
+            defer { state.entries = [:] }
+            return (state.entries, state.deeds)
+        }
+        next.deeds = deeds
+        next.entries = entries.mapValues { entry in
+            var entry = entry
+            entry.isSuspended = false
+            entry.isChild = false
+            entry.isWatched = false
+            return entry
+        }
+        return ScriptedProcessHost(next, isDead)
+    }
+
+    package var name: String { "scripted" }
+
+    // MARK: - What tests do and look at
+
+    /// A process that the service has not launched.
+    package func startByUser() throws(LaunchFailure) -> ProcessIdentity {
+        let process = try Self.standIn()
+        state.withLock {
+            $0.entries[process.pid] = Entry(process: process, plan: nil, isChild: false, isWatched: false)
+        }
+        return process
+    }
+
+    /// The process ends by itself, or a signal of somebody else ends it.
+    package func end(_ pid: Int32, _ end: ProcessEnd) {
+        let entry = state.withLock { state in
+            guard let entry = state.entries.removeValue(forKey: pid) else { return nil as Entry? }
+            state.deeds.append(.ended(pid, end))
+            return entry
+        }
+        guard let entry else { return }
+        Self.remove(pid)
+        if entry.isWatched, !isDead() { ended.yield((entry.process, entry.isChild ? end : .unknown)) }
+    }
+
+    /// Ends everything. Every test ends with it.
+    package func endAll() {
+        for pid in living { end(pid, .signalled(SIGKILL)) }
+    }
+
+    /// In the order of their numbers.
+    package var living: [Int32] { state.withLock { $0.entries.keys.sorted() } }
+
+    package func plan(_ pid: Int32) -> LaunchPlan? { state.withLock { $0.entries[pid]?.plan } }
+
+    package func isSuspended(_ pid: Int32) -> Bool { state.withLock { $0.entries[pid]?.isSuspended ?? false } }
+
+    package func isAskedToEnd(_ pid: Int32) -> Bool { state.withLock { $0.entries[pid]?.isAskedToEnd ?? false } }
+
+    package var deeds: [Deed] { state.withLock { $0.deeds } }
+
+    package var launches: [LaunchPlan] {
+        deeds.compactMap { if case .launched(_, let plan) = $0 { plan } else { nil } }
+    }
+
+    /// What launches come to from now on; nil lets them succeed.
+    package func setLaunchFailure(_ failure: LaunchFailure?) {
+        state.withLock { $0.launchFailure = failure }
+    }
+
+    /// SIGKILL takes its time, as with a process that waits for a disk.
+    package func setIgnoresKills(_ ignoresKills: Bool) {
+        state.withLock { $0.ignoresKills = ignoresKills }
+    }
+
+    // MARK: - ProcessHost
+
+    package func launch(_ plan: LaunchPlan) throws(LaunchFailure) -> ProcessIdentity {
+        guard isInService else { throw LaunchFailure("The service is dead.") }
+        if let failure = state.withLock({ $0.launchFailure }) { throw failure }
+        let process = try Self.standIn()
+        state.withLock { state in
+            state.entries[process.pid] = Entry(process: process, plan: plan, isChild: true, isWatched: true)
+            state.deeds.append(.launched(process.pid, plan))
+        }
+        return process
+    }
+
+    package func adopt(_ process: ProcessIdentity) -> Bool {
+        guard isInService else { return false }
+        return state.withLock { state in
+            guard state.entries[process.pid]?.process == process else { return false }
+            state.entries[process.pid]?.isWatched = true
+            state.entries[process.pid]?.isSuspended = false
+            return true
+        }
+    }
+
+    package func suspend(_ process: ProcessIdentity) -> Bool {
+        change(process) { entry, deeds in
+            entry.isSuspended = true
+            deeds.append(.suspended(process.pid))
+        }
+    }
+
+    package func resume(_ process: ProcessIdentity) -> Bool {
+        change(process) { entry, deeds in
+            entry.isSuspended = false
+            deeds.append(.resumed(process.pid))
+        }
+    }
+
+    package func terminate(_ process: ProcessIdentity) {
+        _ = change(process) { entry, deeds in
+            entry.isSuspended = false
+            entry.isAskedToEnd = true
+            deeds.append(.terminated(process.pid))
+        }
+    }
+
+    package func kill(_ process: ProcessIdentity) {
+        guard isInService, !state.withLock({ $0.ignoresKills }) else { return }
+        end(process.pid, .signalled(SIGKILL))
+    }
+
+    package func shutdown() {
+        state.withLock { state in
+            for pid in state.entries.keys { state.entries[pid]?.isSuspended = false }
+            state.isShutDown = true
+        }
+        ended.finish()
+    }
+
+    private var isInService: Bool { !isDead() && !state.withLock { $0.isShutDown } }
+
+    private func change(_ process: ProcessIdentity, _ body: (inout Entry, inout [Deed]) -> Void) -> Bool {
+        guard isInService else { return false }
+        return state.withLock { state in
+            guard var entry = state.entries[process.pid], entry.process == process else { return false }
+            body(&entry, &state.deeds)
+            state.entries[process.pid] = entry
+            return true
+        }
+    }
+
+    // MARK: - Stand-ins
+
+    /// A process that leads a session of its own and sleeps; it ends by itself should nobody end it.
+    private static func standIn() throws(LaunchFailure) -> ProcessIdentity {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Self.leadsSession)
+        // Nobody who reads what this process writes shall wait for a stand-in.
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0)
+        posix_spawn_file_actions_adddup2(&actions, 0, 1)
+        posix_spawn_file_actions_adddup2(&actions, 0, 2)
+        // The first are those that this process was given; its own close by themselves.
+        for descriptor: Int32 in 3..<64 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        var pid: pid_t = 0
+        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("600"), nil]
+        defer { for argument in arguments { free(argument) } }
+        let code = posix_spawn(&pid, "/bin/sleep", &actions, &attributes, &arguments, nil)
+        guard code == 0, let process = ProcessIdentity.of(pid, bootID: ProcessIdentity.currentBootID) else {
+            throw LaunchFailure(reason: code, "No stand-in could be started.")
+        }
+        return process
+    }
+
+    /// `POSIX_SPAWN_SETSID` of <spawn.h>, which shows it only with `_GNU_SOURCE`.
+    private static let leadsSession: Int16 = 0x80
+
+    private static func remove(_ pid: Int32) {
+        Glibc.kill(pid, SIGKILL)
+        // Not asleep meanwhile: who looks whether anything runs has to see it.
+        var status: Int32 = 0
+        while waitpid(pid, &status, WNOHANG) == 0 { sched_yield() }
+    }
+}

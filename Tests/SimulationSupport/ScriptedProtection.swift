@@ -1,0 +1,58 @@
+package import NightshiftAPI
+import Transfers
+
+/// What an origin wants to know before it gives a file.
+package struct ScriptedProtection: Sendable {
+    /// As it is asked; the transport adds nothing.
+    package var challenge: Challenge
+    /// For Basic and Digest: who is let in.
+    package var credential: Credential?
+    /// For a server that nobody knows: the SHA-256 of its certificate, in hexadecimal digits.
+    package var digest: String?
+
+    package static func basic(
+        host: String, realm: String? = nil, user: String, password: String
+    ) -> ScriptedProtection {
+        var challenge = Challenge(method: .basic, host: host, port: 80, scheme: "http")
+        challenge.realm = realm
+        return ScriptedProtection(challenge: challenge, credential: Credential(user: user, password: password))
+    }
+
+    /// - Parameters:
+    ///   - certificate: base64, as in the challenge.
+    ///   - digest: of its bytes.
+    package static func unknownServer(host: String, certificate: String, digest: String) -> ScriptedProtection {
+        var challenge = Challenge(method: .serverTrust, host: host, port: 80, scheme: "http")
+        challenge.certificates = [certificate]
+        challenge.reason = "Nobody knows it."
+        return ScriptedProtection(challenge: challenge, digest: digest)
+    }
+
+    enum Verdict {
+        case passes
+        case asks
+        case refuses
+    }
+
+    func judge(_ request: WireRequest) -> Verdict {
+        let isSatisfied =
+            switch challenge.method {
+            case .basic, .digest:
+                credential.map { $0.user == request.credential?.user && $0.password == request.credential?.password }
+                    ?? true
+            case .serverTrust: digest.map(request.trustedCertificates.contains) ?? true
+            case .clientCertificate: request.tls?.clientCertificate != nil
+            }
+        if isSatisfied { return .passes }
+        return request.asksAbout.contains(challenge.method) ? .asks : .refuses
+    }
+
+    /// What a request gets that may not be asked.
+    var refusal: TransferFailure? {
+        switch challenge.method {
+        case .basic, .digest: nil
+        case .serverTrust: TransferFailure(.untrustedServer, "Its certificate is not trusted.")
+        case .clientCertificate: TransferFailure(.clientCertificate, "A client certificate is wanted.")
+        }
+    }
+}

@@ -1,0 +1,271 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import Store
+import Testing
+import Transfers
+
+extension Simulations {
+    /// What servers and begin dates ask of apps.
+    @Suite struct AppQuestionTests {
+        /// A program that gives these passwords, one after the other.
+        private static func program(answering passwords: [String]) -> ScriptedProgram {
+            var program = ScriptedProgram(sessions: ["s"])
+            program.answer = { message in
+                let failures = message.challenge?.previousFailureCount ?? 0
+                guard failures < passwords.count else {
+                    return MessageAnswer(message: message.id, disposition: .cancel)
+                }
+                var answer = MessageAnswer(message: message.id, disposition: .useCredential)
+                answer.credential = Credential(user: "anna", password: passwords[failures])
+                return answer
+            }
+            return program
+        }
+
+        private static let guarded = ScriptedProtection.basic(
+            host: "guarded.example", realm: "files", user: "anna", password: "right")
+
+        @Test func `T10: many tasks with one origin are asked about once, and the answer serves all`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("one question") { app in
+                    await app.start()
+                    let id = try app.install("A", Self.program(answering: ["right"]))
+                    let urls = (0..<20).map { app.serve("guarded.example/\($0)", protection: Self.guarded) }
+                    await app.enqueue(id, "s", urls)
+                    await app.advance(by: 5)
+                    let pending = await app.kept(id, "s")
+                    #expect(app.record.questions.count + pending.count == 1)
+                    await app.advance(atMost: 600) { await app.isThrough(id, "s", 20) }
+                    #expect(app.record.questions.count == 1)
+                    // Those that come later find the answer.
+                    let late = app.serve("guarded.example/late", protection: Self.guarded)
+                    await app.enqueue(id, "s", [late], from: 21)
+                    await app.advance(atMost: 600) { await app.isThrough(id, "s", 21) }
+                    #expect(app.record.questions.count == 1)
+                    #expect(await app.ended(id, "s").allSatisfy { $0.response?.status == 200 })
+                    // Answers are not kept on disk: the next service asks again.
+                    try await app.crash()
+                    await app.enqueue(id, "s", [app.serve("guarded.example/new", protection: Self.guarded)], from: 22)
+                    await app.advance(atMost: 600) { await app.isThrough(id, "s", 22) }
+                    #expect(app.record.questions.count == 2)
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T10: a crash while one is asked leaves nobody waiting for ever`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("crash in question") { app in
+                    await app.start()
+                    var program = Self.program(answering: ["right"])
+                    let answer = program.answer
+                    program.answer = { _ in nil }
+                    let id = try app.install("A", program)
+                    let urls = (0..<8).map { app.serve("guarded.example/\($0)", protection: Self.guarded) }
+                    await app.enqueue(id, "s", urls)
+                    await app.advance(by: 5)
+                    try await app.crash()
+                    // The task that asked goes; the others have to ask for themselves.
+                    let asked = try #require(await app.kept(id, "s").first?.task.id)
+                    await app.ask { _ = try await $1.cancel(asked, producingResumeData: false) }
+                    app.programs[id]?.answer = answer
+                    await app.advance(atMost: 600) { await app.isThrough(id, "s", 8) }
+                    #expect(await app.isThrough(id, "s", 8))
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T10: a credential that is refused is asked about again, with the count`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("refused") { app in
+                    await app.start()
+                    let id = try app.install("A", Self.program(answering: ["wrong", "worse", "right"]))
+                    await app.enqueue(id, "s", [app.serve("guarded.example/1", protection: Self.guarded)])
+                    await app.advance(atMost: 600) { await app.isThrough(id, "s", 1) }
+                    #expect(app.record.questions.map { $0.challenge?.previousFailureCount } == [0, 1, 2])
+                    #expect(await app.ended(id, "s").map(\.state) == [.completed])
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test(arguments: [
+            MessageAnswer.Disposition.performDefaultHandling, .rejectProtectionSpace, .cancel,
+        ])
+        func `T10: without a credential the response is the answer, or the task ends`(
+            _ disposition: MessageAnswer.Disposition
+        ) async {
+            await #expect(processExitsWith: .success) { [name = disposition.rawValue as String] in
+                await Simulation.run("dispositions") { app in
+                    let disposition = try #require(MessageAnswer.Disposition(rawValue: name))
+                    await app.start()
+                    var program = ScriptedProgram(sessions: ["s"])
+                    program.answer = { MessageAnswer(message: $0.id, disposition: disposition) }
+                    let id = try app.install("A", program)
+                    await app.enqueue(id, "s", [app.serve("guarded.example/1", protection: Self.guarded)])
+                    await app.advance(atMost: 600) { await app.isThrough(id, "s", 1) }
+                    #expect(app.record.questions.count == 1)
+                    let task = await app.ended(id, "s").first
+                    if disposition == .cancel {
+                        #expect(task?.state == .cancelled)
+                    } else {
+                        #expect(task?.response?.status == 401)
+                        #expect(task?.state == .completed)
+                    }
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T10: a certificate that the app trusts is trusted, and one that it does not ends the task`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("server trust") { app in
+                    await app.start()
+                    // SHA-256 of "abc" (FIPS 180-2, B.1).
+                    let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+                    let unknown = ScriptedProtection.unknownServer(
+                        host: "unknown.example", certificate: Data("abc".utf8).base64EncodedString(), digest: digest)
+                    var program = ScriptedProgram(sessions: ["s"])
+                    program.answer = { message in
+                        let trusts = message.task.task.taskIdentifier == 1
+                        return MessageAnswer(
+                            message: message.id, disposition: trusts ? .useCredential : .performDefaultHandling)
+                    }
+                    let id = try app.install("A", program)
+                    let other = try app.install("B", program)
+                    await app.enqueue(id, "s", [app.serve("unknown.example/1", protection: unknown)])
+                    await app.advance(atMost: 60) { await app.isThrough(id, "s", 1) }
+                    #expect(await app.ended(id, "s").map(\.state) == [.completed])
+                    // Another app's trust is its own.
+                    await app.enqueue(other, "s", [app.serve("unknown.example/1", protection: unknown)], from: 2)
+                    await app.advance(atMost: 60) { await app.isThrough(other, "s", 1) }
+                    let refused = await app.ended(other, "s").first
+                    #expect(refused?.state == .failed)
+                    #expect(refused?.error?.code == .untrustedServer)
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T10: who does not answer has the resource timeout`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("no answer") { app in
+                    await app.start()
+                    let id = try app.install("A")
+                    var settings = SessionSettings()
+                    settings.resourceTimeout = 100
+                    settings.sessionSendsLaunchEvents = false
+                    let urls = (0..<3).map { app.serve("guarded.example/\($0)", protection: Self.guarded) }
+                    let tasks = await app.enqueue(id, "s", urls, settings: settings)
+                    await app.advance(by: 50)
+                    for task in tasks { #expect(await app.world.status(task)?.wait?.reason == .answer) }
+                    #expect(await app.kept(id, "s").map(\.kind) == [.challenge])
+                    await app.advance(by: 51)
+                    let kept = await app.kept(id, "s")
+                    #expect(kept.map(\.kind) == [.ended, .ended, .ended])
+                    #expect(kept.allSatisfy { $0.task.error?.code == .timedOut })
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T10: an answer to what is not asked any more, or wants no answer, is refused`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("wrong answers") { app in
+                    await app.start()
+                    let id = try app.install("A")
+                    let other = try app.install("B")
+                    var settings = SessionSettings()
+                    settings.sessionSendsLaunchEvents = false
+                    let urls = [app.serve("one"), app.serve("guarded.example/1", protection: Self.guarded)]
+                    await app.enqueue(id, "s", urls, settings: settings)
+                    await app.enqueue(other, "s", [])
+                    await app.advance(by: 5)
+                    let kept = await app.kept(id, "s")
+                    let question = try #require(kept.first { $0.kind == .challenge }).id
+                    let ended = try #require(kept.first { $0.kind == .ended }).id
+                    func type(
+                        _ app: AppID, _ message: Int64, _ disposition: MessageAnswer.Disposition, _ world: AppWorld
+                    )
+                        async -> String?
+                    {
+                        let answer = MessageAnswer(message: message, disposition: disposition)
+                        guard case .failure(let problem)? = await world.call({ try await $1.answer(app, "s", answer) })
+                        else { return nil }
+                        return problem.type
+                    }
+                    #expect(await type(id, ended, .useCredential, app) == "/problems/conflict")
+                    #expect(await type(id, question, .useCredential, app) == "/problems/invalid")
+                    #expect(await type(id, question, .continueLoading, app) == "/problems/invalid")
+                    #expect(await type(other, question, .performDefaultHandling, app) == "/problems/not-found")
+                    // A question is not acknowledged away.
+                    await app.ask { try await $1.acknowledge(id, "s", [question]) }
+                    #expect(await type(id, question, .performDefaultHandling, app) == nil)
+                    #expect(await type(id, question, .performDefaultHandling, app) == "/problems/not-found")
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T10: a delayed request may be replaced, for another origin too, or be cancelled`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("delayed requests") { app in
+                    await app.start()
+                    let elsewhere = app.serve("elsewhere")
+                    var program = ScriptedProgram(sessions: ["s"])
+                    program.answer = { message in
+                        switch message.task.task.taskIdentifier {
+                        case 1: return MessageAnswer(message: message.id, disposition: .continueLoading)
+                        case 2:
+                            var answer = MessageAnswer(message: message.id, disposition: .continueLoading)
+                            answer.request = TaskRequest(url: elsewhere)
+                            answer.clientData = "new"
+                            return answer
+                        default: return MessageAnswer(message: message.id, disposition: .cancel)
+                        }
+                    }
+                    let id = try app.install("A", program)
+                    let url = app.serve("one")
+                    let begin = app.world.now.date.addingTimeInterval(500)
+                    await app.enqueue(id, "s", [url, url, url]) { task in
+                        task.asksBeforeBeginning = true
+                        task.request.earliestBeginDate = begin
+                        task.request.credential = Credential(user: "anna", password: "secret")
+                        task.request.headers = [HeaderField(name: "Authorization", value: "secret")]
+                    }
+                    await app.advance(by: 499)
+                    #expect(app.world.transport.begun.isEmpty)
+                    #expect(app.host.launches.isEmpty)
+                    try await app.crash()
+                    await app.advance(atMost: 100) { await app.isThrough(id, "s", 3) }
+                    // The app was launched for it, once.
+                    #expect(app.host.launches.map { $0.environment["NIGHTSHIFT_WAKE"] } == ["delayedRequest"])
+                    #expect(app.record.questions.map(\.kind) == [.delayedRequest, .delayedRequest, .delayedRequest])
+                    let tasks = await app.ended(id, "s")
+                    #expect(tasks.map(\.state) == [.completed, .completed, .cancelled])
+                    let begun = app.world.transport.begun.map(\.request)
+                    #expect(begun.map(\.url).sorted() == [elsewhere, url].sorted())
+                    // What was given for one origin is not for another.
+                    let moved = try #require(begun.first { $0.url == elsewhere })
+                    #expect(moved.credential == nil)
+                    #expect(moved.headers.first("Authorization") == nil)
+                    try await app.stop()
+                }
+            }
+        }
+    }
+}
+
+extension AppWorld {
+    /// The session's tasks that have ended, in the order of their ids.
+    func ended(_ app: AppID, _ session: String) async -> [TaskRecord] {
+        let id = SessionID(app: app, identifier: session)
+        return
+            (try? await world.store.read { transaction in
+                try transaction.tasks(session: id, states: [.completed, .failed, .cancelled], after: nil, limit: 1_000)
+            }) ?? []
+    }
+}

@@ -1,0 +1,323 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import Store
+import Testing
+import Transfers
+
+extension Simulations {
+    /// Sessions of apps: what is taken, told, and forgotten.
+    @Suite struct AppSessionTests {
+        @Test func `T1: a task asked for again by its number is not taken twice`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("asked again") { app in
+                    await app.start()
+                    let id = try app.install("A")
+                    let url = app.serve("one")
+                    let first = await app.enqueue(id, "s", [url, url])
+                    #expect(first.count == 2)
+                    #expect(await app.enqueue(id, "s", [url, url]) == first)
+                    // The answer got lost, and two requests are under way at once.
+                    let twins = await app.ask { _, transfers in
+                        let request = SessionEnqueueRequest(tasks: [
+                            SessionTaskRequest(taskIdentifier: 3, request: TaskRequest(url: url))
+                        ])
+                        async let one = transfers.enqueue(id, "s", request, startDelay: nil)
+                        async let other = transfers.enqueue(id, "s", request, startDelay: nil)
+                        return try await (one, other)
+                    }
+                    #expect(twins?.0 == twins?.1)
+                    try await app.crash()
+                    #expect(await app.enqueue(id, "s", [url, url]) == first)
+                    // One that is new among those that are known.
+                    let more = await app.enqueue(id, "s", [url, url, url, url])
+                    #expect(more.dropLast() == first + (twins?.0 ?? []))
+                    #expect(Set(more).count == 4)
+                    let attachment = await app.ask { _, transfers in
+                        try await transfers.attach(id, "s", SessionSettings())
+                    }
+                    #expect(attachment?.nextTaskIdentifier == 5)
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T1: a task made from resume data and asked for twice at once is one task`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("resume data twice") { app in
+                    await app.start()
+                    let id = try app.install("A", ScriptedProgram(sessions: ["s"]))
+                    app.world.transport.setBandwidth(500_000)
+                    let url = app.serve("large", size: 8_000_000)
+                    let task = await app.enqueue(id, "s", [url]).first ?? TaskID(0)
+                    await app.advance(by: 4)
+                    let token = await app.ask { _, transfers in
+                        try await transfers.cancel(task, producingResumeData: true).resumeData
+                    }
+                    let resumeData = try #require(token ?? nil)
+                    var request = TaskRequest(url: nil)
+                    request.resumeData = resumeData
+                    let asked = SessionEnqueueRequest(tasks: [SessionTaskRequest(taskIdentifier: 2, request: request)])
+                    let twins = await app.ask { _, transfers in
+                        async let one = transfers.enqueue(id, "s", asked, startDelay: nil)
+                        async let other = transfers.enqueue(id, "s", asked, startDelay: nil)
+                        return try await (one, other)
+                    }
+                    #expect(twins?.0.count == 1)
+                    #expect(twins?.0 == twins?.1)
+                    try await app.crash()
+                    #expect(await app.ask { try await $1.enqueue(id, "s", asked, startDelay: nil) } == twins?.0)
+                    await app.advance(by: 60)
+                    // It went on, and ended, and both were told, in that order.
+                    let told = app.record.sightings.filter { $0.task == 2 }.map(\.kind)
+                    #expect(told == [.resumed, .ended])
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T6: messages come in order, once, and are forgotten with their files when acknowledged`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("messages") { app in
+                    await app.start()
+                    let id = try app.install("A")
+                    let urls = (0..<100).map { app.serve("host\($0 % 5).example/\($0)", size: Int64($0) * 700) }
+                    var settings = SessionSettings()
+                    settings.sessionSendsLaunchEvents = false
+                    await app.enqueue(id, "s", urls, settings: settings)
+                    // Nobody reads: nothing is lost.
+                    await app.advance(atMost: 600) { await app.kept(id, "s").count == 100 }
+                    let kept = await app.kept(id, "s")
+                    #expect(kept.map(\.id) == kept.map(\.id).sorted())
+                    let files = kept.compactMap(\.task.file)
+                    #expect(files.count == 100)
+                    #expect(files.allSatisfy { FileManager.default.fileExists(atPath: $0) })
+
+                    app.programs[id]?.sessions = ["s"]
+                    let process = try app.startByUser(id)
+                    await app.advance(by: 5)
+                    #expect(app.record.sightings.map(\.message) == kept.map(\.id))
+                    #expect(await app.kept(id, "s").isEmpty)
+                    #expect(!files.contains { FileManager.default.fileExists(atPath: $0) })
+                    // Again, and to nobody: no harm.
+                    await app.ask { try await $1.acknowledge(id, "s", kept.map(\.id)) }
+                    app.host.end(process, .exited(0))
+                    await app.step()
+                    _ = try app.startByUser(id)
+                    await app.advance(by: 5)
+                    #expect(app.record.sightings.count == 100)
+                    // As if the service had died between forgetting a message and removing its file.
+                    try Data([1]).write(to: URL(filePath: files[0]))
+                    try await app.crash()
+                    #expect(!FileManager.default.fileExists(atPath: files[0]))
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T7: one process reads a session, and another one once it is dead`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("readers") { app in
+                    await app.start()
+                    let id = try app.install("A", ScriptedProgram(sessions: ["s"]))
+                    let other = try app.install("B")
+                    let url = app.serve("one")
+                    await app.enqueue(id, "s", [])
+                    await app.enqueue(other, "s", [])
+                    let first = try app.startByUser(id)
+                    await app.step()
+                    let second = try app.host.startByUser().pid
+                    func read(_ app: AppWorld, _ id: AppID, _ process: Int32) async -> String? {
+                        guard
+                            case .failure(let problem)? = await app.call({
+                                _ = try await $1.messages(id, "s", process: process)
+                            })
+                        else { return nil }
+                        return problem.type
+                    }
+                    #expect(await read(app, id, second) == "/problems/session-in-use")
+                    // A session of the same name of another app is another session.
+                    #expect(await read(app, other, second) == nil)
+                    app.actors[first]?.disconnect()
+                    await app.step()
+                    #expect(await read(app, id, second) == "/problems/session-in-use")
+                    app.host.end(first, .signalled(9))
+                    #expect(await read(app, id, second) == nil)
+                    await app.enqueue(id, "s", [url])
+                    _ = try app.startByUser(id)
+                    await app.advance(by: 5)
+                    #expect(app.record.tasks(id, "s") == [1])
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T6: what is not acknowledged survives a crash after every write`() async {
+            await #expect(processExitsWith: .success) {
+                var writes = 0
+                var goesOn = true
+                while goesOn, writes < 200 {
+                    var broken = false
+                    await Simulation.run("unacknowledged, write \(writes)", seed: UInt64(writes + 1)) { app in
+                        app.world.commits.open(for: writes)
+                        await app.start()
+                        let id = try app.install("A", ScriptedProgram(sessions: ["s"]))
+                        let urls = (0..<4).map { app.serve("host.example/\($0)", size: 50_000) }
+                        let taken = await app.enqueue(id, "s", urls)
+                        _ = try? app.startByUser(id)
+                        await app.advance(by: 10)
+                        broken = app.isDying
+                        if broken { try await app.crash() }
+                        app.world.commits.open()
+                        let again = await app.enqueue(id, "s", urls)
+                        if !taken.isEmpty, again != taken { app.world.fail("Accepted tasks were taken anew.") }
+                        if app.host.living.isEmpty { _ = try app.startByUser(id) }
+                        await app.advance(atMost: 600) { await app.isThrough(id, "s", 4) }
+                        let told = app.record.tasks(id, "s")
+                        if Set(told) != [1, 2, 3, 4] { app.world.fail("Told of the tasks \(told).") }
+                        if let left = await app.kept(id, "s").first { app.world.fail("\(left.kind) is left.") }
+                        try await app.crash()
+                        let files = try FileManager.default.contentsOfDirectory(atPath: app.world.paths.files.path)
+                        if !files.isEmpty { app.world.fail("The files \(files) are left.") }
+                        try await app.stop()
+                    }
+                    goesOn = broken
+                    writes += 1
+                }
+                #expect(writes > 8, "The story has only \(writes) writes.")
+            }
+        }
+
+        @Test func `T9: progress is not sent to those who cannot read it, and is again to the next process`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("progress") { app in
+                    await app.start()
+                    let id = try app.install("A", ScriptedProgram(sessions: ["s"]))
+                    app.world.transport.setBandwidth(100_000)
+                    let url = app.serve("large", size: 20_000_000)
+                    let session = SessionID(app: id, identifier: "s")
+                    await app.ask { apps, _ in _ = try await apps.launch(id, LaunchRequest()) }
+                    await app.enqueue(id, "s", [url])
+                    let process = try #require(app.host.living.first)
+                    app.actors[process]?.disconnect()
+                    await app.advance(by: 10)
+                    let before = app.record.progress[session] ?? 0
+                    #expect(before > 5)
+                    await app.ask { apps, _ in _ = try await apps.background(id) }
+                    await app.step()
+                    #expect(app.host.isSuspended(process))
+                    await app.advance(by: 10)
+                    await app.ask { apps, _ in _ = try await apps.activate(id) }
+                    await app.step()
+                    // What is there when it goes on is at most what it is now.
+                    #expect((app.record.progress[session] ?? 0) <= before + 1)
+                    await app.advance(by: 10)
+                    #expect((app.record.progress[session] ?? 0) > before + 5)
+                    // It ends suspended; the process that comes after is not taken for deaf.
+                    await app.ask { apps, _ in _ = try await apps.background(id) }
+                    await app.step()
+                    app.host.end(process, .signalled(9))
+                    await app.step()
+                    let middle = app.record.progress[session] ?? 0
+                    await app.ask { apps, _ in _ = try await apps.launch(id, LaunchRequest()) }
+                    await app.advance(by: 10)
+                    #expect((app.record.progress[session] ?? 0) > middle + 5)
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T9: tasks added in the background begin after the delay, with the reason`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("relaunch delay") { app in
+                    await app.start()
+                    let id = try app.install("A")
+                    let task = await app.enqueue(id, "s", [app.serve("one")], delay: 60).first ?? TaskID(0)
+                    let wait = await app.world.status(task)?.wait
+                    #expect(wait?.reason == .relaunchDelay)
+                    #expect(wait?.until == app.world.now.date.addingTimeInterval(60))
+                    await app.advance(by: 59)
+                    #expect(app.world.transport.begun.isEmpty)
+                    try await app.crash()
+                    #expect(await app.world.status(task)?.wait?.reason == .relaunchDelay)
+                    await app.advance(by: 2)
+                    #expect(app.world.transport.begun.count == 1)
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T13: a force quit cancels with the reason, and downloads keep what they have`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("force quit") { app in
+                    await app.start()
+                    let id = try app.install("A")
+                    let other = try app.install("B")
+                    app.world.transport.setBandwidth(200_000)
+                    let url = app.serve("large", size: 8_000_000)
+                    await app.enqueue(id, "s", [url])
+                    await app.enqueue(id, "t", [app.serve("nowhere", script: [.silent])])
+                    await app.enqueue(id, "t", [url], from: 2) { $0.request.suspended = true }
+                    await app.enqueue(other, "s", [url])
+                    await app.advance(by: 5)
+                    await app.ask { apps, _ in _ = try await apps.quit(id, force: true) }
+                    let told = await app.kept(id, "s") + app.kept(id, "t")
+                    #expect(told.map(\.kind) == [.ended, .ended, .ended])
+                    #expect(told.allSatisfy { $0.task.state == .cancelled && $0.task.error?.code == .forceQuit })
+                    #expect(told.map { $0.task.resumeData != nil } == [true, false, false])
+                    // Somebody else's goes on, and nothing wakes the app.
+                    #expect(app.world.transport.underWay.count == 1)
+                    await app.advance(by: 100)
+                    #expect(!app.host.launches.contains { $0.app == id })
+                    app.programs[id]?.sessions = ["s", "t"]
+                    _ = try app.startByUser(id)
+                    await app.step()
+                    #expect(app.record.tasks(id, "t") == [1, 2])
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T6: without an app there are no messages`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("no app") { app in
+                    await app.start()
+                    let task = await app.world.enqueue(app.world.request(app.serve("one")))
+                    await app.advance(by: 5)
+                    #expect(await app.world.status(task)?.state == .completed)
+                    let last = app.world.store.messageSignal.last
+                    #expect(last == 0)
+                    try await app.stop()
+                }
+            }
+        }
+
+        @Test func `T12: invalidating forgets tasks, messages and files`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("invalidated") { app in
+                    await app.start()
+                    let id = try app.install("A")
+                    await app.enqueue(id, "s", [app.serve("one"), app.serve("silent", script: [.silent])])
+                    await app.advance(by: 2)
+                    let file = await app.kept(id, "s").first?.task.file ?? ""
+                    #expect(FileManager.default.fileExists(atPath: file))
+                    await app.ask { try await $1.invalidate(id, "s") }
+                    #expect(!FileManager.default.fileExists(atPath: file))
+                    #expect(await app.kept(id, "s").isEmpty)
+                    let attachment = await app.ask { try await $1.attach(id, "s", SessionSettings()) }
+                    #expect(attachment?.nextTaskIdentifier == 1)
+                    try await app.stop()
+                }
+            }
+        }
+    }
+}
+
+extension AppWorld {
+    /// Whether the app has handled the end of so many tasks of a session.
+    func isThrough(_ app: AppID, _ session: String, _ count: Int) async -> Bool {
+        guard Set(record.tasks(app, session)).count == count else { return false }
+        return await kept(app, session).isEmpty
+    }
+}
