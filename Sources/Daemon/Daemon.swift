@@ -1,3 +1,4 @@
+package import Apps
 import CSystemd
 import Device
 import Foundation
@@ -21,6 +22,7 @@ package struct Daemon {
     private let group: ServiceGroup
     private let logger: Logger
     package let transfers: TransferService
+    package let apps: AppService
 
     /// Prepares everything up to the database; nothing runs yet.
     ///
@@ -28,7 +30,7 @@ package struct Daemon {
     package init(_ configuration: DaemonConfiguration, logger: Logger) throws(DaemonError) {
         let paths = configuration.paths
         self.logger = logger
-        let fileMode = Self.fileMode()
+        let mask = Self.takeFileCreationMask()
         try HomeDirectories.prepare(paths)
         lock = try InstanceLock(paths: paths)
         let clock = SystemClock()
@@ -44,10 +46,12 @@ package struct Daemon {
                 isAvailable: NetworkMonitor.isAvailable, changes: NetworkMonitor.changes()),
             fallback: TransferService.NetworkFallback(proxy: configuration.proxy, tls: configuration.tls),
             random: { Double.random(in: 0..<1) }, logger: logger)
-        transfers = TransferService(environment, fileMode: fileMode)
+        let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
+        self.transfers = transfers
+        apps = AppService(Self.apps(configuration, store, clock, transfers, mask, logger))
         let stop = ShutdownRequest()
         server = LocalAPIServer(
-            service: transfers, socket: try Self.socket(paths), logger: logger,
+            service: transfers, apps: apps, socket: try Self.socket(paths), logger: logger,
             onListening: { ServiceManager.ready() }, onShutdownRequest: { stop.request() })
         var groupConfiguration = ServiceGroupConfiguration(
             services: [
@@ -55,6 +59,8 @@ package struct Daemon {
                     service: TransferRunner(service: transfers), failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: server, failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: ServiceManager()),
+                // Stopped first: apps are told before the server goes.
+                .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // Whoever asks a service to leave waits for it.
@@ -80,6 +86,35 @@ package struct Daemon {
         }
     }
 
+    private static func apps(
+        _ configuration: DaemonConfiguration, _ store: Store, _ clock: SystemClock, _ transfers: TransferService,
+        _ fileCreationMask: UInt32, _ logger: Logger
+    ) -> AppService.Environment {
+        let paths = configuration.paths
+        return AppService.Environment(
+            paths: paths, store: store, host: SystemProcessHost(paths: paths, bootID: clock.now().bootID),
+            entries: EntryDirectories(paths: paths, environment: configuration.environment), clock: clock,
+            transfers: AppService.TransferHooks(
+                forceQuit: { app in
+                    do throws(Problem) {
+                        try await transfers.forceQuit(app)
+                    } catch {
+                        logger.error("Transfers were not ended", metadata: ["app": "\(app)", "error": "\(error)"])
+                    }
+                },
+                endStartDelay: { await transfers.endStartDelay($0) },
+                setListening: { await transfers.setListening($0, $1) },
+                acknowledge: { app, session, through in
+                    do throws(Problem) {
+                        try await transfers.acknowledge(app, session, through: through)
+                    } catch {
+                        logger.error("Messages were not removed", metadata: ["app": "\(app)", "error": "\(error)"])
+                    }
+                }),
+            variables: configuration.environmentOfApps, homeDirectory: configuration.homeDirectory.path,
+            fileCreationMask: fileCreationMask, logger: logger)
+    }
+
     /// The socket that systemd has opened, or one of our own.
     private static func socket(_ paths: ServicePaths) throws(DaemonError) -> ListeningSocket {
         switch sd_listen_fds(1) {
@@ -90,10 +125,11 @@ package struct Daemon {
         }
     }
 
-    /// What the umask leaves of rw-rw-rw-. Called before any thread could create a file.
-    private static func fileMode() -> UInt32 {
+    /// The umask of whoever started the service, which is for finished files and for apps. Called before any thread could
+    /// create a file.
+    private static func takeFileCreationMask() -> UInt32 {
         // What the service makes for itself holds credentials: from here on it is private from its first moment.
-        0o666 & ~umask(0o077)
+        umask(0o077)
     }
 }
 

@@ -13,10 +13,14 @@ package struct DaemonConfiguration: Sendable {
     package var proxy: String?
     /// For tasks that name no TLS settings.
     package var tls: TLSSettings?
+    package var environment: [String: String]
+    package var homeDirectory: URL
 
     /// - Throws: ``DaemonError/configuration(_:)`` for a value that cannot be.
     package init(environment: [String: String], homeDirectory: URL) throws(DaemonError) {
         paths = ServicePaths(environment: environment, homeDirectory: homeDirectory)
+        self.environment = environment
+        self.homeDirectory = homeDirectory
         let file = Self.readFile(paths.configuration.appending(path: "nightshiftd.env"))
         let reader = ConfigReader(providers: [
             EnvironmentVariablesProvider(environmentVariables: environment),
@@ -34,6 +38,19 @@ package struct DaemonConfiguration: Sendable {
             clientCertificate: reader.string(forKey: "client.certificate"),
             clientKey: reader.string(forKey: "client.key"))
         tls = settings == TLSSettings() ? nil : settings
+    }
+
+    /// What apps find in their environment: the service's own, without what systemd says to the service alone, and with
+    /// the home made absolute.
+    var environmentOfApps: [String: String] {
+        var variables = environment
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"] {
+            variables[name] = nil
+        }
+        if let home = variables["NIGHTSHIFT_HOME"], !home.isEmpty {
+            variables["NIGHTSHIFT_HOME"] = URL(filePath: home, directoryHint: .isDirectory).absoluteURL.path
+        }
+        return variables
     }
 
     /// `KEY=VALUE` lines; blank ones and those that begin with `#` say nothing.

@@ -6,7 +6,9 @@ import NightshiftAPI
 enum HomeDirectories {
     /// - Throws: ``DaemonError/home(_:)`` where one cannot be made or belongs to somebody else.
     static func prepare(_ paths: ServicePaths) throws(DaemonError) {
-        for directory in [paths.state, paths.runtime, paths.partials, paths.files] { try prepare(directory.path) }
+        for directory in [paths.state, paths.runtime, paths.partials, paths.files, paths.apps] {
+            try prepare(directory.path)
+        }
     }
 
     private static func prepare(_ path: String) throws(DaemonError) {

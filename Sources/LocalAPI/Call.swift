@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Hummingbird
 import NIOCore
 import NightshiftAPI
@@ -7,11 +8,11 @@ import NightshiftAPI
 struct Call: Sendable {
     var request: Request
     var query: QueryParameters
-    private let parameters: Parameters
+    private let context: CallContext
 
-    init(request: Request, parameters: Parameters, query: QueryParameters) {
+    init(request: Request, context: CallContext, query: QueryParameters) {
         self.request = request
-        self.parameters = parameters
+        self.context = context
         self.query = query
     }
 
@@ -23,8 +24,33 @@ struct Call: Sendable {
         SessionID(rawValue: try parameter("id"))
     }
 
+    func appID() throws(Problem) -> AppID {
+        AppID(rawValue: try parameter("id"))
+    }
+
+    /// What an app calls its session.
+    func sessionIdentifier() throws(Problem) -> String {
+        let identifier = try parameter("identifier")
+        guard identifier.utf8.count <= Limits.sessionIdentifierLength,
+            identifier.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+        else {
+            throw .invalid(
+                "A session's identifier has 1 to \(Limits.sessionIdentifierLength) bytes and no control characters.")
+        }
+        return identifier
+    }
+
+    /// The process that calls, for what only concerns itself.
+    func process() throws(Problem) -> pid_t {
+        let process = context.caller.process
+        guard process > 0 else {
+            throw .forbidden("The kernel does not say which process is calling: it is in another PID namespace.")
+        }
+        return process
+    }
+
     private func parameter(_ name: String) throws(Problem) -> String {
-        guard let value = parameters.get(name)?.removingPercentEncoding else {
+        guard let value = context.parameters.get(name)?.removingPercentEncoding else {
             throw .badRequest("The path '\(request.uri.path)' is not percent-encoded UTF-8.")
         }
         return value

@@ -4,6 +4,8 @@ import NIOCore
 /// Who is at the other end of a connection, as the kernel says.
 struct Caller: Hashable, Sendable {
     var user: uid_t
+    /// Who opened the connection; 0 where the kernel has no number for it here, as from another PID namespace.
+    var process: pid_t
 
     /// Only the service's owner. Root too: it could become the owner, and refusing it would only break `sudo`.
     func isAllowed(owner: uid_t) -> Bool {
@@ -19,6 +21,6 @@ struct Caller: Hashable, Sendable {
         // `unsafe` is the type of the answer: three 32-bit numbers, the struct ucred of unix(7).
         let credentials: EventLoopFuture<(process: pid_t, user: uid_t, group: gid_t)> =
             provider.unsafeGetSocketOption(level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
-        return credentials.map { Caller(user: $0.user) }
+        return credentials.map { Caller(user: $0.user, process: $0.process) }
     }
 }

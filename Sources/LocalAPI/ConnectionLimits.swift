@@ -1,9 +1,11 @@
 package import NIOCore
+import NightshiftAPI
 
 /// Bounds of the connections themselves; `docs/limits.md` lists them with their reasons.
 package struct ConnectionLimits: Hashable, Sendable {
-    /// Connections at once; further ones wait, unaccepted, until one ends. Four times the event streams.
-    package var connections = 256
+    /// Connections at once; further ones wait, unaccepted, until one ends. Four times the event streams, and beside them
+    /// the streams of processes, which stay open as long as an app lives.
+    package var connections = 4 * Limits.eventStreams + Limits.processStreams
     /// Bytes of one header field, and of the request target.
     package var headerField = 16 << 10
     /// Bytes of all header fields of a request.

@@ -10,6 +10,8 @@ final class Connections: Sendable {
 
     private let state = Mutex(State())
 
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
     /// Keeps the connection in the list until it closes.
     func insert(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)

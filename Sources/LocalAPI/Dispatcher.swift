@@ -8,17 +8,16 @@ import NightshiftAPI
 
 /// Takes a request from its head to the last byte of its answer: checks, route, problems.
 struct Dispatcher: Sendable {
-    private let responder: RouterResponder<BasicRequestContext>
+    private let responder: RouterResponder<CallContext>
     private let routes: [Route]
     private let logger: Logger
 
     init(routes: [Route], logger: Logger) {
-        let router = Router(context: BasicRequestContext.self)
+        let router = Router(context: CallContext.self)
         for route in routes {
             router.on(RouterPath(route.path), method: route.method) { request, context in
                 let query = try QueryParameters(request.uri.query, allowing: route.query)
-                return try await route.handle(
-                    Call(request: request, parameters: context.parameters, query: query))
+                return try await route.handle(Call(request: request, context: context, query: query))
             }
         }
         responder = router.buildResponder()
@@ -27,12 +26,12 @@ struct Dispatcher: Sendable {
     }
 
     @concurrent @Sendable func respond(
-        to request: Request, writer: consuming ResponseWriter, channel: any Channel
+        to request: Request, writer: consuming ResponseWriter, from caller: Caller
     ) async throws {
         if Self.awaitsContinue(request) {
             try await writer.writeInformationalHead(HTTPResponse(status: .continue))
         }
-        let response = try await answer(to: request, channel: channel)
+        let response = try await answer(to: request, from: caller)
         try await writer.write(response: response.head, body: response.body)
     }
 
@@ -45,11 +44,10 @@ struct Dispatcher: Sendable {
         try await writer.write(response: response.head, body: response.body)
     }
 
-    private func answer(to request: Request, channel: any Channel) async throws -> Response {
+    private func answer(to request: Request, from caller: Caller) async throws -> Response {
         do {
             try RequestOrigin.check(request.head)
-            let context = BasicRequestContext(
-                source: ApplicationRequestContextSource(channel: channel, logger: logger))
+            let context = CallContext(source: CallSource(logger: logger, caller: caller))
             let response = try await responder.respond(to: request, context: context)
             // Only Hummingbird's own answer, to what no route takes, comes without the version.
             return response.headers[.version] == nil ? unrouted(request) : response

@@ -12,8 +12,8 @@ import Synchronization
 /// buffer and one event hold. Nothing is sent to keep the connection alive; a Unix socket needs no such thing.
 enum EventStream {
     /// A stream's answer. It ends with `events`, with the client, or when the service stops.
-    static func response(
-        to request: Request, events: AsyncStream<ServiceEvent>, place: EventStreams.Place
+    static func response<Event: StreamedEvent>(
+        to request: Request, events: AsyncStream<Event>, place: EventStreams.Place
     ) -> Response {
         var headers = HTTPFields.common
         headers[.contentType] = "text/event-stream"
@@ -32,41 +32,24 @@ enum EventStream {
     /// When to connect again after the end, and a comment so that the head is on its way before the first event.
     private static let preamble = "retry: 1000\n\n: connected\n\n"
 
-    @concurrent private static func pump(
-        _ events: AsyncStream<ServiceEvent>, into writer: inout any ResponseBodyWriter, until body: RequestBody
+    @concurrent private static func pump<Event: StreamedEvent>(
+        _ events: AsyncStream<Event>, into writer: inout any ResponseBodyWriter, until body: RequestBody
     ) async throws {
         do {
             try await body.consumeWithCancellationOnInboundClose { _ in
-                for await event in events.cancelOnGracefulShutdown() {
-                    try await writer.write(frame(event))
+                if Event.endsBeforeTheServer {
+                    for await event in events { try await writer.write(event.frame()) }
+                } else {
+                    for await event in events.cancelOnGracefulShutdown() { try await writer.write(event.frame()) }
                 }
             }
         } catch is CancellationError {
             // The client or the service has had enough.
         }
     }
-
-    static func frame(_ event: ServiceEvent) throws -> ByteBuffer {
-        var buffer = ByteBuffer()
-        let data: Data
-        switch event {
-        case .journal(let entry):
-            buffer.writeString("id: \(entry.id)\n")
-            data = try JSON.encode(entry)
-        case .progress(let progress):
-            data = try JSON.encode(progress)
-        case .reset(let lastEntry):
-            buffer.writeString("id: \(lastEntry)\n")
-            data = try JSON.encode(StreamReset(lastEntry: lastEntry))
-        }
-        buffer.writeString("event: \(event.name)\ndata: ")
-        buffer.writeBytes(data)
-        buffer.writeString("\n\n")
-        return buffer
-    }
 }
 
-/// Counts the event streams, of which there may be ``Limits/eventStreams``.
+/// Counts the streams of one kind, of which there may be so many at once.
 final class EventStreams: Sendable {
     private let open = Mutex(0)
     private let limit: Int
@@ -94,7 +77,7 @@ final class EventStreams: Sendable {
             open += 1
             return true
         }
-        guard isFree else { throw .tooMany("\(limit) event streams are open; that is all there may be at once.") }
+        guard isFree else { throw .tooMany("\(limit) such streams are open; that is all there may be at once.") }
         return Place(self)
     }
 }

@@ -6,15 +6,23 @@ import NIOCore
 import NIOPosix
 import NightshiftAPI
 
-/// A file as an answer, read as the socket takes it.
+/// A file or a part of it as an answer, read as the socket takes it.
 final class FileContent: Sendable {
     private let descriptor: Int32
-    private let size: Int64
+    private let type: String
+    /// The bytes of the file that are sent.
+    private let range: Range<Int64>
 
     /// Bytes read at a time: few system calls, little memory.
     private static let piece = 256 << 10
 
-    init(path: String) throws(Problem) {
+    /// - Parameters:
+    ///   - start: The first byte that is sent; behind the end of the file there is nothing to send.
+    ///   - limit: Bytes that are sent at most.
+    init(
+        path: String, type: String = "application/octet-stream", from start: Int64 = 0, limit: Int64 = .max
+    ) throws(Problem) {
+        self.type = type
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             let error = errno
@@ -26,7 +34,9 @@ final class FileContent: Sendable {
             close(descriptor)
             throw .conflict("'\(path)' is not a file.")
         }
-        size = Int64(status.st_size)
+        let size = Int64(status.st_size)
+        let first = min(start, size)
+        range = first..<first + min(limit, size - first)
     }
 
     deinit {
@@ -35,12 +45,12 @@ final class FileContent: Sendable {
 
     var response: Response {
         var headers = HTTPFields.common
-        headers[.contentType] = "application/octet-stream"
+        headers[.contentType] = type
         return Response(
             status: .ok, headers: headers,
-            body: ResponseBody(contentLength: Int(size)) { writer in
-                var offset: Int64 = 0
-                while offset < self.size {
+            body: ResponseBody(contentLength: range.count) { writer in
+                var offset = self.range.lowerBound
+                while offset < self.range.upperBound {
                     let piece = try await self.read(at: offset)
                     offset += Int64(piece.readableBytes)
                     try await writer.write(piece)
@@ -52,7 +62,7 @@ final class FileContent: Sendable {
     /// The next piece; throws where the file has become shorter, so that the connection breaks off instead of
     /// delivering what is no longer there.
     private func read(at offset: Int64) async throws -> ByteBuffer {
-        let wanted = Int(min(Int64(Self.piece), size - offset))
+        let wanted = Int(min(Int64(Self.piece), range.upperBound - offset))
         return try await NIOThreadPool.singleton.runIfActive {
             var buffer = ByteBufferAllocator().buffer(capacity: wanted)
             let count = try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { bytes in

@@ -106,6 +106,7 @@ extension OpenAPI {
                   "time": {"type": "string", "format": "date-time"},
                   "decision": {"$ref": "#/components/schemas/Decision"},
                   "task": {"$ref": "#/components/schemas/TaskID"},
+                  "app": {"$ref": "#/components/schemas/AppID"},
                   "wait": {"$ref": "#/components/schemas/Wait"},
                   "error": {"$ref": "#/components/schemas/TransferFailure"},
                   "detail": {"type": "string"}
@@ -145,6 +146,8 @@ extension OpenAPI {
                 "type": "object", "required": ["id", "settings", "activeTasks", "tasks"],
                 "properties": {
                   "id": {"$ref": "#/components/schemas/SessionID"},
+                  "app": {"$ref": "#/components/schemas/AppID", "description": "The app it belongs to"},
+                  "name": {"type": "string", "description": "What that app calls it"},
                   "settings": {"$ref": "#/components/schemas/SessionSettings"},
                   "activeTasks": {"type": "integer", "minimum": 0, "description": "Tasks that have not ended"},
                   "tasks": {"type": "integer", "minimum": 0}

@@ -79,6 +79,16 @@ extension OpenAPI {
                 "name": "id", "in": "path", "required": true, "description": "Percent-encoded",
                 "schema": {"$ref": "#/components/schemas/SessionID"}
               },
+              "SessionIdentifier": {
+                "name": "identifier", "in": "path", "required": true,
+                "description": "As the app calls it, percent-encoded",
+                "schema": {"$ref": "#/components/schemas/SessionID"}
+              },
+              "AppID": {
+                "name": "id", "in": "path", "required": true,
+                "description": "Percent-encoded: a program's path is one segment",
+                "schema": {"$ref": "#/components/schemas/AppID"}
+              },
               "Session": {
                 "name": "session", "in": "query", "description": "Only this session's; one that is not there has nothing",
                 "schema": {"type": "string", "minLength": 1}
@@ -95,7 +105,7 @@ extension OpenAPI {
               \#(problem("NotFound", "There is no such thing")),
               \#(problem("Conflict", "Not in the present state")),
               \#(problem("TooLarge", "The body is larger than is read")),
-              \#(problem("UnsupportedMediaType", "The body is not application/json")),
+              \#(problem("UnsupportedMediaType", "The body is not of the type that is read here")),
               \#(problem("Invalid", "Understood, and asks for something that cannot be")),
               \#(problem("TooMany", "A limit on how many there may be at once is reached")),
               \#(problem("HeadersTooLarge", "The request's head is larger than is read")),

@@ -10,6 +10,10 @@ extension OpenAPI {
                     "anyOf": [{"$ref": "#/components/schemas/SessionID"}, {"type": "null"}],
                     "description": "'terminal' unless given; made with default settings where it does not exist"
                   },
+                  "app": {
+                    "anyOf": [{"$ref": "#/components/schemas/AppID"}, {"type": "null"}],
+                    "description": "The app for which this is done: session is then what it calls its session"
+                  },
                   "tasks": {
                     "type": "array", "minItems": 1, "maxItems": \#(Limits.tasksPerRequest),
                     "items": {"$ref": "#/components/schemas/TaskRequest"}
@@ -123,7 +127,11 @@ extension OpenAPI {
                   },
                   "failsOnHTTPError": {"type": ["boolean", "null"], "default": false},
                   "proxy": {"type": ["string", "null"]},
-                  "tls": {"anyOf": [{"$ref": "#/components/schemas/TLSSettings"}, {"type": "null"}]}
+                  "tls": {"anyOf": [{"$ref": "#/components/schemas/TLSSettings"}, {"type": "null"}]},
+                  "sessionSendsLaunchEvents": {
+                    "type": ["boolean", "null"], "default": true,
+                    "description": "Whether the app is woken for its events; for sessions of apps only"
+                  }
                 }
               }
         """#

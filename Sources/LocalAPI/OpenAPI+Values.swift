@@ -21,7 +21,7 @@ extension OpenAPI {
                 "type": "string",
                 "enum": [
                   "starting", "connectionLimit", "serviceLimit", "beginDate", "retry", "retryAfter", "hostBackoff",
-                  "network", "diskSpace", "smallerFirst"
+                  "network", "diskSpace", "smallerFirst", "answer", "relaunchDelay"
                 ]
               },
               "Decision": {
@@ -29,7 +29,9 @@ extension OpenAPI {
                 "enum": [
                   "serviceStarted", "serviceStopping", "networkLost", "networkReturned", "hostPaused", "accepted",
                   "started", "continued", "restarted", "held", "suspended", "resumed", "changed", "finishing",
-                  "completed", "failed", "cancelled", "removed"
+                  "completed", "failed", "cancelled", "removed", "asked", "answered", "appInstalled", "appRemoved",
+                  "appLaunched", "appAdopted", "appEntered", "appWoken", "appWakeCompleted", "appLaunchPaused",
+                  "appEnded"
                 ]
               },
               "TransferFailureCode": {
@@ -39,7 +41,7 @@ extension OpenAPI {
                   "proxyFailure", "protocolError", "serverUnavailable", "resourceChanged", "diskFull", "inputOutput",
                   "badURL", "unsupportedURL", "httpStatus", "tooManyRedirects", "redirectRefused", "untrustedServer",
                   "clientCertificate", "checksumMismatch", "sourceChanged", "sourceMissing", "destinationUnavailable",
-                  "tooLarge", "timedOut", "cancelled"
+                  "tooLarge", "timedOut", "cancelled", "forceQuit"
                 ]
               },
               "CredentialScheme": {"type": "string", "enum": ["any", "basic", "digest"]},

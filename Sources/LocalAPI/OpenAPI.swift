@@ -21,7 +21,11 @@ enum OpenAPI {
         \#(sessionPaths),
         \#(taskPaths),
         \#(taskActionPaths),
-        \#(eventPaths)
+        \#(eventPaths),
+        \#(appPaths),
+        \#(appActionPaths),
+        \#(processPaths),
+        \#(processSessionPaths)
           },
           "components": {
             "parameters": {
@@ -32,9 +36,13 @@ enum OpenAPI {
             },
             "schemas": {
         \#(valueSchemas),
+        \#(appValueSchemas),
         \#(requestSchemas),
+        \#(appRequestSchemas),
         \#(taskSchemas),
-        \#(messageSchemas)
+        \#(messageSchemas),
+        \#(appSchemas),
+        \#(processSchemas)
             }
           }
         }
@@ -47,7 +55,9 @@ enum OpenAPI {
         + "field or a Host other than localhost or nightshift are refused."
 
     private static let tags = #"""
-        {"name": "tasks"}, {"name": "sessions"}, {"name": "events"}, {"name": "service"}
+        {"name": "tasks"}, {"name": "sessions"}, {"name": "events"}, {"name": "apps"},
+        {"name": "process", "description": "For the process of an app: the service knows it by who has connected"},
+        {"name": "service"}
         """#
 
     /// The problem responses of an operation, to stand behind its own; 400, 403, 431 and 503 come with each.

@@ -46,6 +46,23 @@ struct RequestDecoder: Sendable {
         }
     }
 
+    /// The body as a PNG file of at most `limit` bytes.
+    func picture(from request: Request, limit: Int) async throws -> [UInt8] {
+        if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
+        try Self.checkContentType(request, is: "image/png")
+        return try await largeBodies.withPlace {
+            let body = try await Self.collect(request, limit: limit)
+            let bytes = [UInt8](body.readableBytesView)
+            guard bytes.starts(with: Self.signatureOfPNG) else {
+                throw Problem.invalid("The body is not a PNG file: its signature is missing.")
+            }
+            return bytes
+        }
+    }
+
+    /// What every PNG file begins with (PNG specification, section 5.2).
+    private static let signatureOfPNG: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
     private static func collect(_ request: Request, limit: Int) async throws -> ByteBuffer {
         do {
             return try await request.body.collect(upTo: limit)
@@ -76,12 +93,14 @@ struct RequestDecoder: Sendable {
         return value
     }
 
-    private static func checkContentType(_ request: Request) throws(Problem) {
+    private static func checkContentType(
+        _ request: Request, is type: String = "application/json"
+    ) throws(Problem) {
         let given = request.headers[.contentType]
         let essence = given?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
-        guard essence == "application/json" else {
+        guard essence == type else {
             let found = given.map { "'\($0)'" } ?? "missing"
-            throw .unsupportedMediaType("The Content-Type has to be application/json; it is \(found).")
+            throw .unsupportedMediaType("The Content-Type has to be \(type); it is \(found).")
         }
     }
 

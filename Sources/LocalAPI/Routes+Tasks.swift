@@ -1,3 +1,4 @@
+import Apps
 import Hummingbird
 import NightshiftAPI
 import Transfers
@@ -10,6 +11,7 @@ extension Routes {
             Route(.post, "/v1/tasks") { call in
                 let request = try await decoder.decode(
                     EnqueueRequest.self, from: call.request, limit: Limits.requestBody)
+                if let app = request.app { try await apps.mayBeGivenTasks(app) }
                 return try Reply.json(
                     EnqueueResponse(ids: try await service.enqueue(request)), status: .created
                 ).response

@@ -1,3 +1,4 @@
+import Apps
 import HTTPTypes
 import Hummingbird
 import NightshiftAPI
@@ -6,18 +7,22 @@ import Transfers
 /// Every operation of the API, each a translation between HTTP and one call of the service.
 struct Routes: Sendable {
     let service: TransferService
+    let apps: AppService
     /// Begins the stop of the whole service; returns at once.
     let stop: @Sendable () -> Void
     let decoder = RequestDecoder()
-    let streams: EventStreams
+    let streams = EventStreams(limit: Limits.eventStreams)
+    let processStreams = EventStreams(limit: Limits.processStreams)
 
-    init(service: TransferService, streams: EventStreams = EventStreams(), stop: @escaping @Sendable () -> Void) {
+    init(service: TransferService, apps: AppService, stop: @escaping @Sendable () -> Void) {
         self.service = service
-        self.streams = streams
+        self.apps = apps
         self.stop = stop
     }
 
-    var all: [Route] { serviceRoutes + sessionRoutes + taskRoutes + eventRoutes }
+    var all: [Route] {
+        serviceRoutes + sessionRoutes + taskRoutes + eventRoutes + appRoutes + processRoutes + processSessionRoutes
+    }
 
     /// The members of a page where the request does not say how many.
     static let defaultLimit: Int64 = 100

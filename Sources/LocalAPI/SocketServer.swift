@@ -15,7 +15,7 @@ struct SocketServer: Sendable {
     var limits: ConnectionLimits
     var logger: Logger
     /// Answers requests of allowed callers.
-    var respond: HTTPChannelHandler.Responder
+    var respond: @concurrent @Sendable (Request, consuming ResponseWriter, Caller) async throws -> Void
     /// Answers requests of everyone else.
     var refuse: HTTPChannelHandler.Responder
 
@@ -56,24 +56,27 @@ struct SocketServer: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .bind(descriptor) { channel in
                 connections.insert(channel)
-                return setUp(channel)
+                return setUp(channel, connections)
             }
         let stopTimeout = limits.stopTimeout
         await withGracefulShutdownHandler {
             await onListening()
             await accept(from: server)
         } onGracefulShutdown: {
-            server.channel.close(promise: nil)
-            connections.quiesce()
+            server.channel.eventLoop.execute {
+                connections.quiesce()
+                server.channel.close(promise: nil)
+            }
             server.channel.eventLoop.scheduleTask(in: stopTimeout) { connections.close() }
         }
     }
 
-    private func accept(from server: NIOAsyncChannel<Connection, Never>) async {
+    private func accept(from server: NIOAsyncChannel<Connection?, Never>) async {
         await withDiscardingTaskGroup { group in
             do {
                 try await server.executeThenClose { inbound in
                     for try await connection in inbound {
+                        guard let connection else { continue }
                         group.addTask { await connection.http.handle(value: connection.channel, logger: logger) }
                     }
                 }
@@ -83,14 +86,25 @@ struct SocketServer: Sendable {
         }
     }
 
-    private func setUp(_ channel: any Channel) -> EventLoopFuture<Connection> {
+    private func responder(for caller: Caller, isAllowed: Bool) -> HTTPChannelHandler.Responder {
+        guard isAllowed else { return refuse }
+        return { [respond] request, writer, _ in try await respond(request, writer, caller) }
+    }
+
+    /// Nil for a connection that comes when the server is being closed: nobody would take it any more, and NIO ends the
+    /// program where a channel is made for asynchronous use and never used. The one event loop sees the two in order.
+    private func setUp(_ channel: any Channel, _ connections: Connections) -> EventLoopFuture<Connection?> {
         Caller.of(channel).flatMap { caller in
+            guard !connections.isStopping else {
+                channel.close(promise: nil)
+                return channel.eventLoop.makeSucceededFuture(nil)
+            }
             let allowed = caller.isAllowed(owner: owner)
             if !allowed {
                 logger.warning("caller refused", metadata: ["uid": "\(caller.user)"])
             }
             let http = HTTP1Channel(
-                responder: allowed ? respond : refuse,
+                responder: responder(for: caller, isAllowed: allowed),
                 configuration: HTTP1Channel.Configuration(
                     additionalChannelHandlers: [UnreadableRequestHandler()],
                     idleTimeout: limits.idleTimeout,

@@ -43,7 +43,7 @@ import Testing
         let time = Date(timeIntervalSince1970: 1_800_000_000)
         let entry = JournalEntry(id: 7, time: time, decision: .held, task: TaskID(3), detail: "one\ntwo")
         #expect(
-            String(buffer: try EventStream.frame(.journal(entry))) == """
+            String(buffer: try ServiceEvent.journal(entry).frame()) == """
                 id: 7
                 event: journal
                 data: {"decision":"held","detail":"one\\ntwo","id":7,"task":3,"time":"2027-01-15T08:00:00.000Z"}
@@ -53,11 +53,11 @@ import Testing
         let progress = TaskProgress(
             id: TaskID(3), countOfBytesReceived: 1, countOfBytesExpectedToReceive: 2, countOfBytesSent: 0,
             countOfBytesExpectedToSend: 0, bytesPerSecond: 1.5)
-        let frame = String(buffer: try EventStream.frame(.progress(progress)))
+        let frame = String(buffer: try ServiceEvent.progress(progress).frame())
         #expect(frame.hasPrefix("event: progress\ndata: {\"bytesPerSecond\":1.5,"))
         #expect(frame.hasSuffix("}\n\n"))
         #expect(
-            String(buffer: try EventStream.frame(.reset(lastEntry: 9)))
+            String(buffer: try ServiceEvent.reset(lastEntry: 9).frame())
                 == "id: 9\nevent: reset\ndata: {\"lastEntry\":9}\n\n")
     }
 
@@ -147,7 +147,7 @@ import Testing
             route { source.stream(size: 100_000) },
             Route(.get, "/silent") { call in
                 EventStream.response(
-                    to: call.request, events: AsyncStream { _ in }, place: try EventStreams().enter())
+                    to: call.request, events: AsyncStream<ServiceEvent> { _ in }, place: try EventStreams().enter())
             },
         ]
         try await withServer(routes: routes) { server in

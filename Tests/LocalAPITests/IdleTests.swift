@@ -37,7 +37,7 @@ import Testing
             let foreign = IdleTests.awake(for: 2)
             let events = Route(.get, "/events") { call in
                 EventStream.response(
-                    to: call.request, events: AsyncStream { _ in }, place: try EventStreams().enter())
+                    to: call.request, events: AsyncStream<ServiceEvent> { _ in }, place: try EventStreams().enter())
             }
             var limits = ConnectionLimits()
             limits.idleTimeout = .milliseconds(100)

@@ -1,3 +1,4 @@
+import Apps
 import Device
 import Foundation
 import Logging
@@ -6,26 +7,41 @@ import Store
 import TestSupport
 import Transfers
 
-/// A service with a database of its own and no network: what is enqueued waits.
+/// Services with a database of their own and no network: what is enqueued waits.
 struct TestService: Sendable {
     let directory: TemporaryDirectory
     let service: TransferService
+    let apps: AppService
 }
 
 func makeService() throws -> TestService {
     let directory = try TemporaryDirectory()
     let home = URL(filePath: directory.path, directoryHint: .isDirectory)
-    let paths = ServicePaths(
-        state: home.appending(path: "state", directoryHint: .isDirectory), runtime: home, configuration: home)
-    for path in [paths.state, paths.partials, paths.files] {
+    let variables = ["NIGHTSHIFT_HOME": directory.path, "PATH": "/usr/local/bin:/usr/bin:/bin"]
+    let paths = ServicePaths(environment: variables, homeDirectory: home)
+    for path in [paths.state, paths.partials, paths.files, paths.apps] {
         try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
     }
     let clock = SystemClock()
-    let environment = TransferService.Environment(
-        paths: paths, store: try Store(paths: paths, now: clock.now()), transport: NoTransport(), clock: clock,
-        network: TransferService.NetworkFeed(isAvailable: { false }, changes: AsyncStream { _ in }),
-        random: { 0.5 }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
-    return TestService(directory: directory, service: TransferService(environment))
+    let store = try Store(paths: paths, now: clock.now())
+    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    let service = TransferService(
+        TransferService.Environment(
+            paths: paths, store: store, transport: NoTransport(), clock: clock,
+            network: TransferService.NetworkFeed(isAvailable: { false }, changes: AsyncStream { _ in }),
+            random: { 0.5 }, logger: logger))
+    let apps = AppService(
+        AppService.Environment(
+            paths: paths, store: store,
+            host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
+            entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
+            transfers: AppService.TransferHooks(
+                forceQuit: { try? await service.forceQuit($0) },
+                endStartDelay: { await service.endStartDelay($0) },
+                setListening: { await service.setListening($0, $1) },
+                acknowledge: { _, _, _ in }),
+            variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
+    return TestService(directory: directory, service: service, apps: apps)
 }
 
 /// Without a network nothing is ever begun.

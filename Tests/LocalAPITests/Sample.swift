@@ -28,13 +28,13 @@ struct Sample: Sendable, CustomTestStringConvertible {
 
     static let all: [Sample] = {
         do {
-            return try requests + answers
+            return try requests + answers + appRequests + appAnswers + processAnswers
         } catch {
             fatalError("The samples cannot be encoded: \(error)")
         }
     }()
 
-    private static let date = Date(timeIntervalSince1970: 1_800_000_000)
+    static let date = Date(timeIntervalSince1970: 1_800_000_000)
     private static let empty = Data("{}".utf8)
     private static let field = HeaderField(name: "X", value: "y")
     private static let tls = TLSSettings(certificateAuthority: "/a", clientCertificate: "/b", clientKey: "/c")
@@ -74,7 +74,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
             session.tls = tls
             return [
                 try Sample(
-                    EnqueueRequest(session: .terminal, tasks: [task]), least: EnqueueRequest(tasks: []), isRequest: true
+                    EnqueueRequest(session: .terminal, app: AppID(rawValue: "org.example.App"), tasks: [task]),
+                    least: EnqueueRequest(tasks: []), isRequest: true
                 ),
                 try Sample(task, least: empty, isRequest: true),
                 try Sample(
@@ -97,9 +98,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
     private static let wait = Wait(reason: .retry, since: date, until: date, detail: "d")
     private static let failure = TransferFailure(.truncated, "m", status: 200)
     private static let entry = JournalEntry(
-        id: 1, time: date, decision: .held, task: TaskID(1), wait: wait, error: failure, detail: "d")
+        id: 1, time: date, decision: .held, task: TaskID(1), app: AppID(rawValue: "a"), wait: wait, error: failure,
+        detail: "d")
     private static let response = ResponseSummary(status: 200, headers: [field], httpVersion: "2")
-    private static let leastStatus = TaskStatus(
+    static let leastStatus = TaskStatus(
         id: TaskID(1), session: .terminal, taskIdentifier: 1, kind: .download, method: "GET", url: "https://a/",
         state: .running, priority: 0.5, createdAt: date)
 
@@ -131,7 +133,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
 
     private static var answers: [Sample] {
         get throws {
-            let session = SessionStatus(id: .terminal, settings: SessionSettings(), activeTasks: 1, tasks: 2)
+            let leastSession = SessionStatus(id: .terminal, settings: SessionSettings(), activeTasks: 1, tasks: 2)
+            var session = leastSession
+            session.app = AppID(rawValue: "a")
+            session.name = "s"
             let service = ServiceStatus(
                 version: "1", processID: 1, startedAt: date, home: "/", networkAvailable: true,
                 settings: ServiceSettings(), tasks: ["running": 1], bytesPerSecond: 1, lastJournalEntry: 1,
@@ -145,7 +150,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(TaskPage(tasks: [status], next: TaskID(1)), least: TaskPage(tasks: [], next: nil)),
                 try Sample(JournalPage(entries: [entry], next: 1), least: JournalPage(entries: [], next: nil)),
                 try Sample(SessionList(sessions: [session]), least: SessionList(sessions: [])),
-                try Sample(session, least: session),
+                try Sample(session, least: leastSession),
                 try Sample(service, least: service),
                 try Sample(service.pausedHosts[0], least: service.pausedHosts[0]),
                 try Sample(

@@ -1,3 +1,4 @@
+import Apps
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -97,9 +98,14 @@ func withAPI<Result: Sendable>(
         at: path,
         serve: { onListening in
             let server = LocalAPIServer(
-                service: test.service, socket: .path(path), logger: logger, onListening: onListening,
+                service: test.service, apps: test.apps, socket: .path(path), logger: logger, onListening: onListening,
                 onShutdownRequest: { asked.update { $0 += 1 } })
-            try await server.run()
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await test.apps.run() }
+                try await server.run()
+                await test.apps.stop()
+                try await tasks.waitForAll()
+            }
         },
         body: { try await body($0, test) })
 }

@@ -57,6 +57,7 @@ cat >"$work/bridge.py" <<'PYTHON'
 import asyncio
 import os
 import sys
+from urllib.parse import quote
 
 
 async def copy(reader, writer):
@@ -79,25 +80,29 @@ async def relay(reader, writer):
     await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
 
 
+async def connect():
+    # To the service this relay is the process that calls, a program without a desktop entry. With the stream of its
+    # commands open, what only connected processes may ask is answered too.
+    reader, writer = await asyncio.open_unix_connection(sys.argv[1])
+    program = quote(os.path.realpath(sys.executable), safe="")
+    writer.write(f"GET /v1/process/commands?executable={program} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    await reader.readuntil(b"event: hello")
+    return reader, writer
+
+
 async def main():
+    stream = await connect() if sys.argv[3] == "connected" else None
     server = await asyncio.start_server(relay, "127.0.0.1", 0)
     with open(sys.argv[2] + ".new", "w") as port:
         port.write(str(server.sockets[0].getsockname()[1]))
     os.rename(sys.argv[2] + ".new", sys.argv[2])
+    while stream and await stream[0].read(65536):
+        pass
     await server.serve_forever()
 
 
 asyncio.run(main())
 PYTHON
-python3 "$work/bridge.py" "$socket" "$work/port" &
-bridge=$!
-tries=0
-until [ -f "$work/port" ]; do
-    tries=$((tries + 1))
-    [ "$tries" -le 100 ] || fail "the relay does not start"
-    sleep 0.1
-done
-port=$(cat "$work/port")
 
 # A schema cannot say everything: a URL that is none, a file that is not there and a task in another state are refused
 # with 409 and 422, which therefore count as honest answers to data that only looks right.
@@ -106,14 +111,57 @@ cat >"$work/schemathesis.toml" <<'TOML'
 expected-statuses = ["2xx", "404", "409", "422"]
 TOML
 
-# The time limit is for debug builds, which take seconds for the largest request, 10,000 tasks.
+# Starts the relay, "alone" or "connected" as the process of an app.
+relay() {
+    rm -f "$work/port"
+    python3 "$work/bridge.py" "$socket" "$work/port" "$1" &
+    bridge=$!
+    tries=0
+    until [ -f "$work/port" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -le 100 ] || fail "the relay does not start"
+        sleep 0.1
+    done
+    port=$(cat "$work/port")
+}
+
+# The time limit is for debug builds, which take seconds for the largest request, 10,000 tasks. Streams have no end to
+# wait for; EventStreamTests and ProcessTests look at them.
+check() {
+    "$venv/bin/st" --config-file "$work/schemathesis.toml" run "http://localhost:$port/v1/openapi.json" \
+        --url "http://localhost:$port" --checks all --mode all --max-examples "${SCHEMATHESIS_EXAMPLES:-50}" \
+        --exclude-path /v1/events --exclude-path /v1/shutdown --exclude-path /v1/process/commands \
+        --exclude-path '/v1/process/sessions/{identifier}/messages' \
+        --request-timeout 90 --max-response-time 60 --continue-on-failure --generation-database none --no-color "$@"
+}
+
 cd "$work"
 set +e
-"$venv/bin/st" --config-file "$work/schemathesis.toml" run "http://localhost:$port/v1/openapi.json" \
-    --url "http://localhost:$port" --checks all --mode all --max-examples "${SCHEMATHESIS_EXAMPLES:-50}" \
-    --exclude-path /v1/events --exclude-path /v1/shutdown \
-    --request-timeout 90 --max-response-time 60 --continue-on-failure --generation-database none --no-color
+# Once through everything, by a process that is not connected: it could be told to quit, or be killed, otherwise.
+relay alone
+check
 status=$?
+kill "$bridge"
+wait "$bridge" 2>/dev/null
+# Then what connected processes may do.
+relay connected
+check --include-path-regex '^/v1/process/'
+connected=$?
+kill "$bridge"
+wait "$bridge" 2>/dev/null
+# Then what people may do with an app that is there, but remove it. It ends by itself, should the last request launch it.
+launched=0
+if [ -n "$service" ]; then
+    mkdir -p "$work/home/data/applications"
+    printf '%s\n' '[Desktop Entry]' Type=Application Name=Sleeper 'Exec=sleep 5' \
+        'X-Nightshift-BackgroundModes=transfer;' >"$work/home/data/applications/org.example.Sleeper.desktop"
+    printf '%s\n' '[parameters]' '"path.id" = "org.example.Sleeper"' >>"$work/schemathesis.toml"
+    relay alone
+    check --include-path-regex '^/v1/apps/' --exclude-method DELETE
+    launched=$?
+fi
+[ "$status" -ne 0 ] || status=$connected
+[ "$status" -ne 0 ] || status=$launched
 set -e
 if [ -n "$service" ] && ! kill -0 "$service" 2>/dev/null; then
     cat "$work/nightshiftd.log" >&2

@@ -1,0 +1,15 @@
+import Apps
+import ServiceLifecycle
+
+/// The apps as one service of the group.
+struct AppRunner: Service {
+    let service: AppService
+
+    func run() async throws {
+        try await withGracefulShutdownHandler {
+            try await service.run()
+        } onGracefulShutdown: {
+            Task { await service.stop() }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Apps
+import Hummingbird
+import NightshiftAPI
+
+extension Routes {
+    /// What people and their window system do with apps.
+    var appRoutes: [Route] { appListRoutes + oneAppRoutes + appActionRoutes }
+
+    private var appListRoutes: [Route] {
+        [
+            Route(.get, "/v1/apps") { _ in
+                try await Reply.page(AppList(apps: await apps.apps())).response
+            },
+            Route(.post, "/v1/apps") { call in
+                let request = try await decoder.decode(InstallRequest.self, from: call.request)
+                return try Reply.json(try await apps.install(request.entry)).response
+            },
+        ]
+    }
+
+    private var oneAppRoutes: [Route] {
+        [
+            Route(.get, "/v1/apps/{id}") { call in
+                try Reply.json(try await apps.app(call.appID())).response
+            },
+            Route(.delete, "/v1/apps/{id}") { call in
+                try await apps.uninstall(call.appID())
+                return Reply.empty(.noContent).response
+            },
+            Route(.get, "/v1/apps/{id}/why") { call in
+                try Reply.json(try await apps.explain(call.appID())).response
+            },
+            Route(.get, "/v1/apps/{id}/log", query: ["after", "limit"]) { call in
+                let start = try call.query.integer("after", in: 0...Int64.max) ?? 0
+                let limit = try call.query.integer("limit", in: 1...Int64.max) ?? .max
+                // What programs write has no encoding that anybody knows.
+                return try FileContent(
+                    path: try await apps.logFile(call.appID()), type: "text/plain", from: start, limit: limit
+                ).response
+            },
+            Route(.get, "/v1/apps/{id}/snapshot") { call in
+                try FileContent(path: try await apps.snapshotFile(call.appID()), type: "image/png").response
+            },
+        ]
+    }
+
+    private var appActionRoutes: [Route] {
+        [
+            Route(.post, "/v1/apps/{id}/launch") { call in
+                let id = try call.appID()
+                let request = try await decoder.decodeIfPresent(LaunchRequest.self, from: call.request)
+                // JSON can say what a program cannot be given: its arguments end with this character (execve(2)).
+                if let index = request?.arguments?.firstIndex(where: { $0.utf8.contains(0) }) {
+                    throw Problem.invalid("An argument cannot hold the character NUL.", pointer: "/arguments/\(index)")
+                }
+                return try Reply.json(try await apps.launch(id, request ?? LaunchRequest())).response
+            },
+            Route(.post, "/v1/apps/{id}/activate") { call in
+                try Reply.json(try await apps.activate(call.appID())).response
+            },
+            Route(.post, "/v1/apps/{id}/background") { call in
+                try Reply.json(try await apps.background(call.appID())).response
+            },
+            Route(.post, "/v1/apps/{id}/quit") { call in
+                let id = try call.appID()
+                let request = try await decoder.decodeIfPresent(QuitRequest.self, from: call.request)
+                return try Reply.json(try await apps.quit(id, force: request?.force ?? false)).response
+            },
+            Route(.post, "/v1/apps/{id}/kill") { call in
+                try Reply.json(try await apps.kill(call.appID())).response
+            },
+        ]
+    }
+}

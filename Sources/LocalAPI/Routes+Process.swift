@@ -1,0 +1,38 @@
+import Apps
+import Hummingbird
+import NightshiftAPI
+
+extension Routes {
+    /// What the process of an app says and hears of itself.
+    var processRoutes: [Route] {
+        [
+            Route(.get, "/v1/process/commands", query: ["executable", "app"]) { call in
+                let process = try call.process()
+                let executable = try call.query.string("executable")
+                let app = try call.query.string("app").map(AppID.init(rawValue:))
+                let place = try processStreams.enter()
+                // Connected before the head is sent: who has seen the head is known by its process.
+                let events = try await apps.connect(process: process, executable: executable, app: app)
+                return EventStream.response(to: call.request, events: events, place: place)
+            },
+            Route(.post, "/v1/process/acknowledge") { call in
+                let process = try call.process()
+                let request = try await decoder.decode(CommandAcknowledgement.self, from: call.request)
+                try await apps.acknowledge(process: process, command: request.command)
+                return Reply.empty(.noContent).response
+            },
+            Route(.post, "/v1/process/state") { call in
+                let process = try call.process()
+                let request = try await decoder.decode(ProcessStateChange.self, from: call.request)
+                try await apps.change(process: process, to: request.state)
+                return Reply.empty(.noContent).response
+            },
+            Route(.put, "/v1/process/snapshot") { call in
+                let process = try call.process()
+                let picture = try await decoder.picture(from: call.request, limit: Limits.snapshotBytes)
+                try await apps.putSnapshot(process: process, picture)
+                return Reply.empty(.noContent).response
+            },
+        ]
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import LocalAPI
+
+/// What people do with apps, in front of real services and with real processes.
+@Suite struct AppTests {
+    /// An entry whose program says something and waits to be ended.
+    private func entry(in directory: TemporaryDirectory, modes: String = "transfer;") throws -> String {
+        let script = try directory.write("echo one two three\nexec sleep 60\n", to: "program")
+        return try directory.write(
+            """
+            [Desktop Entry]
+            Type=Application
+            Name=Photos
+            Exec=sh \(script)
+            X-Nightshift-BackgroundModes=\(modes)
+
+            """, to: "org.example.Photos.desktop")
+    }
+
+    private func install(_ server: TestServer, _ test: TestService) async throws {
+        let body = "{\"entry\":\"\(try entry(in: test.directory))\"}"
+        let answer = try await server.request("POST", "/v1/apps", body: body)
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
+    @Test func `R9: An entry is installed, shown and removed`() async throws {
+        try await withAPI { server, test in
+            #expect(try await server.request("GET", "/v1/apps").decode(AppList.self).apps == [])
+            try await install(server, test)
+            let apps = try await server.request("GET", "/v1/apps").decode(AppList.self).apps
+            #expect(apps.map(\.id.rawValue) == ["org.example.Photos"])
+            let app = try await server.request("GET", "/v1/apps/org.example.Photos").decode(AppStatus.self)
+            #expect(app.name == "Photos" && app.manifest?.modes == [.transfer] && app.state == .notRunning)
+            let why = try await server.request("GET", "/v1/apps/org.example.Photos/why").decode(AppExplanation.self)
+            #expect(why.app == app && !why.sentence.isEmpty)
+            #expect(try await server.request("DELETE", "/v1/apps/org.example.Photos").status == 204)
+            #expect(try await server.request("GET", "/v1/apps/org.example.Photos").problem.status == 404)
+        }
+    }
+
+    @Test func `R9: A mistake in an entry is told with line and key`() async throws {
+        try await withAPI { server, test in
+            let path = try entry(in: test.directory, modes: "fetsh;")
+            let problem = try await server.request("POST", "/v1/apps", body: "{\"entry\":\"\(path)\"}").problem
+            #expect(problem.status == 422 && problem.pointer == "/entry")
+            let detail = try #require(problem.detail)
+            #expect(detail.contains("line 5") && detail.contains("X-Nightshift-BackgroundModes"), "\(detail)")
+        }
+    }
+
+    @Test(arguments: ["/", "/nonexistent/a.desktop", "/tmp", "a.desktop", "", "/etc/.desktop", "/\\u0000.desktop"])
+    func `R9: What is no entry is no trouble of the service`(path: String) async throws {
+        let answer = try await withAPI { server, _ in
+            try await server.request("POST", "/v1/apps", body: "{\"entry\":\"\(path)\"}")
+        }
+        #expect([400, 404, 409, 422].contains(try answer.problem.status), "\(answer.text)")
+    }
+
+    @Test func `L1: An app is launched, heard and ended`() async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let path = "/v1/apps/org.example.Photos"
+            #expect(try await server.request("GET", path + "/log").problem.status == 404)
+            let launched = try await server.request("POST", path + "/launch").decode(AppStatus.self)
+            let process = try #require(launched.processID)
+            #expect(kill(process, 0) == 0 && launched.isManaged)
+            try await eventually("the app's words") {
+                try await server.request("GET", path + "/log").text == "one two three\n"
+            }
+            let log = try await server.request("GET", path + "/log")
+            #expect(log.headers["content-type"] == "text/plain")
+            #expect(try await server.request("GET", path + "/log?after=4").text == "two three\n")
+            #expect(try await server.request("GET", path + "/log?after=4&limit=3").text == "two")
+            let behind = try await server.request("GET", path + "/log?after=100&limit=3")
+            #expect(behind.status == 200 && behind.body.isEmpty)
+            #expect(try await server.request("GET", path + "/log?after=\(Int64.max)&limit=\(Int64.max)").status == 200)
+
+            let killed = try await server.request("POST", path + "/kill").decode(AppStatus.self)
+            #expect(killed.state == .notRunning && killed.lastExit?.cause == .killed && killed.processID == nil)
+            #expect(kill(process, 0) != 0)
+            #expect(try await server.request("POST", path + "/kill").problem.status == 409)
+        }
+    }
+
+    @Test func `L1: What no program can be given is refused`() async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let body = #"{"arguments":["a","b\u0000c"]}"#
+            let problem = try await server.request("POST", "/v1/apps/org.example.Photos/launch", body: body).problem
+            #expect(problem.status == 422 && problem.pointer == "/arguments/1")
+            let app = try await server.request("GET", "/v1/apps/org.example.Photos").decode(AppStatus.self)
+            #expect(app.processID == nil && app.lastExit == nil)
+        }
+    }
+
+    @Test func `L1: quit with force keeps the app from being launched`() async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let path = "/v1/apps/org.example.Photos"
+            let body = "{\"background\":true,\"arguments\":[\"x\"]}"
+            #expect(try await server.request("POST", path + "/launch", body: body).status == 200)
+            let quit = try await server.request("POST", path + "/quit", body: "{\"force\":true}")
+            #expect(try quit.decode(AppStatus.self).isForceQuit)
+            let again = try await server.request("POST", path + "/activate").decode(AppStatus.self)
+            #expect(!again.isForceQuit && again.processID != nil)
+            _ = try await server.request("POST", path + "/kill")
+        }
+    }
+
+    @Test(arguments: [
+        ("GET", ""), ("DELETE", ""), ("GET", "/why"), ("GET", "/log"), ("GET", "/snapshot"), ("POST", "/launch"),
+        ("POST", "/activate"), ("POST", "/background"), ("POST", "/quit"), ("POST", "/kill"),
+    ])
+    func `L1: An app that nobody knows is not found`(method: String, rest: String) async throws {
+        try await withAPI { server, _ in
+            for id in ["org.example.None", "%2Fusr%2Fbin%2Fnone", "%00", "a%2F..%2Fb", ".desktop"] {
+                let answer = try await server.request(method, "/v1/apps/\(id)\(rest)")
+                #expect(try answer.problem.status == 404, "\(id): \(answer.text)")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("POST", "/v1/apps", "{}"), ("POST", "/v1/apps", "{\"entry\":1}"),
+            ("POST", "/v1/apps/a/quit", "{\"forc\":1}"),
+            ("POST", "/v1/apps/a/launch", "{\"arguments\":[1]}"), ("GET", "/v1/apps/a/log?after=-1", nil),
+            ("GET", "/v1/apps/a/log?limit=0", nil), ("GET", "/v1/apps?x=1", nil),
+        ] as [(String, String, String?)])
+    func `What cannot be understood is a problem`(method: String, target: String, body: String?) async throws {
+        let answer = try await withAPI { server, _ in try await server.request(method, target, body: body) }
+        #expect(try answer.problem.status == 400)
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import NightshiftAPI
+
+/// Apps and their processes.
+extension Sample {
+    static var appRequests: [Sample] {
+        get throws {
+            let task = SessionTaskRequest(taskIdentifier: 1, request: TaskRequest(url: "https://a/"))
+            var fullTask = task
+            fullTask.clientData = "d"
+            fullTask.asksBeforeBeginning = true
+            let answer = MessageAnswer(message: 1, disposition: .useCredential)
+            var fullAnswer = answer
+            fullAnswer.credential = Credential(user: "a", password: "b")
+            fullAnswer.clientCertificate = "/c"
+            fullAnswer.clientKey = "/k"
+            fullAnswer.request = TaskRequest(url: "https://a/")
+            fullAnswer.clientData = "d"
+            let acknowledgement = MessageAcknowledgement(messages: [1])
+            return [
+                try Sample(InstallRequest(entry: "/e"), least: InstallRequest(entry: "/e"), isRequest: true),
+                try Sample(
+                    LaunchRequest(background: true, arguments: ["a"]), least: LaunchRequest(), isRequest: true),
+                try Sample(QuitRequest(force: true), least: QuitRequest(), isRequest: true),
+                try Sample(
+                    CommandAcknowledgement(command: 1), least: CommandAcknowledgement(command: 1), isRequest: true),
+                try Sample(
+                    ProcessStateChange(state: .active), least: ProcessStateChange(state: .background), isRequest: true),
+                try Sample(
+                    SessionEnqueueRequest(tasks: [fullTask]), least: SessionEnqueueRequest(tasks: [task]),
+                    isRequest: true),
+                try Sample(fullTask, least: task, isRequest: true),
+                try Sample(acknowledgement, least: acknowledgement, isRequest: true),
+                try Sample(fullAnswer, least: answer, isRequest: true),
+            ]
+        }
+    }
+
+    static var appAnswers: [Sample] {
+        get throws {
+            let id = AppID(rawValue: "org.example.Photos")
+            let leastStatus = AppStatus(id: id, name: "Photos", state: .notRunning)
+            let status = app
+            let entry = JournalEntry(id: 1, time: date, decision: .appLaunched, app: id)
+            return [
+                try Sample(manifest, least: AppManifest(id: id, name: "n", entry: "/e", command: ["c"])),
+                try Sample(status, least: leastStatus),
+                try Sample(status.wakes[0], least: WakeStatus(reason: .challenge, session: "s")),
+                try Sample(
+                    AppExit(time: date, cause: .failed, status: 1, signal: 2, detail: "d"),
+                    least: AppExit(time: date, cause: .exited)),
+                try Sample(AppList(apps: [status]), least: AppList(apps: [])),
+                try Sample(
+                    AppExplanation(app: status, sentence: "s", endedBy: "e", history: [entry]),
+                    least: AppExplanation(app: leastStatus, sentence: "s", endedBy: nil, history: [])),
+            ]
+        }
+    }
+
+    static var processAnswers: [Sample] {
+        get throws {
+            let id = AppID(rawValue: "/usr/bin/photos")
+            let hello = ProcessHello(app: id, isInstalled: false, isManaged: false, state: .active)
+            let leastCommand = ProcessCommand(number: 1, action: .snapshot)
+            var command = ProcessCommand(number: 1, action: .handleEvents)
+            command.state = .background
+            command.session = "s"
+            command.through = 3
+            command.limit = 30
+            let attachment = SessionAttachment(session: SessionID(app: id, identifier: "s"), nextTaskIdentifier: 1)
+            let task = SessionTask(task: leastStatus, clientData: "d", resumedAt: 1)
+            let leastTask = SessionTask(task: leastStatus, clientData: nil, resumedAt: nil)
+            let leastChallenge = Challenge(method: .basic, host: "a", port: 443, scheme: "https")
+            var challenge = leastChallenge
+            challenge.realm = "r"
+            challenge.certificates = ["YQ=="]
+            challenge.reason = "expired"
+            return [
+                try Sample(hello, least: hello),
+                try Sample(command, least: leastCommand),
+                try Sample(attachment, least: attachment),
+                try Sample(task, least: leastTask),
+                try Sample(
+                    SessionTaskPage(tasks: [task], next: TaskID(1)), least: SessionTaskPage(tasks: [], next: nil)),
+                try Sample(
+                    SessionMessage(id: 1, kind: .challenge, task: task, challenge: challenge),
+                    least: SessionMessage(id: 1, kind: .ended, task: leastTask)),
+                try Sample(CaughtUp(through: 4), least: CaughtUp(through: 4)),
+                try Sample(challenge, least: leastChallenge),
+            ]
+        }
+    }
+
+    private static var manifest: AppManifest {
+        var manifest = AppManifest(
+            id: AppID(rawValue: "org.example.Photos"), name: "Photos", entry: "/e", command: ["photos"])
+        manifest.wakeCommand = ["wake"]
+        manifest.directory = "/d"
+        manifest.modes = Set(BackgroundMode.allCases)
+        manifest.snapshot = "/p.png"
+        return manifest
+    }
+
+    private static var app: AppStatus {
+        var app = AppStatus(id: manifest.id, name: manifest.name, state: .suspended)
+        app.manifest = manifest
+        app.stateSince = date
+        app.processID = 1
+        app.wakes = [WakeStatus(reason: .sessionEvents, session: "s", deadline: date)]
+        app.lastExit = AppExit(time: date, cause: .signalled)
+        app.launchesPausedUntil = date
+        app.startsPausedUntil = date
+        app.snapshotTakenAt = date
+        app.sessions = ["s"]
+        return app
+    }
+}
