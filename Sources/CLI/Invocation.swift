@@ -1,5 +1,6 @@
 package import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 /// Everything a command knows of the world around it: one value, so that tests can make up a world.
 package struct Invocation: Sendable {

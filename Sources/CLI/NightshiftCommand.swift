@@ -31,6 +31,7 @@ struct NightshiftCommand: ParsableCommand {
                     PauseCommand.self, ResumeCommand.self, CancelCommand.self, RemoveCommand.self, SetCommand.self,
                     LimitCommand.self,
                 ]),
+            CommandGroup(name: "Apps", subcommands: [AppCommand.self]),
             CommandGroup(
                 name: "The service",
                 subcommands: [

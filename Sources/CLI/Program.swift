@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 /// A subcommand that is a client of the service.
 protocol ClientCommand: ParsableCommand {
@@ -22,6 +23,8 @@ package enum Program {
         } catch let problem as Problem {
             return report(CommandFailure(problem), invocation)
         } catch let failure as ServiceUnreachable {
+            return report(.unreachable(failure.message), invocation)
+        } catch let failure as ServiceUnusable {
             return report(.unreachable(failure.message), invocation)
         } catch is CancellationError {
             return .interrupted

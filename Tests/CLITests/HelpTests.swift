@@ -9,7 +9,10 @@ struct HelpTests {
         WaitCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self, RemoveCommand.self,
         SetCommand.self, LimitCommand.self, StatusCommand.self, ServiceCommand.self, ServiceRunCommand.self,
         ServiceStartCommand.self, ServiceStopCommand.self, ServiceInstallCommand.self, ServiceUninstallCommand.self,
-        DoctorCommand.self, CompletionsCommand.self,
+        DoctorCommand.self, CompletionsCommand.self, AppCommand.self, AppInstallCommand.self, AppRemoveCommand.self,
+        AppListCommand.self, AppShowCommand.self, AppWhyCommand.self, AppLaunchCommand.self, AppActivateCommand.self,
+        AppBackgroundCommand.self, AppQuitCommand.self, AppKillCommand.self, AppLogCommand.self,
+        AppSnapshotCommand.self,
     ]
 
     @Test func root() throws {

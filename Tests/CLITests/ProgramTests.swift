@@ -13,6 +13,7 @@ struct ProgramTests {
         ["get", "example.org"], ["get", "-o", "x", "-d", "y", "http://a/1"], ["nonsense"], ["show", "x"], ["pause"],
         ["set", "1"], ["get", "--priority", "2", "http://a/"], ["list", "--state", "lost"],
         ["get", "-i", "/nonexistent"],
+        ["app", "show"], ["app", "show", ""], ["app", "snapshot", "a"], ["app", "launch", "a", "b"], ["why", ""],
         ["get", "--checksum", "md5:00", "http://a/"], ["put", "x", "ftp://a/"], ["get", "--user", ":x", "http://a/"],
     ])
     func mistakesEndWith2(_ arguments: [String]) async throws {

@@ -62,7 +62,11 @@ final class ScriptedService: Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 let connection = accept(descriptor, nil, nil)
-                guard connection >= 0 else { return }
+                guard connection >= 0 else {
+                    // Here, where nobody can be given its number in between.
+                    close(descriptor)
+                    return
+                }
                 Thread.detachNewThread { [self] in serve(connection) }
             }
         }
@@ -76,7 +80,6 @@ final class ScriptedService: Sendable {
         }
         unlink(socketPath)
         shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
         for connection in open { close(connection) }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 import Testing
 
 @testable import CLI
@@ -53,9 +54,11 @@ struct ServerSentEventTests {
         let entry = Samples.entry(9, .started, task: 12)
         let data = String(decoding: try JSON.encode(entry), as: UTF8.self)
         #expect(try ServerSentEvent(name: "journal", id: "9", data: data).serviceEvent() == .journal(entry))
-        #expect(try ServerSentEvent(name: "reset", data: "{\"lastEntry\":5}").serviceEvent() == .reset(lastEntry: 5))
-        #expect(try ServerSentEvent(name: "later", data: "?").serviceEvent() == nil)
-        #expect(throws: (any Error).self) { try ServerSentEvent(name: "journal", data: "{").serviceEvent() }
+        #expect(
+            try ServerSentEvent(name: "reset", id: nil, data: "{\"lastEntry\":5}").serviceEvent()
+                == .reset(lastEntry: 5))
+        #expect(try ServerSentEvent(name: "later", id: nil, data: "?").serviceEvent() == nil)
+        #expect(throws: (any Error).self) { try ServerSentEvent(name: "journal", id: nil, data: "{").serviceEvent() }
     }
 }
 

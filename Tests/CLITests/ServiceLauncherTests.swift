@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 import Testing
 
 @testable import CLI

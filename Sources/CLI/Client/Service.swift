@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 /// The user's service as commands see it: it is there, or it is started.
 struct Service: Sendable {
@@ -27,8 +28,11 @@ struct Service: Sendable {
         try await get("/v1/tasks/\(id)", as: TaskStatus.self)
     }
 
-    func enqueue(_ tasks: [TaskRequest]) async throws -> [TaskID] {
-        try await client.post("/v1/tasks", EnqueueRequest(tasks: tasks), as: EnqueueResponse.self).ids
+    func enqueue(_ tasks: [TaskRequest], for owner: AppOptions) async throws -> [TaskID] {
+        let request = EnqueueRequest(
+            session: owner.session.map(SessionID.init(rawValue:)), app: owner.app.map(AppID.init(rawValue:)),
+            tasks: tasks)
+        return try await client.post("/v1/tasks", request, as: EnqueueResponse.self).ids
     }
 
     /// Tells every task that `query` names to `body`, page by page, in the order of their ids.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct CancelCommand: ClientCommand {
     static let configuration = CommandConfiguration(

@@ -55,6 +55,7 @@ struct GetCommand: ClientCommand {
     var continued: Int64?
 
     @OptionGroup(title: "The request") var request: TransferOptions
+    @OptionGroup(title: "The app") var owner: AppOptions
     @OptionGroup(title: "Waiting") var watching: WatchingOptions
 
     func validate() throws {
@@ -77,7 +78,7 @@ struct GetCommand: ClientCommand {
         var template = try request.request(.download, invocation)
         template.checksum = checksum
         template.destination = try destination(invocation)
-        let submission = Submission(invocation: invocation, options: watching)
+        let submission = Submission(invocation: invocation, options: watching, owner: owner)
         if let continued {
             let task = try await invocation.service.task(TaskID(continued))
             guard let token = task.resumeData else {

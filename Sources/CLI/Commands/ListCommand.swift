@@ -15,6 +15,7 @@ struct ListCommand: ClientCommand {
               nightshift list
               nightshift list --all
               nightshift list --state failed --state waiting
+              nightshift list --session org.example.Photos:import
               nightshift list --all --json | jq '.tasks[].url'
             """)
 
@@ -24,6 +25,11 @@ struct ListCommand: ClientCommand {
     @Flag(name: .shortAndLong, help: "Also those that have ended.")
     var all = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Only transfers of this session: 'terminal' for those of people, ID:NAME for an app's.", valueName: "id"))
+    var session: String?
+
     @OptionGroup var format: JSONOption
 
     func validate() throws {
@@ -32,13 +38,18 @@ struct ListCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let states = all ? [] : state.isEmpty ? TaskState.unfinished : state
-        let query = states.isEmpty ? "" : TaskState.query(states)
+        let query = [states.isEmpty ? nil : TaskState.query(states), session.map(Self.query)].compactMap(\.self)
+            .joined(separator: "&")
         if format.json {
             try await printJSON(query, invocation)
         } else {
             try await printTable(query, invocation)
         }
         return .whole
+    }
+
+    private static func query(session: String) -> String {
+        "session=\(session.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
     }
 
     /// One document, written as it is read: a long list needs no memory.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 struct PutCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -36,6 +37,7 @@ struct PutCommand: ClientCommand {
     var force = false
 
     @OptionGroup(title: "The request") var request: TransferOptions
+    @OptionGroup(title: "The app") var owner: AppOptions
     @OptionGroup(title: "Waiting") var watching: WatchingOptions
 
     func validate() throws {
@@ -55,7 +57,7 @@ struct PutCommand: ClientCommand {
         let answer = output.map { invocation.absolute($0) }
         if let answer, let output { try DestinationCheck.requireFile(answer, asTyped: output, force: force) }
 
-        let submission = Submission(invocation: invocation, options: watching)
+        let submission = Submission(invocation: invocation, options: watching, owner: owner)
         let (status, ids) = try await submission.submitted(names: [Submission.name(task)], [task])
         guard let id = ids.first, !watching.detach, status != .interrupted else { return status }
         try await passOn(answerOf: id, to: answer, invocation)

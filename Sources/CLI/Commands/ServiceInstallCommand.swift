@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 struct ServiceInstallCommand: ClientCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 #if canImport(Glibc)
     import Glibc

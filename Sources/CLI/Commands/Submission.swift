@@ -1,10 +1,12 @@
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 /// Hands tasks to the service and waits for them, or not.
 struct Submission: Sendable {
     var invocation: Invocation
     var options: WatchingOptions
+    var owner: AppOptions
 
     /// Tasks in one request: each is one transaction, and a line of the list is soon on disk.
     static let batch = 1_000
@@ -70,7 +72,7 @@ struct Submission: Sendable {
 
     private func enqueue(_ tasks: [TaskRequest], _ service: Service) async throws -> [TaskID] {
         do {
-            return try await service.enqueue(tasks)
+            return try await service.enqueue(tasks, for: owner)
         } catch let failure as ServiceUnreachable {
             // Asking again could transfer everything twice.
             throw CommandFailure.unreachable(

@@ -101,6 +101,20 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
+/// For which app a transfer is, if for one.
+struct AppOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Do it for this app: the end of the session's last transfer wakes it.", valueName: "id"))
+    var app: String?
+
+    @Option(help: ArgumentHelp("The session, as the app calls it; goes with --app.", valueName: "name"))
+    var session: String?
+
+    func validate() throws {
+        if (app == nil) != (session == nil) { throw ValidationError("--app and --session go together.") }
+    }
+}
+
 /// Whether a command waits for its transfers, and what it says meanwhile.
 struct WatchingOptions: ParsableArguments {
     @Flag(help: "Print the ids once the tasks are on disk, and return.")

@@ -4,21 +4,23 @@ import NightshiftAPI
 struct WhyCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "why",
-        abstract: "Explain why a transfer is in its state.",
+        abstract: "Explain why a transfer or an app is in its state.",
         discussion: """
             Says what it waits for, since when, until when or what would end it, and what went wrong lately.
 
             Examples:
               nightshift why 12
+              nightshift why org.example.Photos
               nightshift why 12 --json
             """)
 
-    @Argument(help: "The task's number.")
-    var id: Int64
+    @Argument(help: "The task's number, or the app's id.", transform: AppArgument.parse)
+    var id: AppArgument
 
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
+        guard let id = Int64(id.text) else { return try await invocation.explain(id, json: format.json) }
         let explanation = try await invocation.service.get("/v1/tasks/\(id)/why", as: Explanation.self)
         if format.json {
             try invocation.json(explanation)

@@ -75,11 +75,15 @@ struct FollowedTasks: Sendable {
             task.state = .waiting
             task.wait = entry.wait
             task.bytesPerSecond = 0
+        case .asked:
+            task.state = .waiting
+            task.wait = entry.wait ?? Wait(reason: .answer, since: entry.time)
+            task.bytesPerSecond = 0
         case .suspended:
             task.state = .suspended
             task.wait = nil
             task.bytesPerSecond = 0
-        case .resumed:
+        case .resumed, .answered:
             task.state = .waiting
             task.wait = nil
         case .finishing:
@@ -90,7 +94,9 @@ struct FollowedTasks: Sendable {
         case .removed:
             end(id, whole: false, bytes: 0)
             return .nothing
-        case .accepted, .changed, .serviceStarted, .serviceStopping, .networkLost, .networkReturned, .hostPaused:
+        case .accepted, .changed, .serviceStarted, .serviceStopping, .networkLost, .networkReturned, .hostPaused,
+            .appInstalled, .appRemoved, .appLaunched, .appAdopted, .appEntered, .appWoken, .appWakeCompleted,
+            .appLaunchPaused, .appEnded:
             break
         }
         pending[id] = task

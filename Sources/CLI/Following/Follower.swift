@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 /// Follows tasks to their end, through restarts of the service.
 actor Follower {
@@ -49,7 +50,7 @@ actor Follower {
                         try reporter.connection(isLost: false)
                     }
                     pause = .zero
-                    try await take(event)
+                    if let known = try event.serviceEvent() { try await take(known) }
                     if tasks.pending.isEmpty { return }
                 }
                 try Task.checkCancellation()

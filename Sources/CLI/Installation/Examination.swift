@@ -1,6 +1,7 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 #if canImport(Glibc)
     import Glibc

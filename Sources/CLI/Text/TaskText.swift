@@ -47,6 +47,8 @@ enum TaskText {
             case .network: ["no network"]
             case .diskSpace: ["not enough free space"]
             case .smallerFirst: ["smaller transfers go first"]
+            case .answer: ["its app was asked and has not answered"]
+            case .relaunchDelay: ["its app was woken often lately", again]
             }
         return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
     }
@@ -87,6 +89,7 @@ enum TaskText {
         case .tooLarge: "the file is too large"
         case .timedOut: "the time limit was reached"
         case .cancelled: "cancelled"
+        case .forceQuit: "the user force-quit its app"
         }
     }
 

@@ -5,8 +5,8 @@
 #endif
 
 /// The service's socket, looked at without speaking to it.
-enum ServiceSocket {
-    enum State: Hashable, Sendable {
+package enum ServiceSocket {
+    package enum State: Hashable, Sendable {
         case accepting
         /// Nobody listens: no socket, or one that a service left behind.
         case silent
@@ -14,7 +14,7 @@ enum ServiceSocket {
         case refused(Int32)
     }
 
-    static func state(of path: String) -> State {
+    package static func state(of path: String) -> State {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)

@@ -1,13 +1,18 @@
 import Foundation
 
 /// Where `nightshiftd` may be: beside this program, in its installation's `libexec`, or in the search path.
-struct DaemonSearch: Sendable {
+package struct DaemonSearch: Sendable {
     /// This program's own file.
-    var executable: String
+    package var executable: String
     /// `PATH`.
-    var searchPath: String
+    package var searchPath: String
 
-    var candidates: [String] {
+    package init(executable: String, searchPath: String) {
+        self.executable = executable
+        self.searchPath = searchPath
+    }
+
+    package var candidates: [String] {
         let folder = URL(filePath: executable).deletingLastPathComponent()
         let near = [
             folder.appending(path: "nightshiftd"),
@@ -18,14 +23,14 @@ struct DaemonSearch: Sendable {
         return near + far
     }
 
-    var daemon: String? {
+    package var daemon: String? {
         candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    func requireDaemon() throws -> String {
+    package func requireDaemon() throws -> String {
         guard let daemon else {
-            throw CommandFailure.unreachable(
-                "The service's program nightshiftd was not found. Looked for:\n  "
+            throw ServiceUnusable(
+                message: "The service's program nightshiftd was not found. Looked for:\n  "
                     + candidates.joined(separator: "\n  "))
         }
         return daemon

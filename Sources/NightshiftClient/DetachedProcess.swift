@@ -26,7 +26,7 @@ final class DetachedProcess: Sendable {
         var child = pid_t()
         let result = nightshift_spawn_detached(&child, program, &arguments, &variables, log)
         guard result == 0 else {
-            throw CommandFailure.unreachable("\(program) could not be started: \(String(cString: strerror(result)))")
+            throw ServiceUnusable(message: "\(program) could not be started: \(String(cString: strerror(result)))")
         }
         id = child
         // Waiting for it on a thread of its own: a service that ends while this program watches leaves no zombie.

@@ -1,19 +1,25 @@
 import Foundation
-import NightshiftAPI
+package import NightshiftAPI
 
 /// One event of a `text/event-stream`.
-struct ServerSentEvent: Hashable, Sendable {
-    var name: String
+package struct ServerSentEvent: Hashable, Sendable {
+    package var name: String
     /// The stream's last id when the event was complete.
-    var id: String?
-    var data: String
+    package var id: String?
+    package var data: String
+
+    package init(name: String, id: String?, data: String) {
+        self.name = name
+        self.id = id
+        self.data = data
+    }
 }
 
 /// Cuts the bytes of an event stream into events, however the bytes arrive.
 ///
 /// By the HTML standard, section 9.2.6: lines end with LF, CR or CR LF; a blank line ends an event; an event without
 /// data is none; the id stays until another one comes.
-struct ServerSentEventParser: Sendable {
+package struct ServerSentEventParser: Sendable {
     private var line: [UInt8] = []
     private var lastByteWasReturn = false
     private var isFirstLine = true
@@ -21,8 +27,10 @@ struct ServerSentEventParser: Sendable {
     private var data: String?
     private var id: String?
 
+    package init() {}
+
     /// The events that `bytes` complete.
-    mutating func feed(_ bytes: some Sequence<UInt8>) -> [ServerSentEvent] {
+    package mutating func feed(_ bytes: some Sequence<UInt8>) -> [ServerSentEvent] {
         var events: [ServerSentEvent] = []
         for byte in bytes {
             defer { lastByteWasReturn = byte == 0x0D }
@@ -73,7 +81,7 @@ struct ServerSentEventParser: Sendable {
 
 extension ServerSentEvent {
     /// What the service says, or nil for an event that this program does not know.
-    func serviceEvent() throws -> ServiceEvent? {
+    package func serviceEvent() throws -> ServiceEvent? {
         let bytes = Data(data.utf8)
         return switch name {
         case "journal": .journal(try JSON.decode(JournalEntry.self, from: bytes))

@@ -1,0 +1,37 @@
+import ArgumentParser
+import Foundation
+import NightshiftAPI
+
+/// The app that a command is about: an entry's id, with or without `.desktop`, or the path of a program.
+struct AppArgument: Hashable, Sendable {
+    var text: String
+
+    static let help = ArgumentHelp(
+        "The app's id, such as org.example.Photos, or the path of a program.", valueName: "id")
+
+    static func parse(_ text: String) throws -> AppArgument {
+        guard !text.isEmpty else { throw ValidationError("an app has an id") }
+        return AppArgument(text: text)
+    }
+}
+
+extension Invocation {
+    /// A slash makes it a path, meant from the current directory.
+    func appID(_ argument: AppArgument) -> AppID {
+        let text = argument.text
+        if text.contains("/") { return AppID(rawValue: absolute(text)) }
+        let suffix = ".desktop"
+        let isFileName = text.hasSuffix(suffix) && text.count > suffix.count
+        return AppID(rawValue: isFileName ? String(text.dropLast(suffix.count)) : text)
+    }
+}
+
+extension AppID {
+    /// Where the API has the app, or what `rest` names of it.
+    func path(_ rest: String = "") -> String {
+        // Everything but what RFC 3986 calls unreserved: a program's path is one segment.
+        let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+        let segment = rawValue.addingPercentEncoding(withAllowedCharacters: plain) ?? rawValue
+        return "/v1/apps/" + segment + (rest.isEmpty ? "" : "/" + rest)
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct AppActivateCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "activate",
+        abstract: "Bring an app to the front.",
+        discussion: """
+            For window systems and launchers. A suspended app is resumed, and told that it becomes active.
+
+            Examples:
+              nightshift app activate org.example.Photos
+            """)
+
+    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    var id: AppArgument
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        try await invocation.changeApp(id, "activate", String?.none, json: format.json)
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import NightshiftAPI
+import NightshiftClient
+
+struct AppInstallCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "install",
+        abstract: "Install an app's desktop entry.",
+        discussion: """
+            The entry is checked and copied to the applications directory of the user. One of the same name is \
+            replaced. A mistake in it is told with its line and key.
+
+            Examples:
+              nightshift app install org.example.Photos.desktop
+              nightshift app install build/org.example.Photos.desktop --json
+            """)
+
+    @Argument(help: "The desktop entry.", completion: .file(extensions: ["desktop"]))
+    var file: String
+
+    @OptionGroup var format: JSONOption
+
+    func validate() throws {
+        if file.isEmpty { throw ValidationError("Say which desktop entry to install.") }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        try await invocation.service.ready()
+        let app = try await invocation.service.client.post(
+            "/v1/apps", InstallRequest(entry: invocation.absolute(file)), as: AppStatus.self)
+        if format.json {
+            try invocation.json(app)
+        } else {
+            invocation.output.lines(invocation.appReport.lines(installed: app))
+        }
+        return .whole
+    }
+}

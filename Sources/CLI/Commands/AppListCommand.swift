@@ -1,0 +1,36 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct AppListCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List apps with their states.",
+        discussion: """
+            Those that are installed, and programs that use the service without a desktop entry.
+
+            Examples:
+              nightshift app list
+              nightshift app list --json | jq -r '.apps[] | select(.state == "suspended") | .id'
+            """)
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let list = try await invocation.service.get("/v1/apps", as: AppList.self)
+        if format.json {
+            try invocation.json(list)
+            return .whole
+        }
+        guard !list.apps.isEmpty else {
+            invocation.errors.line("There are no apps. Install one with: nightshift app install FILE")
+            return .whole
+        }
+        let output = invocation.output
+        let table = AppTable(
+            // Lines are cut for a terminal only: a pipe gets all of them.
+            columns: output.isTerminal ? output.size().columns : .max,
+            style: Style(isEnabled: output.allowsColor), times: invocation.times)
+        output.lines(table.lines(list.apps))
+        return .whole
+    }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import NightshiftAPI
+import NightshiftClient
+
+struct AppRemoveCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove an app's desktop entry.",
+        discussion: """
+            Only what was installed for this user; the app's program stays where it is.
+
+            Examples:
+              nightshift app remove org.example.Photos
+            """)
+
+    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    var id: AppArgument
+
+    @OptionGroup var format: JSONOption
+
+    private struct Document: Encodable {
+        var removed: [AppID]
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let app = invocation.appID(id)
+        try await invocation.service.ready()
+        _ = try await invocation.service.client.send("DELETE", app.path())
+        if format.json {
+            try invocation.json(Document(removed: [app]))
+        } else {
+            invocation.output.line(TerminalText.escaped(app.rawValue) + ": removed")
+        }
+        return .whole
+    }
+}

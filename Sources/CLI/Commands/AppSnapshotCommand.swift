@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import NightshiftAPI
+import NightshiftClient
+
+struct AppSnapshotCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "snapshot",
+        abstract: "Write an app's last picture of itself to a file.",
+        discussion: """
+            The picture for an app switcher, in PNG: taken when the app went to the background or had finished its \
+            work there. 'nightshift app show' says when.
+
+            Examples:
+              nightshift app snapshot org.example.Photos -o photos.png
+              nightshift app snapshot org.example.Photos -o photos.png --force
+            """)
+
+    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    var id: AppArgument
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("Write the picture to this file.", valueName: "file"), completion: .file())
+    var output: String
+
+    @Flag(help: "Replace the file where it is there already.")
+    var force = false
+
+    @OptionGroup var format: JSONOption
+
+    private struct Document: Encodable {
+        var id: AppID
+        var file: String
+        var size: Int
+    }
+
+    func validate() throws {
+        if output.isEmpty { throw ValidationError("-o needs the name of a file.") }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let app = invocation.appID(id)
+        let file = invocation.absolute(output)
+        try requireFree(file)
+        try await invocation.service.ready()
+        let picture = try await invocation.service.client.send("GET", app.path("snapshot"))
+        do {
+            // Somebody may have made the file meanwhile: without --force it is not touched then either.
+            try picture.write(to: URL(filePath: file), options: force ? .atomic : .withoutOverwriting)
+        } catch {
+            throw CommandFailure.failed("\(file) could not be written: \(error.localizedDescription)")
+        }
+        if format.json {
+            try invocation.json(Document(id: app, file: file, size: picture.count))
+        } else {
+            let path = invocation.output.isTerminal ? TerminalText.escaped(file) : file
+            invocation.output.line(path)
+        }
+        return .whole
+    }
+
+    /// What can be known before anything is asked.
+    private func requireFree(_ file: String) throws {
+        var isDirectory: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)
+        if output.hasSuffix("/") || (exists && isDirectory.boolValue) {
+            throw CommandFailure.failed("\(output) is a directory; -o takes the name of a file.")
+        }
+        guard !exists || force else {
+            throw CommandFailure.failed("\(output) is there already. Replace it with --force.")
+        }
+        try DestinationCheck.requireDirectory(
+            URL(filePath: file).deletingLastPathComponent().standardizedFileURL.path(percentEncoded: false))
+    }
+}

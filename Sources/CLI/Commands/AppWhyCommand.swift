@@ -1,0 +1,38 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct AppWhyCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "why",
+        abstract: "Explain why an app is in its state.",
+        discussion: """
+            Says what it does or is to do, until when, how its last process ended, and why it is not launched where \
+            it is not. 'nightshift why ID' says the same.
+
+            Examples:
+              nightshift app why org.example.Photos
+              nightshift app why org.example.Photos --json
+            """)
+
+    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    var id: AppArgument
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        try await invocation.explain(id, json: format.json)
+    }
+}
+
+extension Invocation {
+    /// Why the app is in its state, on standard output.
+    func explain(_ argument: AppArgument, json: Bool) async throws -> ExitStatus {
+        let explanation = try await service.get(appID(argument).path("why"), as: AppExplanation.self)
+        if json {
+            try self.json(explanation)
+        } else {
+            output.lines(appReport.lines(explaining: explanation))
+        }
+        return .whole
+    }
+}

@@ -1,0 +1,51 @@
+import NightshiftAPI
+import NightshiftClient
+
+/// Prints what an app writes, as it writes it, until ^C.
+struct AppLogFollowing: Sendable {
+    var reader: AppLogReader
+    var printer: AppLogPrinter
+
+    /// A person sees no difference to at once; the service is asked only while somebody follows.
+    private static let pause: Duration = .milliseconds(250)
+    /// For a service that is away: it is waited for, not started, because nobody needs it for reading.
+    private static let longestPause: Duration = .seconds(2)
+
+    /// True when a signal came.
+    func run() async throws -> Bool {
+        let signals = InterruptSignals()
+        defer { withExtendedLifetime(signals) {} }
+        let interrupts = signals.stream
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await follow()
+                return false
+            }
+            group.addTask {
+                for await _ in interrupts { return true }
+                // Only when the group is over.
+                throw CancellationError()
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
+        }
+    }
+
+    private func follow() async throws {
+        var reader = reader
+        var printer = printer
+        var pause = Self.pause
+        while true {
+            try await Task.sleep(for: pause)
+            do {
+                while let piece = try await reader.next() { try printer.write(piece) }
+                pause = Self.pause
+            } catch is ServiceUnreachable {
+                try Task.checkCancellation()
+                pause = min(pause * 2, Self.longestPause)
+            } catch let problem as Problem where problem.status == 503 {
+                pause = min(pause * 2, Self.longestPause)
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import NightshiftAPI
+
+/// The lines of `app show`, `app why`, `app install` and of what changes an app.
+struct AppReport {
+    var times: TimeText
+    var style: Style
+
+    func lines(showing app: AppStatus) -> [String] {
+        var facts = Facts()
+        facts.add("state", state(app))
+        facts.add("since", app.stateSince.map { times.both($0) })
+        facts.add("process", process(app))
+        facts.add("force-quit", app.isForceQuit ? "yes: nothing launches it until the user does" : nil)
+        for wake in app.wakes { facts.add(wake.deadline == nil ? "to be woken" : "woken", self.wake(wake)) }
+        facts.add("last exit", app.lastExit.map { exit($0) })
+        if app.faults > 0 { facts.add("faults", style.bad("\(app.faults) in a row")) }
+        facts.add("launches", pause(app.launchesPausedUntil, "again"))
+        facts.add("new tasks", pause(app.startsPausedUntil, "start"))
+        facts.add(
+            "sessions",
+            app.sessions.isEmpty ? nil : app.sessions.map { TerminalText.escaped($0) }.joined(separator: ", "))
+        facts.add("snapshot", app.snapshotTakenAt.map { times.both($0) })
+        if let manifest = app.manifest {
+            facts.add("entry", TerminalText.escaped(manifest.entry))
+            facts.add("command", AppText.command(manifest.command))
+            facts.add("wakes with", manifest.wakeCommand.map { AppText.command($0) })
+            facts.add("directory", manifest.directory.map { TerminalText.escaped($0) })
+            facts.add("modes", AppText.modes(manifest.modes))
+            facts.add("wake limit", QuantityText.duration(manifest.wakeLimit))
+            facts.add("log limit", QuantityText.size(manifest.logLimit))
+            facts.add("picture", manifest.snapshot.map { TerminalText.escaped($0) })
+        } else {
+            facts.add("entry", "none: it is neither launched nor suspended")
+        }
+        return [title(app)] + facts.lines
+    }
+
+    func lines(explaining explanation: AppExplanation) -> [String] {
+        let app = explanation.app
+        var lines = [
+            title(app), "  \(AppText.state(app.state)): \(TerminalText.escaped(explanation.sentence))",
+        ]
+        var facts = Facts()
+        facts.add("since", app.stateSince.map { times.both($0) })
+        facts.add("ended by", explanation.endedBy.map { TerminalText.escaped($0) })
+        for wake in app.wakes { facts.add(wake.deadline == nil ? "to be woken" : "woken", self.wake(wake)) }
+        facts.add("launches", pause(app.launchesPausedUntil, "again"))
+        facts.add("new tasks", pause(app.startsPausedUntil, "start"))
+        facts.add("last exit", app.lastExit.map { exit($0) })
+        lines += facts.lines
+        if !explanation.history.isEmpty {
+            lines.append("What happened:")
+            lines += explanation.history.suffix(10).map { entry in
+                "  \(times.absolute(entry.time))  \(entry.decision.sentence)"
+                    + (entry.detail.map { " (\(TerminalText.escaped($0)))" } ?? "")
+            }
+        }
+        return lines
+    }
+
+    func lines(installed app: AppStatus) -> [String] {
+        var lines = [AppText.id(app.id) + ": installed" + (AppText.name(app).map { " as \($0)" } ?? "")]
+        if let manifest = app.manifest {
+            lines.append(
+                manifest.modes.isEmpty
+                    ? "It declares no background modes: it is not launched in the background. "
+                        + "X-Nightshift-BackgroundModes=transfer; lets its transfers wake it."
+                    : "It may be launched in the background for: " + AppText.modes(manifest.modes))
+        }
+        return lines
+    }
+
+    /// "org.example.Photos: active, process 4711".
+    func line(changed app: AppStatus) -> String {
+        AppText.id(app.id) + ": " + AppText.state(app.state) + (app.processID.map { ", process \($0)" } ?? "")
+            + (app.isForceQuit ? ", not launched until the user does" : "")
+    }
+
+    private func title(_ app: AppStatus) -> String {
+        style.strong(AppText.id(app.id) + (AppText.name(app).map { ": \($0)" } ?? ""))
+    }
+
+    private func state(_ app: AppStatus) -> String {
+        let words = AppText.state(app.state)
+        switch app.state {
+        case .active: return style.good(words)
+        case .notRunning where app.faults > 0: return style.bad(words)
+        case .notRunning, .inactive, .background, .suspended: return words
+        }
+    }
+
+    private func process(_ app: AppStatus) -> String? {
+        app.processID.map { id in
+            String(id)
+                + (app.isManaged ? ", launched by the service" : ", not launched by the service: never suspended")
+                + (app.isConnected ? "" : ", has not reported")
+        }
+    }
+
+    private func wake(_ wake: WakeStatus) -> String {
+        AppText.wake(wake) + (wake.deadline.map { ", ended unless done by \(times.both($0))" } ?? "")
+    }
+
+    private func exit(_ exit: AppExit) -> String {
+        let text = "\(times.both(exit.time)): \(AppText.exit(exit))"
+        return exit.cause.isFault ? style.bad(text) : text
+    }
+
+    /// "paused, again at 2026-11-21 12:01:04 (in 1 min 4 s)"; nil once the time has come.
+    private func pause(_ until: Date?, _ verb: String) -> String? {
+        until.flatMap { $0 > times.now ? style.warning("paused, \(verb) at \(times.both($0))") : nil }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import NightshiftAPI
+
+/// Words for apps, their states and ends, short enough for a line.
+enum AppText {
+    static func state(_ state: AppState) -> String {
+        switch state {
+        case .notRunning: "not running"
+        case .inactive: "inactive"
+        case .active: "active"
+        case .background: "background"
+        case .suspended: "suspended"
+        }
+    }
+
+    /// Escaped; nil where it is no other than the id.
+    static func name(_ app: AppStatus) -> String? {
+        app.name.isEmpty || app.name == app.id.rawValue ? nil : TerminalText.escaped(app.name)
+    }
+
+    static func id(_ id: AppID) -> String {
+        TerminalText.escaped(id.rawValue)
+    }
+
+    static func reason(_ reason: WakeReason) -> String {
+        switch reason {
+        case .sessionEvents: "events of"
+        case .challenge: "a question of"
+        case .delayedRequest: "a delayed transfer of"
+        }
+    }
+
+    /// "events of photos". Escaped.
+    static func wake(_ wake: WakeStatus) -> String {
+        reason(wake.reason) + " " + TerminalText.escaped(wake.session)
+    }
+
+    /// "A signal ended it. (signal 11, SIGSEGV)". Escaped.
+    static func exit(_ exit: AppExit) -> String {
+        var particulars: [String] = []
+        if let status = exit.status, status != 0 { particulars.append("status \(status)") }
+        if let signal = exit.signal {
+            particulars.append("signal \(signal)")
+            if let name = signalName(signal) { particulars.append(name) }
+        }
+        if let code = exit.cause.code { particulars.append("0x" + String(code, radix: 16)) }
+        if let detail = exit.detail, !detail.isEmpty { particulars.append(TerminalText.escaped(detail)) }
+        return exit.cause.sentence + (particulars.isEmpty ? "" : " (" + particulars.joined(separator: ", ") + ")")
+    }
+
+    static func modes(_ modes: Set<BackgroundMode>) -> String {
+        modes.isEmpty
+            ? "none" : BackgroundMode.allCases.filter { modes.contains($0) }.map(\.rawValue).joined(separator: ", ")
+    }
+
+    /// A command as a shell would take it. Escaped.
+    static func command(_ words: [String]) -> String {
+        words.map { word in
+            let isPlain = !word.isEmpty && word.allSatisfy { $0.isLetter || $0.isNumber || "-_./=:,@%+".contains($0) }
+            return TerminalText.escaped(isPlain ? word : "'" + word.replacing("'", with: #"'\''"#) + "'")
+        }.joined(separator: " ")
+    }
+
+    /// The signals that end programs.
+    private static func signalName(_ number: Int32) -> String? {
+        switch number {
+        case 1: "SIGHUP"
+        case 2: "SIGINT"
+        case 3: "SIGQUIT"
+        case 4: "SIGILL"
+        case 5: "SIGTRAP"
+        case 6: "SIGABRT"
+        case 8: "SIGFPE"
+        case 9: "SIGKILL"
+        case 11: "SIGSEGV"
+        case 13: "SIGPIPE"
+        case 15: "SIGTERM"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,152 @@
+package import Dispatch
+import Foundation
+package import NightshiftAPI
+import NightshiftCurl
+import Synchronization
+
+/// One event stream of the service, handed to a serial queue event by event.
+///
+/// Whoever is slow on that queue holds the stream up, not the memory: with ``mostWaiting`` events on the queue nothing more is
+/// read from the socket.
+package final class EventReader: Sendable {
+    /// How a stream came to its end.
+    package enum End: Sendable {
+        /// The service ended it, or the connection broke off.
+        case closed
+        case refused(Problem)
+        case cancelled
+    }
+
+    private let core: Core
+
+    /// Connects at once.
+    ///
+    /// - Parameters:
+    ///   - queue: a serial one; both closures are called on it, `onEnd` last and exactly once.
+    package init(
+        client: ServiceClient, path: String, queue: DispatchQueue,
+        onEvent: @escaping @Sendable (ServerSentEvent) -> Void, onEnd: @escaping @Sendable (End) -> Void
+    ) {
+        core = Core(queue: queue, onEvent: onEvent, onEnd: onEnd)
+        core.begin(client.eventRequest(path))
+    }
+
+    deinit {
+        core.cancel()
+    }
+
+    /// No event is handed over that has not been yet; `onEnd` is called.
+    package func cancel() {
+        core.cancel()
+    }
+
+    /// Events waiting on the queue at most; a piece of the stream that was begun is taken whole.
+    fileprivate static let mostWaiting = 64
+}
+
+extension ServiceClient {
+    fileprivate func eventRequest(_ path: String) -> CurlRequest {
+        var request = self.request("GET", path)
+        request.headers.append(CurlField(name: "Accept", value: "text/event-stream"))
+        request.headers.append(CurlField(name: "Last-Event-ID", value: "0"))
+        return request
+    }
+}
+
+/// Kept by the exchange until that has ended, so that the reader itself can be let go of.
+private final class Core: CurlDelegate {
+    private let queue: DispatchQueue
+    private let onEvent: @Sendable (ServerSentEvent) -> Void
+    private let onEnd: @Sendable (EventReader.End) -> Void
+    private let state = Mutex(State())
+
+    private struct State: Sendable {
+        var exchange: CurlExchange?
+        var parser = ServerSentEventParser()
+        var head: CurlHead?
+        /// Of an answer that is no event stream.
+        var body: [UInt8] = []
+        var waiting = 0
+        var isPaused = false
+        var isCancelled = false
+    }
+
+    init(
+        queue: DispatchQueue, onEvent: @escaping @Sendable (ServerSentEvent) -> Void,
+        onEnd: @escaping @Sendable (EventReader.End) -> Void
+    ) {
+        self.queue = queue
+        self.onEvent = onEvent
+        self.onEnd = onEnd
+    }
+
+    func begin(_ request: CurlRequest) {
+        // The lock is held so that no event can ask for the exchange before it is there.
+        state.withLock { $0.exchange = ServiceClient.loop.begin(request, delegate: self) }
+    }
+
+    func cancel() {
+        let exchange = state.withLock { state in
+            state.isCancelled = true
+            return state.exchange
+        }
+        exchange?.cancel()
+    }
+
+    func received(interim head: CurlHead) {}
+
+    func received(head: CurlHead) {
+        state.withLock { $0.head = head }
+    }
+
+    func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer {
+        let events: [ServerSentEvent]? = state.withLock { state in
+            guard state.head?.status == 200 else {
+                state.body += body
+                return []
+            }
+            guard state.waiting < EventReader.mostWaiting else {
+                state.isPaused = true
+                return nil
+            }
+            let events = state.parser.feed(body)
+            state.waiting += events.count
+            return events
+        }
+        guard let events else { return .pause }
+        for event in events {
+            queue.async { [self] in
+                if !state.withLock(\.isCancelled) { onEvent(event) }
+                took()
+            }
+        }
+        return .taken
+    }
+
+    private func took() {
+        let exchange = state.withLock { state -> CurlExchange? in
+            state.waiting -= 1
+            guard state.isPaused, state.waiting < EventReader.mostWaiting / 2 else { return nil }
+            state.isPaused = false
+            return state.exchange
+        }
+        exchange?.resume()
+    }
+
+    func sent(_ bytes: Int64) {}
+
+    func ended(_ end: CurlEnd) {
+        let result = state.withLock { state -> EventReader.End in
+            state.exchange = nil
+            if state.isCancelled { return .cancelled }
+            guard let head = state.head, head.status != 200 else { return .closed }
+            let problem = try? JSON.decode(Problem.self, from: Data(state.body))
+            return .refused(
+                problem
+                    ?? Problem(
+                        type: "about:blank", title: "The service sends no events (HTTP \(head.status))",
+                        status: head.status))
+        }
+        queue.async { [onEnd] in onEnd(result) }
+    }
+}

@@ -1,0 +1,64 @@
+import Dispatch
+package import Foundation
+import NightshiftCurl
+import Synchronization
+
+extension ServiceClient {
+    /// The body of a good answer, for a thread that may wait.
+    ///
+    /// Throws ``Problem`` for a refusal and ``ServiceUnreachable`` without an answer within `seconds`. Never to be called
+    /// on libcurl's thread.
+    package func wait(
+        for method: String, _ path: String, _ body: Data? = nil, contentType: String = "application/json",
+        within seconds: Double = 60
+    ) throws -> Data {
+        let collector = Collector()
+        let exchange = Self.loop.begin(
+            exchange(method, path, body, contentType: contentType), delegate: collector)
+        if collector.isDone.wait(timeout: .now() + seconds) == .timedOut {
+            exchange.cancel()
+            collector.isDone.wait()
+        }
+        let answer = collector.answer
+        guard let head = answer.head, answer.end?.code == 0 else {
+            let reason = answer.end.map { $0.wasCancelled ? "no answer in \(seconds) s" : $0.message } ?? ""
+            throw ServiceUnreachable(message: "The service broke off or does not answer: \(reason)")
+        }
+        let data = Data(answer.body)
+        try Self.requireGood(head, data)
+        return data
+    }
+}
+
+/// Gathers one answer.
+private final class Collector: CurlDelegate {
+    struct Answer: Sendable {
+        var head: CurlHead?
+        var body: [UInt8] = []
+        var end: CurlEnd?
+    }
+
+    let isDone = DispatchSemaphore(value: 0)
+    private let state = Mutex(Answer())
+
+    var answer: Answer { state.withLock { $0 } }
+
+    func received(interim head: CurlHead) {}
+
+    func received(head: CurlHead) {
+        state.withLock { $0.head = head }
+    }
+
+    func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer {
+        let bytes = [UInt8](body)
+        state.withLock { $0.body += bytes }
+        return .taken
+    }
+
+    func sent(_ bytes: Int64) {}
+
+    func ended(_ end: CurlEnd) {
+        state.withLock { $0.end = end }
+        isDone.signal()
+    }
+}

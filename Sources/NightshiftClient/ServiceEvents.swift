@@ -1,0 +1,46 @@
+import Foundation
+import NightshiftCurl
+
+/// The events of one connection, read as slowly as its reader likes.
+package struct ServiceEvents: AsyncSequence {
+    package typealias Element = ServerSentEvent
+
+    let client: ServiceClient
+    let path: String
+    let lastEventID: Int64
+
+    package func makeAsyncIterator() -> Iterator { Iterator(events: self) }
+
+    package struct Iterator: AsyncIteratorProtocol {
+        let events: ServiceEvents
+        private var stream: CurlStream?
+        private var parser = ServerSentEventParser()
+        /// Complete events that were not taken yet, the next one last.
+        private var waiting: [ServerSentEvent] = []
+
+        init(events: ServiceEvents) {
+            self.events = events
+        }
+
+        package mutating func next() async throws -> ServerSentEvent? {
+            try await next(isolation: #isolation)
+        }
+
+        package mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
+            while true {
+                if let event = waiting.popLast() { return event }
+                guard let bytes = try await bytes(isolation: actor) else { return nil }
+                waiting = parser.feed(bytes).reversed()
+            }
+        }
+
+        private mutating func bytes(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+            if stream == nil { stream = try await events.client.stream(events.path, lastEventID: events.lastEventID) }
+            do {
+                return try await stream?.next(isolation: actor)
+            } catch {
+                throw ServiceClient.failure(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import Foundation
+package import NightshiftAPI
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Starts the service where nobody answers on its socket.
+///
+/// With systemd's socket unit there is always an answer, and nothing is started here.
+package struct ServiceLauncher: Sendable {
+    package var paths: ServicePaths
+    package var search: DaemonSearch
+    /// The service's own; it outlives this process.
+    package var environment: [String: String]
+
+    /// Longer than any start with a large backlog takes; a service that is stuck is told of, not waited for.
+    private static let patience: Duration = .seconds(10)
+    /// How long a service may take to answer that another client has started at the same moment.
+    private static let grace: Duration = .seconds(2)
+    private static let largestLog = 8 << 20
+
+    package init(paths: ServicePaths, search: DaemonSearch, environment: [String: String]) {
+        self.paths = paths
+        self.search = search
+        self.environment = environment
+    }
+
+    /// Returns once the socket accepts connections. Throws ``ServiceUnusable``.
+    package func ensureRunning() async throws {
+        var start: Start?
+        while let pause = try step(&start) { try await Task.sleep(for: pause) }
+    }
+
+    /// As ``ensureRunning()``, on a thread that may sleep: seconds at worst.
+    package func waitUntilRunning() throws {
+        var start: Start?
+        while let pause = try step(&start) {
+            Thread.sleep(forTimeInterval: Double(pause.components.attoseconds) / 1e18)
+        }
+    }
+
+    /// A service that was started here and does not answer yet.
+    private struct Start {
+        var process: DetachedProcess
+        var deadline: ContinuousClock.Instant
+        /// Less than a second.
+        var pause: Duration = .milliseconds(5)
+        var hasEnded = false
+        var log: String
+        /// Where this service's words begin in its log.
+        var logSize: Int
+    }
+
+    /// What to wait before the next step; nil once the socket accepts connections.
+    private func step(_ start: inout Start?) throws -> Duration? {
+        switch ServiceSocket.state(of: socket) {
+        case .accepting: return nil
+        case .refused(let code): throw refusal(code)
+        case .silent: break
+        }
+        guard var current = start else {
+            let new = try begin()
+            start = new
+            return new.pause
+        }
+        let now = ContinuousClock.now
+        if current.process.exitStatus != nil && !current.hasEnded {
+            // It ends at once where another one was faster; that one then answers.
+            current.hasEnded = true
+            current.deadline = min(current.deadline, now + Self.grace)
+        }
+        guard now < current.deadline else {
+            throw ServiceUnusable(
+                message: explanation(hasEnded: current.hasEnded, log: current.log, from: current.logSize))
+        }
+        current.pause = min(current.pause * 2, .milliseconds(100))
+        start = current
+        return current.pause
+    }
+
+    private func begin() throws -> Start {
+        let daemon = try search.requireDaemon()
+        try prepareState()
+        let log = paths.log.path(percentEncoded: false)
+        let logSize = size(of: log)
+        return Start(
+            process: try DetachedProcess(program: daemon, environment: environment, log: log),
+            deadline: .now + Self.patience, log: log, logSize: logSize)
+    }
+
+    package var socket: String { paths.socket.path(percentEncoded: false) }
+
+    private func refusal(_ code: Int32) -> ServiceUnusable {
+        if code == ENAMETOOLONG {
+            return ServiceUnusable(
+                message: "The socket's path is longer than the kernel allows (107 bytes): \(socket)")
+        }
+        return ServiceUnusable(
+            message: "The service's socket \(socket) cannot be used: \(String(cString: strerror(code)))")
+    }
+
+    private func prepareState() throws {
+        do {
+            try FileManager.default.createDirectory(
+                at: paths.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw ServiceUnusable(
+                message: "The directory \(paths.state.path(percentEncoded: false)) could not be made: "
+                    + error.localizedDescription)
+        }
+        let log = paths.log.path(percentEncoded: false)
+        if size(of: log) > Self.largestLog { _ = rename(log, log + ".1") }
+    }
+
+    private func explanation(hasEnded: Bool, log: String, from start: Int) -> String {
+        let reason =
+            hasEnded ? "The service ended while it was starting." : "The service started, but does not answer."
+        let handle = FileHandle(forReadingAtPath: log)
+        try? handle?.seek(toOffset: UInt64(max(start, size(of: log) - 4_096)))
+        let said = String(decoding: (try? handle?.readToEnd()) ?? Data(), as: UTF8.self)
+        let lines = said.split(separator: "\n").suffix(10).map { "  " + $0 }
+        guard !lines.isEmpty else { return reason + " Its log \(log) says nothing." }
+        return reason + " Its log \(log) ends with:\n" + lines.joined(separator: "\n")
+    }
+
+    private func size(of path: String) -> Int {
+        var information = stat()
+        return stat(path, &information) == 0 ? Int(information.st_size) : 0
+    }
+}

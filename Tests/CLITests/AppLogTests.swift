@@ -1,0 +1,117 @@
+import Foundation
+import NightshiftAPI
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CLI
+
+struct AppLogTests {
+    /// The log of one app, as a service has it.
+    private final class Log: Sendable {
+        let bytes: Mutex<Data>
+        let isAway = Mutex(false)
+
+        init(_ text: String) { bytes = Mutex(Data(text.utf8)) }
+
+        func append(_ text: String) { bytes.withLock { $0 += Data(text.utf8) } }
+
+        /// As the service does: the end stays.
+        func cut(to count: Int) { bytes.withLock { $0 = Data($0.suffix(count)) } }
+
+        func answer(_ request: ScriptedService.Request) throws -> ScriptedService.Reply {
+            if isAway.withLock({ $0 }) { return .hangUp }
+            let parts = try #require(URLComponents(string: request.path))
+            guard parts.path == "/v1/apps/a/log" else { throw Problem.notFound("There is no such app.") }
+            func number(_ name: String) -> Int? {
+                parts.queryItems?.first { $0.name == name }?.value.flatMap { Int($0) }
+            }
+            let limit = number("limit") ?? .max
+            return .json(200, bytes.withLock { Data($0.dropFirst(number("after") ?? 0).prefix(limit)) })
+        }
+    }
+
+    private struct Document: Decodable {
+        var id: String
+        var text: String
+    }
+
+    @Test func `L1: log prints what there is, as it is`() async throws {
+        let log = Log("one\n\u{1b}[31mtwo\n")
+        let world = try World()
+        let service = try world.service { try log.answer($0) }
+        defer { service.stop() }
+        #expect(await world.run("app", "log", "a") == .whole)
+        #expect(world.output.text == "one\n\u{1b}[31mtwo\n")
+        #expect(await world.run("app", "log", "b") == .failed)
+    }
+
+    @Test func `L1: A terminal gets no commands from an app`() async throws {
+        let log = Log("one\n\u{1b}]0;title\u{7}\n")
+        let world = try World()
+        let service = try world.service { try log.answer($0) }
+        defer { service.stop() }
+        #expect(await Program.run(world.invocation(["app", "log", "a"], outputIsTerminal: true)) == .whole)
+        #expect(world.output.text == "one\n\\x1b]0;title\\x07\n")
+    }
+
+    @Test func `L1: A long log comes in pieces and whole`() async throws {
+        // Three bytes a character: the pieces' ends fall within characters.
+        let text = String(repeating: "€", count: AppLogReader.pieceSize)
+        let log = Log(text)
+        let world = try World()
+        let service = try world.service { try log.answer($0) }
+        defer { service.stop() }
+        #expect(await Program.run(world.invocation(["app", "log", "a"], outputIsTerminal: true)) == .whole)
+        #expect(world.output.text == text)
+        #expect(service.requests.count >= 4)
+        let other = try World()
+        let otherService = try other.service { try log.answer($0) }
+        defer { otherService.stop() }
+        #expect(await other.run("app", "log", "a", "--json") == .whole)
+        let document = try JSON.decode(Document.self, from: Data(other.output.text.utf8))
+        #expect(document.id == "a" && document.text == text)
+    }
+
+    @Test func `L1: log -f follows, over a cut and a service that is away`() async throws {
+        let log = Log((1...500).map { "line \($0)\n" }.joined())
+        let world = try World()
+        let service = try world.service { try log.answer($0) }
+        defer { service.stop() }
+        let following = Task { await world.run("app", "log", "-f", "a") }
+        try await eventually("the beginning") { world.output.text.hasSuffix("line 500\n") }
+        log.append("line 501\n")
+        try await eventually("what came later") { world.output.text.hasSuffix("line 501\n") }
+        log.cut(to: 2_000)
+        log.append("line 502\n")
+        try await eventually("what came after the cut") { world.output.text.hasSuffix("line 502\n") }
+        log.isAway.withLock { $0 = true }
+        let asked = service.requests.count
+        try await eventually("a try") { service.requests.count > asked }
+        log.append("line 503\n")
+        log.isAway.withLock { $0 = false }
+        try await eventually("what came while the service was away") { world.output.text.hasSuffix("line 503\n") }
+        following.cancel()
+        #expect(await following.value == .interrupted)
+        #expect(world.output.text == (1...503).map { "line \($0)\n" }.joined())
+        #expect(world.errors.text.isEmpty)
+    }
+
+    @Test func `L1: log -f says when it has missed something`() async throws {
+        let log = Log((1...500).map { "line \($0)\n" }.joined())
+        let world = try World()
+        let service = try world.service { try log.answer($0) }
+        defer { service.stop() }
+        let following = Task { await world.run("app", "log", "-f", "a", "--json") }
+        try await eventually("the beginning") { world.output.text.contains("line 500") }
+        log.bytes.withLock { $0 = Data("something else\n".utf8) }
+        try await eventually("the rest") { world.output.text.contains("something else") }
+        following.cancel()
+        _ = await following.value
+        #expect(world.errors.text == "nightshift: the log was cut; some of it was not seen.\n")
+        let documents = try world.output.text.split(separator: "\n").map {
+            try JSON.decode(Document.self, from: Data($0.utf8))
+        }
+        #expect(documents.last?.text == "something else\n")
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import CLI
+
+struct AppReportTests {
+    private let report = AppReport(times: Samples.times, style: Style(isEnabled: false))
+
+    private func entry(_ decision: Decision, secondsAgo: Double, detail: String? = nil) -> JournalEntry {
+        JournalEntry(time: Samples.ago(secondsAgo), decision: decision, app: AppSamples.id, detail: detail)
+    }
+
+    @Test func `L1: app show says state, process, wakes, limits and last end`() throws {
+        try Fixture.check(
+            "app-show",
+            AppSamples.all.map { report.lines(showing: $0).joined(separator: "\n") }.joined(separator: "\n\n"))
+    }
+
+    @Test func `L1: app why says what it does, what ends that and how it came to it`() throws {
+        let explanations = [
+            AppExplanation(
+                app: AppSamples.suspended, sentence: "It sleeps until one of its sessions needs it.",
+                endedBy: "the last transfer of a session ending",
+                history: [
+                    entry(.appLaunched, secondsAgo: 300), entry(.appEntered, secondsAgo: 240, detail: "suspended"),
+                    entry(.appWoken, secondsAgo: 2, detail: "events of \u{1b}photos"),
+                ]),
+            AppExplanation(
+                app: AppSamples.faulty, sentence: "It crashed three times in a row.", endedBy: "time", history: []),
+        ]
+        try Fixture.check(
+            "app-why",
+            explanations.map { report.lines(explaining: $0).joined(separator: "\n") }.joined(separator: "\n\n"))
+    }
+
+    @Test(arguments: [80, 120])
+    func `L1: app list fits its columns`(columns: Int) throws {
+        let table = AppTable(columns: columns, style: Style(isEnabled: false), times: Samples.times)
+        var long = AppSamples.active
+        long = AppStatus(
+            id: AppID(rawValue: "org." + String(repeating: "long.", count: 20) + "App"), name: "", state: .inactive)
+        let lines = table.lines(AppSamples.all + [long])
+        #expect(lines.allSatisfy { TerminalText.width($0) <= columns })
+        try Fixture.check("app-list-\(columns)", lines.joined(separator: "\n"))
+    }
+
+    @Test func `L1: A pipe gets whole ids`() {
+        let id = "org." + String(repeating: "long.", count: 20) + "App"
+        let table = AppTable(columns: .max, style: Style(isEnabled: false), times: Samples.times)
+        let lines = table.lines([AppStatus(id: AppID(rawValue: id), name: "", state: .inactive)])
+        #expect(lines.last?.hasPrefix(id + "  inactive") == true)
+    }
+
+    @Test func `L1: Nothing that an app says reaches the terminal as a command`() {
+        let table = AppTable(columns: 120, style: Style(isEnabled: false), times: Samples.times)
+        let app = AppSamples.program
+        let texts =
+            report.lines(showing: app) + report.lines(installed: app) + [report.line(changed: app)]
+            + table.lines([app])
+        #expect(texts.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x202E } })
+    }
+
+    @Test func `L1: Colour says what went wrong`() {
+        let coloured = AppReport(times: Samples.times, style: Style(isEnabled: true))
+        #expect(coloured.lines(showing: AppSamples.faulty).contains { $0.contains("\u{1b}[31mnot running\u{1b}[0m") })
+        #expect(coloured.lines(showing: AppSamples.active).contains { $0.contains("\u{1b}[32mactive\u{1b}[0m") })
+    }
+
+    @Test(arguments: ExitCause.allCases)
+    func `L1: Every end has words`(_ cause: ExitCause) {
+        let text = AppText.exit(AppExit(time: Samples.now, cause: cause, status: 3, detail: "x\u{1b}"))
+        #expect(text.hasPrefix(cause.sentence) && text.contains("status 3") && text.hasSuffix("x\\x1b)"))
+        #expect(text.contains("0x8badf00d") == (cause.code == 0x8bad_f00d))
+    }
+
+    @Test func `R9: An installed app says what it may be launched for`() {
+        #expect(report.lines(installed: AppSamples.active).last?.hasSuffix("for: transfer, processing") == true)
+        #expect(report.lines(installed: AppSamples.faulty).last?.contains("X-Nightshift-BackgroundModes") == true)
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import NightshiftAPI
+
+@testable import CLI
+
+/// Apps with fixed times, as ``Samples``.
+enum AppSamples {
+    static let id = AppID(rawValue: "org.example.Photos")
+
+    private static var manifest: AppManifest {
+        var manifest = AppManifest(
+            id: id, name: "Photos", entry: "/home/ada/.local/share/applications/org.example.Photos.desktop",
+            command: ["/usr/bin/photos", "--library", "/home/ada/My Pictures"])
+        manifest.modes = [.transfer, .processing]
+        return manifest
+    }
+
+    static var active: AppStatus {
+        var app = AppStatus(id: id, name: "Photos", state: .active)
+        app.manifest = manifest
+        app.stateSince = Samples.ago(240)
+        app.processID = 4711
+        app.isManaged = true
+        app.isConnected = true
+        app.sessions = ["photos", "albums"]
+        return app
+    }
+
+    /// Asleep, and about to be woken.
+    static var suspended: AppStatus {
+        var app = active
+        app.state = .suspended
+        app.wakes = [
+            WakeStatus(reason: .sessionEvents, session: "photos", deadline: Samples.now.addingTimeInterval(28)),
+            WakeStatus(reason: .challenge, session: "albums"),
+        ]
+        app.snapshotTakenAt = Samples.ago(200)
+        app.startsPausedUntil = Samples.now.addingTimeInterval(120)
+        return app
+    }
+
+    /// Gone wrong again and again.
+    static var faulty: AppStatus {
+        var app = AppStatus(id: AppID(rawValue: "org.example.Faulty"), name: "Faulty", state: .notRunning)
+        app.manifest = manifest
+        app.manifest?.wakeCommand = ["sh", "-c", "sync 'it'"]
+        app.manifest?.directory = "/srv/faulty"
+        app.manifest?.snapshot = "/srv/faulty/picture.png"
+        app.manifest?.modes = []
+        app.stateSince = Samples.ago(12)
+        app.faults = 3
+        app.launchesPausedUntil = Samples.now.addingTimeInterval(64)
+        app.lastExit = AppExit(time: Samples.ago(12), cause: .signalled, signal: 11)
+        return app
+    }
+
+    static var forceQuit: AppStatus {
+        var app = active
+        app.state = .notRunning
+        app.processID = nil
+        app.isForceQuit = true
+        app.lastExit = AppExit(time: Samples.ago(60), cause: .forceQuit)
+        return app
+    }
+
+    /// A program that somebody has started, with a name that would type into the terminal.
+    static var program: AppStatus {
+        var app = AppStatus(
+            id: AppID(rawValue: "/home/ada/build/\u{1b}[2Jsync"), name: "\u{202e}cnys", state: .background)
+        app.processID = 99
+        app.sessions = ["a\u{7}b"]
+        return app
+    }
+
+    static let all = [active, suspended, faulty, forceQuit, program]
+}
