@@ -1,0 +1,181 @@
+import Dispatch
+public import Foundation
+import NightshiftAPI
+
+/// The app as the service sees it: its state, and what it is asked to do in the background.
+///
+/// A program without an `Application` can have background sessions too; it is just never launched for them.
+@MainActor public final class Application {
+    public static let shared = Application(connection: .shared)
+
+    /// Held, unlike UIKit's.
+    public var delegate: (any ApplicationDelegate)?
+    /// What the app is doing; in the background it may be suspended at any time.
+    public private(set) var applicationState = State.inactive
+    let connection: ServiceConnection
+    private var isLaunched = false
+
+    public enum State: Int, Sendable {
+        case active = 0
+        case inactive = 1
+        case background = 2
+    }
+
+    /// What the delegate is told at the launch.
+    public struct LaunchOptionsKey: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// `true` where the service has launched the app in the background.
+        public static let isBackgroundLaunch = LaunchOptionsKey(rawValue: "NightshiftIsBackgroundLaunch")
+    }
+
+    package init(connection: ServiceConnection) {
+        self.connection = connection
+    }
+
+    /// How long the first attempt to reach the service counts as one; it goes on afterwards.
+    private nonisolated static let launchPatience: Duration = .seconds(10)
+
+    /// Launches the app and serves the main thread until the process ends.
+    public func run() -> Never {
+        launch(environment: ProcessInfo.processInfo.environment)
+        while true { RunLoop.main.run(until: .distantFuture) }
+    }
+
+    /// What ``run()`` does before it serves the main thread; for programs that serve it themselves.
+    ///
+    /// Once; later calls do nothing.
+    public func launch() {
+        launch(environment: ProcessInfo.processInfo.environment)
+    }
+
+    package func launch(environment: [String: String]) {
+        guard !isLaunched else { return }
+        isLaunched = true
+        // Commands that come before the delegate was told of the launch wait for the main thread behind it.
+        connection.commands.setReceiver(self)
+        DispatchQueue.global().async { [connection] in
+            _ = try? connection.openChannel(until: .now + Self.launchPatience)
+        }
+        let isBackgroundLaunch = environment["NIGHTSHIFT_LAUNCH"] == "background"
+        if isBackgroundLaunch { applicationState = .background }
+        _ = delegate?.application(
+            self, didFinishLaunchingWithOptions: isBackgroundLaunch ? [.isBackgroundLaunch: true] : nil)
+        NotificationCenter.default.post(name: Self.didFinishLaunchingNotification, object: self)
+        guard !isBackgroundLaunch else { return }
+        enter(.active)
+        // The service knows of its own launches. Told so now, it would undo what the user has done with the app meanwhile.
+        if environment["NIGHTSHIFT_APP"] == nil { connection.commands.report(.active) }
+    }
+
+    // MARK: - The window system
+
+    /// For the window system: the app has come to the front.
+    public func enterForeground() {
+        enter(.active)
+        connection.commands.report(.active)
+    }
+
+    /// For the window system: the app is no longer seen. It may be suspended soon afterwards.
+    public func enterBackground() {
+        enter(.background)
+        connection.commands.report(.background)
+    }
+
+    func complete(_ session: String, _ completionHandler: @escaping @Sendable () -> Void) {
+        connection.commands.complete(session, completionHandler)
+    }
+
+    // MARK: - States
+
+    private func enter(_ new: State) {
+        guard new != applicationState else { return }
+        if applicationState == .active {
+            delegate?.applicationWillResignActive(self)
+            post(Self.willResignActiveNotification)
+            applicationState = .inactive
+        } else if applicationState == .background {
+            delegate?.applicationWillEnterForeground(self)
+            post(Self.willEnterForegroundNotification)
+            applicationState = .inactive
+        }
+        guard new != .inactive else { return }
+        applicationState = new
+        if new == .active {
+            delegate?.applicationDidBecomeActive(self)
+            post(Self.didBecomeActiveNotification)
+        } else {
+            delegate?.applicationDidEnterBackground(self)
+            post(Self.didEnterBackgroundNotification)
+        }
+    }
+
+    private func post(_ name: Notification.Name) {
+        NotificationCenter.default.post(name: name, object: self)
+    }
+}
+
+extension Application: nonisolated CommandReceiver {
+    private nonisolated func onMain(_ body: @escaping @MainActor @Sendable (Application) -> Void) {
+        DispatchQueue.main.async { [self] in MainActor.assumeIsolated { body(self) } }
+    }
+
+    nonisolated func enter(_ state: AppState, done: @escaping @Sendable () -> Void) {
+        onMain { application in
+            switch state {
+            case .active: application.enter(.active)
+            case .inactive: application.enter(.inactive)
+            case .background: application.enter(.background)
+            // Nothing that a running process could enter.
+            case .suspended, .notRunning: break
+            }
+            DispatchQueue.global().async(execute: done)
+        }
+    }
+
+    nonisolated func handleEvents(
+        of session: String, completion: @escaping @Sendable () -> Void, told: @escaping @Sendable () -> Void
+    ) {
+        onMain { application in
+            if let delegate = application.delegate {
+                delegate.application(
+                    application, handleEventsForBackgroundURLSession: session, completionHandler: completion)
+            } else {
+                application.complete(session, completion)
+            }
+            DispatchQueue.global().async(execute: told)
+        }
+    }
+
+    nonisolated func takeSnapshot(done: @escaping @Sendable (Data?) -> Void) {
+        onMain { application in done(application.delegate?.applicationSnapshot(application)) }
+    }
+
+    nonisolated func willTerminate(done: @escaping @Sendable () -> Void) {
+        onMain { application in
+            application.delegate?.applicationWillTerminate(application)
+            application.post(Application.willTerminateNotification)
+            DispatchQueue.global().async(execute: done)
+        }
+    }
+}
+
+extension Application {
+    // The names are UIKit's.
+    public nonisolated static let didFinishLaunchingNotification = Notification.Name(
+        "UIApplicationDidFinishLaunchingNotification")
+    public nonisolated static let didBecomeActiveNotification = Notification.Name(
+        "UIApplicationDidBecomeActiveNotification")
+    public nonisolated static let willResignActiveNotification = Notification.Name(
+        "UIApplicationWillResignActiveNotification")
+    public nonisolated static let didEnterBackgroundNotification = Notification.Name(
+        "UIApplicationDidEnterBackgroundNotification")
+    public nonisolated static let willEnterForegroundNotification = Notification.Name(
+        "UIApplicationWillEnterForegroundNotification")
+    public nonisolated static let willTerminateNotification = Notification.Name(
+        "UIApplicationWillTerminateNotification")
+}

@@ -1,0 +1,84 @@
+public import Foundation
+
+/// What an app wants to hear of its life; UIKit's `UIApplicationDelegate` as far as it makes sense here.
+///
+/// Every method has a default and is called on the main thread. A class that is marked `@main` is the program: it is made, and the
+/// app runs until it is ended.
+///
+/// ```swift
+/// @main final class AppDelegate: ApplicationDelegate {
+///     func application(
+///         _ application: Application, handleEventsForBackgroundURLSession identifier: String,
+///         completionHandler: @escaping @Sendable () -> Void
+///     ) { … }
+/// }
+/// ```
+@MainActor public protocol ApplicationDelegate: AnyObject {
+    init()
+
+    /// The app has been launched; the place to make its background sessions.
+    ///
+    /// - Parameter launchOptions: holds ``Application/LaunchOptionsKey/isBackgroundLaunch`` where the service has launched the app
+    ///   in the background.
+    /// - Returns: not looked at.
+    func application(
+        _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?
+    ) -> Bool
+
+    func applicationDidBecomeActive(_ application: Application)
+
+    func applicationWillResignActive(_ application: Application)
+
+    /// Five seconds to tidy up: afterwards the app may be suspended.
+    func applicationDidEnterBackground(_ application: Application)
+
+    func applicationWillEnterForeground(_ application: Application)
+
+    /// Not called for an app that is ended while it is suspended, or that crashes.
+    func applicationWillTerminate(_ application: Application)
+
+    /// Transfers of a background session have ended while the app was not there, or one needs an answer.
+    ///
+    /// Make the session with this identifier if it is not there, and keep the handler until
+    /// `urlSessionDidFinishEvents(forBackgroundURLSession:)`. Without a method of its own an app completes then by itself.
+    ///
+    /// - Parameter completionHandler: to be called on any thread, within 30 s unless the app's entry says otherwise: an app that does
+    ///   not is ended.
+    func application(
+        _ application: Application, handleEventsForBackgroundURLSession identifier: String,
+        completionHandler: @escaping @Sendable () -> Void)
+
+    /// A picture of the app as it looks now, for an app switcher: PNG, or nil where there is none.
+    func applicationSnapshot(_ application: Application) -> Data?
+}
+
+extension ApplicationDelegate {
+    public func application(
+        _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?
+    ) -> Bool { true }
+
+    public func applicationDidBecomeActive(_ application: Application) {}
+
+    public func applicationWillResignActive(_ application: Application) {}
+
+    public func applicationDidEnterBackground(_ application: Application) {}
+
+    public func applicationWillEnterForeground(_ application: Application) {}
+
+    public func applicationWillTerminate(_ application: Application) {}
+
+    public func application(
+        _ application: Application, handleEventsForBackgroundURLSession identifier: String,
+        completionHandler: @escaping @Sendable () -> Void
+    ) {
+        application.complete(identifier, completionHandler)
+    }
+
+    public func applicationSnapshot(_ application: Application) -> Data? { nil }
+
+    /// The program: makes the delegate and runs the app.
+    public static func main() {
+        Application.shared.delegate = Self()
+        Application.shared.run()
+    }
+}

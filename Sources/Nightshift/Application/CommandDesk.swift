@@ -1,0 +1,218 @@
+import Dispatch
+import Foundation
+import NightshiftAPI
+import Synchronization
+
+/// What carries the service's commands out: the app, once it runs as an ``Application``.
+protocol CommandReceiver: AnyObject, Sendable {
+    /// - Parameter done: called when the delegate has returned.
+    func enter(_ state: AppState, done: @escaping @Sendable () -> Void)
+
+    /// - Parameters:
+    ///   - completion: the handler for the app.
+    ///   - told: called when the delegate has returned.
+    func handleEvents(
+        of session: String, completion: @escaping @Sendable () -> Void, told: @escaping @Sendable () -> Void)
+
+    func takeSnapshot(done: @escaping @Sendable (Data?) -> Void)
+
+    func willTerminate(done: @escaping @Sendable () -> Void)
+}
+
+/// Takes the service's commands, each once, and acknowledges them when they are done.
+final class CommandDesk: Sendable {
+    private let queue = DispatchQueue(label: "nightshift.commands")
+    private let state = Mutex(State())
+
+    private struct State {
+        weak var connection: ServiceConnection?
+        weak var receiver: (any CommandReceiver)?
+        /// The last commands, with whether they are done: what comes again after a broken connection is known by them.
+        var known: [Entry] = []
+        var waiting: [Events] = []
+    }
+
+    private struct Entry {
+        var command: ProcessCommand
+        var isDone = false
+    }
+
+    /// A session whose delegate is to hear that everything up to a message was delivered.
+    private struct Events {
+        var session: String
+        var through: Int64
+        /// Whether the app has been told to handle them.
+        var isTold = false
+        /// Called behind the delegate.
+        var completions: [@Sendable () -> Void] = []
+    }
+
+    /// Commands that may still come again.
+    private static let mostKnown = 64
+    private static let patience: Duration = .seconds(30)
+    /// What the sessions have for handing over their tasks before the app may be stopped.
+    private static let handoverPatience: Duration = .seconds(3)
+
+    func connect(to connection: ServiceConnection) {
+        state.withLock { $0.connection = connection }
+    }
+
+    func setReceiver(_ receiver: any CommandReceiver) {
+        state.withLock { $0.receiver = receiver }
+    }
+
+    func receive(_ command: ProcessCommand) {
+        let (isDone, receiver) = state.withLock { state -> (Bool?, (any CommandReceiver)?) in
+            if let known = state.known.first(where: { $0.command == command }) {
+                return (known.isDone, state.receiver)
+            }
+            state.known.append(Entry(command: command))
+            state.known = state.known.suffix(Self.mostKnown)
+            return (nil, state.receiver)
+        }
+        switch isDone {
+        // The acknowledgement was lost.
+        case true? where command.action == .handleEvents: finish(command)
+        // Or a service that was started anew counts from the beginning again; to enter a state twice does no harm.
+        case true?, nil: carryOut(command, receiver)
+        case false?: break
+        }
+    }
+
+    private func carryOut(_ command: ProcessCommand, _ receiver: (any CommandReceiver)?) {
+        switch command.action {
+        case .enter:
+            let state = command.state ?? .inactive
+            let done: @Sendable () -> Void = { [self] in
+                if state == .background { handOver() }
+                finish(command)
+            }
+            if let receiver { receiver.enter(state, done: done) } else { queue.async(execute: done) }
+        case .handleEvents:
+            handleEvents(command, receiver)
+        case .snapshot:
+            guard let receiver else { return finish(command) }
+            receiver.takeSnapshot { [self] data in
+                queue.async { [self] in
+                    if let data { send("PUT", "/v1/process/snapshot", data, contentType: "image/png") }
+                    finish(command)
+                }
+            }
+        case .terminate:
+            let done: @Sendable () -> Void = { [self] in
+                handOver()
+                finish(command)
+                // Behind the acknowledgement; what is left is done by `atexit`.
+                queue.async { exit(EXIT_SUCCESS) }
+            }
+            if let receiver { receiver.willTerminate(done: done) } else { queue.async(execute: done) }
+        }
+    }
+
+    private func handOver() {
+        state.withLock(\.connection)?.sessions.handOverAll(patience: Self.handoverPatience)
+    }
+
+    // MARK: - Session events
+
+    private func handleEvents(_ command: ProcessCommand, _ receiver: (any CommandReceiver)?) {
+        let session = command.session ?? ""
+        let completion: @Sendable () -> Void = { [self] in finish(command) }
+        state.withLock { state in
+            var events = Events(session: session, through: command.through ?? 0)
+            if receiver == nil {
+                // Nobody to tell: the delegate that is there hears the end, and that completes it.
+                events.isTold = true
+                events.completions = [completion]
+            }
+            state.waiting.append(events)
+        }
+        if let receiver {
+            receiver.handleEvents(of: session, completion: completion) { [self] in
+                state.withLock { state in
+                    for index in state.waiting.indices where state.waiting[index].session == session {
+                        state.waiting[index].isTold = true
+                    }
+                }
+                advanced(session)
+            }
+        } else {
+            advanced(session)
+        }
+    }
+
+    /// Calls `completion` when the session's delegate has heard that it has everything: for apps without a handler of their own.
+    func complete(_ session: String, _ completion: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            for index in state.waiting.indices where state.waiting[index].session == session {
+                state.waiting[index].completions.append(completion)
+            }
+        }
+    }
+
+    private func advanced(_ session: String) {
+        if let core = state.withLock(\.connection)?.sessions.session(session) { advanced(core) }
+    }
+
+    /// A session has been made, or its delegate has handled a message.
+    func advanced(_ core: SessionCore) {
+        let handled = core.state.withLock(\.lastHandled)
+        let finished = state.withLock { state in
+            let finished = state.waiting.filter {
+                $0.session == core.identifier && $0.isTold && $0.through <= handled
+            }
+            state.waiting.removeAll { $0.session == core.identifier && $0.isTold && $0.through <= handled }
+            return finished
+        }
+        guard !finished.isEmpty else { return }
+        core.finishEvents { for events in finished { for completion in events.completions { completion() } } }
+    }
+
+    // MARK: - Telling the service
+
+    private func finish(_ command: ProcessCommand) {
+        state.withLock { state in
+            for index in state.known.indices where state.known[index].command == command {
+                state.known[index].isDone = true
+            }
+        }
+        queue.async { [self] in
+            guard let body = try? JSON.encode(CommandAcknowledgement(command: command.number)) else { return }
+            send("POST", "/v1/process/acknowledge", body)
+        }
+    }
+
+    /// Says that the app came to the front or left it.
+    func report(_ newState: AppState) {
+        queue.async { [self] in
+            if newState == .background { handOver() }
+            guard let body = try? JSON.encode(ProcessStateChange(state: newState)) else { return }
+            send("POST", "/v1/process/state", body)
+        }
+    }
+
+    /// On ``queue``. What the service could not be told in time it asks for again: a command that is not acknowledged comes anew.
+    private func send(_ method: String, _ path: String, _ body: Data, contentType: String = "application/json") {
+        _ = try? state.withLock(\.connection)?.send(
+            method, path, body, contentType: contentType, patience: Self.patience)
+    }
+}
+
+extension SessionCore {
+    /// Tells the delegate that it has everything; then calls `completion`, on the delegate queue too.
+    fileprivate func finishEvents(_ completion: @escaping @Sendable () -> Void) {
+        let (session, delegate) = state.withLock { ($0.session, $0.delegate) }
+        onDelegateQueue {
+            if let session {
+                if let delegate = delegate as? any URLSessionBackgroundDelegate {
+                    delegate.urlSessionDidFinishEvents(forBackgroundURLSession: session)
+                } else {
+                    Notice.say(
+                        "The delegate of \(session) is not told that its events are finished: it does not conform to "
+                            + "URLSessionBackgroundDelegate.")
+                }
+            }
+            completion()
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import FoundationNetworking
+import NightshiftAPI
+import Synchronization
+
+/// What the service wants to know of the app. The delegate may take its time: other messages go on.
+extension SessionCore {
+    func ask(_ task: any BackgroundTask, _ message: SessionMessage) {
+        guard let asked = message.challenge else {
+            answer(MessageAnswer(message: message.id, disposition: .performDefaultHandling))
+            return
+        }
+        task.core.apply(message.task)
+        let reply = ChallengeReply { [self] disposition, credential in
+            answer(MessageAnswer(message: message.id, asked, disposition, credential))
+        }
+        let challenge = URLAuthenticationChallenge(asked, response: task.response, reply: reply)
+        if delegate == nil { reply.give(.performDefaultHandling, nil) }
+        callDelegate { session, delegate in
+            let taskDelegate = delegate as? any URLSessionTaskDelegate
+            guard asked.method.concernsConnection else {
+                guard let taskDelegate else { return reply.give(.performDefaultHandling, nil) }
+                taskDelegate.urlSession(session, task: task, didReceive: challenge) { reply.give($0, $1) }
+                return
+            }
+            // A delegate without the session's method answers with the default, which is also what the task's is for.
+            delegate.urlSession(session, didReceive: challenge) { [self] disposition, credential in
+                guard disposition == .performDefaultHandling, let taskDelegate else {
+                    return reply.give(disposition, credential)
+                }
+                onDelegateQueue {
+                    taskDelegate.urlSession(session, task: task, didReceive: challenge) { reply.give($0, $1) }
+                }
+            }
+        }
+    }
+
+    func askBeforeBeginning(_ task: any BackgroundTask, _ message: SessionMessage) {
+        task.core.apply(message.task)
+        guard let delegate = delegate as? any URLSessionDelayedRequestDelegate, let request = task.originalRequest
+        else {
+            answer(MessageAnswer(message: message.id, disposition: .continueLoading))
+            return
+        }
+        callDelegate { [self] session, _ in
+            delegate.urlSession(session, task: task, willBeginDelayedRequest: request) { [self] disposition, request in
+                var answer = MessageAnswer(message: message.id, disposition: .continueLoading)
+                switch disposition {
+                case .cancel: answer.disposition = .cancel
+                case .continueLoading: break
+                case .useNewRequest:
+                    if let request { answer.take(request, for: task.core, configuration) }
+                @unknown default: break
+                }
+                self.answer(answer)
+            }
+        }
+    }
+
+    private func answer(_ answer: MessageAnswer) {
+        requests.async { [self] in
+            do {
+                _ = try connection.send(
+                    "POST", path + "/answers", try JSON.encode(answer), patience: Self.requestPatience)
+            } catch is Problem {
+                // Nobody waits for it any more.
+            } catch {
+                if !state.withLock(\.isInvalid) { self.answer(answer) }
+                return
+            }
+            state.withLock { state in
+                state.asked.remove(answer.message)
+                // Answered is as good as acknowledged: a stream that was opened before may still bring it.
+                state.remember([answer.message])
+            }
+        }
+    }
+}
+
+extension Challenge.Method {
+    /// Whether it is about the connection rather than one request: the session's method of the delegate is asked first.
+    fileprivate var concernsConnection: Bool { self == .serverTrust || self == .clientCertificate }
+}
+
+extension MessageAnswer {
+    /// What the delegate's answer to a challenge is for the service.
+    fileprivate init(
+        message: Int64, _ challenge: Challenge, _ disposition: URLSession.AuthChallengeDisposition,
+        _ credential: URLCredential?
+    ) {
+        switch disposition {
+        case .useCredential: self.init(message: message, challenge, credential)
+        case .performDefaultHandling: self.init(message: message, disposition: .performDefaultHandling)
+        case .cancelAuthenticationChallenge: self.init(message: message, disposition: .cancel)
+        case .rejectProtectionSpace: self.init(message: message, disposition: .rejectProtectionSpace)
+        @unknown default: self.init(message: message, disposition: .performDefaultHandling)
+        }
+    }
+
+    private init(message: Int64, _ challenge: Challenge, _ credential: URLCredential?) {
+        self.init(message: message, disposition: .useCredential)
+        switch challenge.method {
+        case .serverTrust:
+            // Any credential says that the server is trusted; to use none is to leave it to the system.
+            if credential == nil { disposition = .performDefaultHandling }
+        case .basic, .digest:
+            if let user = credential?.user, let password = credential?.password {
+                self.credential = Credential(
+                    user: user, password: password, scheme: challenge.method == .basic ? .basic : .digest)
+            } else {
+                disposition = .performDefaultHandling
+            }
+        case .clientCertificate:
+            if let certificate = credential as? ClientCertificateCredential {
+                clientCertificate = certificate.certificateFile.path(percentEncoded: false)
+                clientKey = certificate.keyFile?.path(percentEncoded: false)
+            } else {
+                if credential != nil {
+                    Notice.say(
+                        "A client certificate for a background session has to be made with "
+                            + "URLCredential.clientCertificate(file:keyFile:).")
+                }
+                disposition = .performDefaultHandling
+            }
+        }
+    }
+
+    /// A new request for a delayed task.
+    fileprivate mutating func take(
+        _ request: URLRequest, for task: TaskCore, _ configuration: BackgroundConfiguration
+    ) {
+        var new = TaskRequest(kind: task.kind)
+        new.take(request, cookiesOf: configuration)
+        self.request = new
+        clientData = RequestNote(request)?.text
+        let note = clientData
+        task.state.withLock { state in
+            state.originalRequest = request
+            state.note = note
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import NightshiftAPI
+
+extension SessionSettings {
+    /// What the service has to know of a configuration.
+    init(_ configuration: BackgroundConfiguration) {
+        self.init()
+        headers = (configuration.httpAdditionalHeaders ?? [:]).map { name, value in
+            HeaderField(name: "\(name.base)", value: "\(value)")
+        }.sorted { $0.name < $1.name }
+        httpMaximumConnectionsPerHost = max(1, configuration.httpMaximumConnectionsPerHost)
+        idleTimeout = Self.seconds(configuration.timeoutIntervalForRequest)
+        resourceTimeout = Self.seconds(configuration.timeoutIntervalForResource)
+        sessionSendsLaunchEvents = configuration.sessionSendsLaunchEvents
+        proxy = Self.proxy(configuration.connectionProxyDictionary)
+    }
+
+    private static func seconds(_ interval: Double) -> Double {
+        interval > 0 ? min(interval, Limits.longestTimeout) : Limits.longestTimeout
+    }
+
+    /// The HTTPS proxy before the HTTP one: the service has one for both.
+    ///
+    /// The keys are the values of CFNetwork's `kCFNetworkProxies…` and `kCFStreamPropertyHTTP…` constants.
+    private static func proxy(_ dictionary: [AnyHashable: Any]?) -> String? {
+        guard let dictionary else { return nil }
+        for kind in ["HTTPS", "HTTP"] {
+            if let isEnabled = dictionary["\(kind)Enable"], "\(isEnabled)" == "0" || "\(isEnabled)" == "false" {
+                continue
+            }
+            guard let host = dictionary["\(kind)Proxy"] as? String, !host.isEmpty else { continue }
+            return dictionary["\(kind)Port"].map { "http://\(host):\($0)" } ?? "http://\(host)"
+        }
+        return nil
+    }
+}

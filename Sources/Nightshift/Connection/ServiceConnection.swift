@@ -1,0 +1,239 @@
+import Dispatch
+import Foundation
+package import NightshiftAPI
+import NightshiftClient
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The process's connection with the user's service: one channel that carries commands, and requests beside it.
+///
+/// The channel comes first: the service knows a process by it, and refuses requests of others. It is opened by the first
+/// request, starting the service where nobody else does, and opened again when it breaks off.
+package final class ServiceConnection: Sendable {
+    package let paths: ServicePaths
+    let client: ServiceClient
+    let sessions = SessionRegistry()
+    let commands = CommandDesk()
+    private let launcher: ServiceLauncher
+    private let channelPath: String
+    private let queue = DispatchQueue(label: "nightshift.channel")
+    private let state = Mutex(State())
+
+    private struct State: Sendable {
+        var hello: ProcessHello?
+        var reader: EventReader?
+        /// Whether the queue is at work on opening the channel, or will be.
+        var isOpening = false
+        var isClosed = false
+        /// Somebody has stopped the service: it is waited for, and started only when the app wants something new of it.
+        var wasStopped = false
+        var pause: Duration = .zero
+        /// Why the last attempt failed.
+        var trouble: String?
+        /// Threads that wait for the channel.
+        var waiters: [DispatchSemaphore] = []
+    }
+
+    /// The connection of this process, as its environment says.
+    static let shared: ServiceConnection = {
+        let environment = ProcessInfo.processInfo.environment
+        let connection = ServiceConnection(
+            environment: environment, executable: ServiceConnection.ownExecutable, app: environment["NIGHTSHIFT_APP"])
+        atexit { ServiceConnection.shared.sessions.handOverAll(patience: .seconds(2)) }
+        return connection
+    }()
+
+    private static let ownExecutable =
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+        ?? CommandLine.arguments.first ?? ""
+
+    /// - Parameters:
+    ///   - executable: the app's own program; the service's program is looked for beside it.
+    ///   - app: the id that the service has given it at its launch.
+    package init(environment: [String: String], executable: String, app: String?) {
+        paths = ServicePaths(
+            environment: environment, homeDirectory: FileManager.default.homeDirectoryForCurrentUser)
+        launcher = ServiceLauncher(
+            paths: paths, search: DaemonSearch(executable: executable, searchPath: environment["PATH"] ?? ""),
+            // A service that an app starts is not that app.
+            environment: environment.filter { !Self.ownVariables.contains($0.key) })
+        client = ServiceClient(socket: launcher.socket)
+        channelPath =
+            "/v1/process/commands?executable=\(Self.encoded(executable))"
+            + (app.map { "&app=\(Self.encoded($0))" } ?? "")
+        commands.connect(to: self)
+    }
+
+    /// What the service tells an app at its launch.
+    private static let ownVariables: Set<String> = [
+        "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SESSION", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE",
+        "NIGHTSHIFT_WAKE_LIMIT",
+    ]
+
+    /// `text` as one part of a path, or one value of a query.
+    static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+    }
+
+    /// RFC 3986, section 2.3.
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+    // MARK: - Requests
+
+    /// The body of a good answer, asked for again and again until `patience` is over: every request of the library may be
+    /// repeated. Blocks; never to be called on ``queue``.
+    ///
+    /// Throws ``Problem`` for a refusal that will stand, ``ServiceUnreachable`` otherwise, `CancellationError` behind ``close()``.
+    func send(
+        _ method: String, _ path: String, _ body: Data? = nil, contentType: String = "application/json",
+        patience: Duration, while isWanted: () -> Bool = { true }
+    ) throws -> Data {
+        let deadline = ContinuousClock.now + patience
+        var pause: Duration = .milliseconds(10)
+        while true {
+            var message: String
+            do {
+                try openChannel(until: deadline)
+                let left = Double((deadline - .now).components.seconds) + 1
+                return try client.wait(
+                    for: method, path, body, contentType: contentType, within: max(1, left))
+            } catch let problem as Problem where problem.isPassing {
+                if problem.type == Problem.notConnectedType { dropChannel() }
+                message = problem.detail ?? problem.title
+            } catch let failure as ServiceUnreachable {
+                message = failure.message
+            }
+            guard ContinuousClock.now + pause < deadline, isWanted() else { throw ServiceUnreachable(message: message) }
+            Thread.sleep(forTimeInterval: Double(pause.components.attoseconds) / 1e18)
+            pause = min(pause * 2, .milliseconds(500))
+        }
+    }
+
+    // MARK: - The channel
+
+    /// Who the service takes this process for; waits until the channel is open.
+    @discardableResult
+    func openChannel(until deadline: ContinuousClock.Instant) throws -> ProcessHello {
+        while true {
+            let waiter = DispatchSemaphore(value: 0)
+            let (hello, trouble, isClosed) = state.withLock { state in
+                if state.hello == nil && !state.isClosed {
+                    state.waiters.append(waiter)
+                    open(&state, after: .zero)
+                }
+                return (state.hello, state.trouble, state.isClosed)
+            }
+            if let hello { return hello }
+            if isClosed { throw CancellationError() }
+            let left = deadline - .now
+            let nanoseconds = left.components.seconds * 1_000_000_000 + left.components.attoseconds / 1_000_000_000
+            if left <= .zero || waiter.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) == .timedOut {
+                state.withLock { $0.waiters.removeAll { $0 === waiter } }
+                throw ServiceUnreachable(message: trouble ?? "The service does not answer.")
+            }
+        }
+    }
+
+    /// Lets go of the service as the end of the process would: nothing more is delivered, told or connected again.
+    package func close() {
+        let (reader, waiters) = state.withLock { state in
+            state.isClosed = true
+            state.hello = nil
+            defer { state.waiters = [] }
+            return (state.reader, state.waiters)
+        }
+        reader?.cancel()
+        for waiter in waiters { waiter.signal() }
+        sessions.abandonAll()
+    }
+
+    /// The app wants something new: a service that was stopped may be started again.
+    func wake() {
+        state.withLock { $0.wasStopped = false }
+    }
+
+    private func dropChannel() {
+        let reader = state.withLock { state in
+            state.hello = nil
+            return state.reader
+        }
+        reader?.cancel()
+    }
+
+    private func open(_ state: inout State, after pause: Duration) {
+        guard !state.isOpening, !state.isClosed else { return }
+        state.isOpening = true
+        let milliseconds = Int(pause.components.seconds * 1_000 + pause.components.attoseconds / 1_000_000_000_000_000)
+        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in connect() }
+    }
+
+    private func connect() {
+        guard !state.withLock(\.isClosed) else { return }
+        do {
+            if state.withLock(\.wasStopped), ServiceSocket.state(of: launcher.socket) != .accepting {
+                return ended(trouble: "The service was stopped.")
+            }
+            try launcher.waitUntilRunning()
+        } catch {
+            ended(trouble: (error as? ServiceUnusable)?.message ?? "\(error)")
+            return
+        }
+        let reader = EventReader(client: client, path: channelPath, queue: queue) { [weak self] event in
+            self?.receive(event)
+        } onEnd: { [weak self] end in
+            if case .refused(let problem) = end {
+                self?.ended(trouble: problem.detail ?? problem.title)
+            } else {
+                self?.ended(trouble: "The service broke off.")
+            }
+        }
+        state.withLock { $0.reader = reader }
+    }
+
+    private func receive(_ event: ServerSentEvent) {
+        let data = Data(event.data.utf8)
+        if event.name == "hello", let hello = try? JSON.decode(ProcessHello.self, from: data) {
+            let waiters = state.withLock { state in
+                state.hello = hello
+                state.wasStopped = false
+                state.pause = .zero
+                state.trouble = nil
+                defer { state.waiters = [] }
+                return state.waiters
+            }
+            for waiter in waiters { waiter.signal() }
+        } else if event.name == "stopping" {
+            state.withLock { $0.wasStopped = true }
+        } else if event.name == "command", let command = try? JSON.decode(ProcessCommand.self, from: data) {
+            commands.receive(command)
+        }
+    }
+
+    /// The channel is gone, or was not to be had: tried again after a pause that grows, for as long as the process lives.
+    private func ended(trouble: String) {
+        state.withLock { state in
+            state.hello = nil
+            state.reader = nil
+            state.trouble = trouble
+            state.isOpening = false
+            open(&state, after: state.pause)
+            state.pause = min(max(state.pause * 2, .milliseconds(50)), .seconds(5))
+        }
+    }
+}
+
+extension Problem {
+    static let notConnectedType = "/problems/not-connected"
+    static let sessionInUseType = "/problems/session-in-use"
+
+    /// Whether asking again may help.
+    var isPassing: Bool {
+        status == 503 || status == 429 || type == Self.notConnectedType
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import NightshiftAPI
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// What the library keeps of one session beside the service: which messages have been handled, and the files that the
+/// delegate is being shown.
+///
+/// For one thread. Only one process at a time is connected with a session, so nobody else touches its files.
+final class DeliveryFolder {
+    private let record: String
+    private let links: String
+    /// Handled and perhaps not acknowledged yet.
+    private(set) var handled: Set<Int64> = []
+    /// Those of ``handled`` that an earlier process has noted, until it is known whether the service still has them.
+    private var inherited: Set<Int64> = []
+    /// Lines in the file; more than ``handled`` has.
+    private var lines = 0
+
+    /// Lines of acknowledged messages that are carried along before the file is written anew.
+    private static let mostDeadLines = 1_000
+
+    /// Reads what earlier processes have left, and removes the files that they were showing.
+    init(_ paths: ServicePaths, session: SessionID) {
+        let name = Self.fileName(session)
+        let folder = paths.state.appending(path: "delivered", directoryHint: .isDirectory)
+        record = folder.appending(path: name).path(percentEncoded: false)
+        links = folder.appending(path: "files").appending(path: name).path(percentEncoded: false)
+        try? FileManager.default.removeItem(atPath: links)
+        for path in [folder.path(percentEncoded: false), links] {
+            try? FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+        let text = String(decoding: FileManager.default.contents(atPath: record) ?? Data(), as: UTF8.self)
+        // A line that a crash has cut short names no message; behind it the next one has to begin anew.
+        let ids = text.split(separator: "\n", omittingEmptySubsequences: true)
+        handled = Set((text.hasSuffix("\n") ? ids[...] : ids.dropLast()).compactMap { Int64($0) })
+        inherited = handled
+        lines = ids.count
+        if !text.isEmpty && !text.hasSuffix("\n") { rewrite() }
+    }
+
+    /// The session's name as one file name: percent-encoded, and shortened where that is too long for one.
+    private static func fileName(_ session: SessionID) -> String {
+        let name = ServiceConnection.encoded(session.rawValue)
+        // "." and ".." are no names of their own.
+        guard name.contains(where: { $0 != "." }) else { return "session" + name }
+        guard name.utf8.count > 200 else { return name }
+        // FNV-1a tells names apart that begin alike.
+        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return name.prefix(180) + "-" + String(hash, radix: 16)
+    }
+
+    // MARK: - Handled messages
+
+    /// Notes that the callbacks of a message have returned. One `write`, so that a crash leaves a whole line or none.
+    func note(_ id: Int64) {
+        handled.insert(id)
+        lines += 1
+        let descriptor = open(record, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let line = Array("\(id)\n".utf8)
+        _ = write(descriptor, line, line.count)
+    }
+
+    /// The service has sent a message. They come in the order of their ids: what was noted before it and has not come was
+    /// acknowledged by the process that noted it.
+    func arrived(_ id: Int64) {
+        inherited.remove(id)
+        let acknowledged = inherited.filter { $0 < id }
+        guard !acknowledged.isEmpty else { return }
+        inherited.subtract(acknowledged)
+        forget(Array(acknowledged))
+    }
+
+    /// The service will not send these again.
+    func forget(_ ids: [Int64]) {
+        handled.subtract(ids)
+        if handled.isEmpty || lines - handled.count > Self.mostDeadLines { rewrite() }
+    }
+
+    private func rewrite() {
+        lines = handled.count
+        if handled.isEmpty {
+            unlink(record)
+        } else {
+            let text = handled.sorted().map { "\($0)\n" }.joined()
+            try? Data(text.utf8).write(to: URL(filePath: record), options: .atomic)
+        }
+    }
+
+    // MARK: - Files
+
+    /// A second name for a finished file, for the delegate to take: the service keeps the first one until the message is
+    /// acknowledged, so that an app that dies in the callback finds the file again.
+    func link(to file: String, message: Int64) throws -> URL {
+        let path = "\(links)/CFNetworkDownload_\(message).tmp"
+        unlink(path)
+        if Glibc.link(file, path) != 0 {
+            let code = errno
+            guard code == EPERM || code == EXDEV || code == EMLINK || code == EOPNOTSUPP else {
+                throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
+            }
+            // A file system without hard links.
+            try FileManager.default.copyItem(atPath: file, toPath: path)
+        }
+        return URL(filePath: path)
+    }
+
+    func remove(_ link: URL) {
+        unlink(link.path(percentEncoded: false))
+    }
+}

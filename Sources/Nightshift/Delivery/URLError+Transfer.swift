@@ -1,0 +1,90 @@
+public import Foundation
+import FoundationNetworking
+import NightshiftAPI
+
+/// Key of an error's user information: what a download continues from. FoundationNetworking has it without the `NS`.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let NSURLSessionDownloadTaskResumeData = URLSessionDownloadTaskResumeData
+
+extension URLError {
+    /// What a failed or cancelled download continues from, with `downloadTask(withResumeData:)`.
+    public var downloadTaskResumeData: Data? {
+        userInfo[URLSessionDownloadTaskResumeData] as? Data
+    }
+
+    /// Why a background task was cancelled by somebody else than the app.
+    public var backgroundTaskCancelledReason: BackgroundTaskCancelledReason? {
+        (userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int).flatMap(BackgroundTaskCancelledReason.init)
+    }
+
+    /// Values of `NSURLErrorBackgroundTaskCancelledReasonKey`.
+    public enum BackgroundTaskCancelledReason: Int, Sendable {
+        case userForceQuitApplication = 0
+        case backgroundUpdatesDisabled = 1
+        case insufficientSystemResources = 2
+    }
+}
+
+extension URLError {
+    /// - Parameter url: the request's, for `NSURLErrorFailingURLErrorKey`.
+    static func make(
+        _ code: Int, _ message: String?, url: URL? = nil, resumeData: Data? = nil, reason: Int? = nil
+    ) -> URLError {
+        var information: [String: Any] = [:]
+        information[NSLocalizedDescriptionKey] = message
+        information[NSURLErrorFailingURLErrorKey] = url
+        // NSURLErrorFailingURLStringErrorKey, which is deprecated and still asked for.
+        information["NSErrorFailingURLStringKey"] = url?.absoluteString
+        information[URLSessionDownloadTaskResumeData] = resumeData
+        information[NSURLErrorBackgroundTaskCancelledReasonKey] = reason
+        return URLError(_nsError: NSError(domain: NSURLErrorDomain, code: code, userInfo: information))
+    }
+
+    /// How a task of the service ended, or nil where it completed.
+    init?(_ status: TaskStatus, url: URL?, resumeData: Data?) {
+        switch status.state {
+        case .suspended, .waiting, .running, .finishing, .completed: return nil
+        case .cancelled:
+            let isForceQuit = status.error?.code == .forceQuit
+            self = .make(
+                NSURLErrorCancelled, status.error?.message ?? "cancelled", url: url, resumeData: resumeData,
+                reason: isForceQuit ? NSURLErrorCancelledReasonUserForceQuitApplication : nil)
+        case .failed:
+            let failure = status.error ?? TransferFailure(.inputOutput, "The transfer failed.")
+            self = .make(
+                failure.code.urlErrorCode, failure.message, url: url, resumeData: resumeData,
+                reason: failure.code == .forceQuit ? NSURLErrorCancelledReasonUserForceQuitApplication : nil)
+        }
+    }
+}
+
+extension TransferFailure.Code {
+    /// The code of `NSURLErrorDomain` that says the same.
+    ///
+    /// From `URLError.Code`, whose numbers are Apple's: FoundationNetworking's constants for certificates are off by one.
+    var urlErrorCode: Int {
+        let code: URLError.Code =
+            switch self {
+            case .cannotResolveHost: .cannotFindHost
+            case .cannotConnect, .proxyFailure: .cannotConnectToHost
+            case .connectionLost, .truncated: .networkConnectionLost
+            case .idleTimeout, .timedOut: .timedOut
+            case .tlsFailure: .secureConnectionFailed
+            case .protocolError, .serverUnavailable, .resourceChanged, .httpStatus: .badServerResponse
+            case .diskFull, .inputOutput: .cannotWriteToFile
+            case .badURL: .badURL
+            case .unsupportedURL: .unsupportedURL
+            case .tooManyRedirects: .httpTooManyRedirects
+            case .redirectRefused: .redirectToNonExistentLocation
+            case .untrustedServer: .serverCertificateUntrusted
+            case .clientCertificate: .clientCertificateRequired
+            case .checksumMismatch: .cannotDecodeRawData
+            case .sourceMissing: .fileDoesNotExist
+            case .sourceChanged: .cannotOpenFile
+            case .destinationUnavailable: .cannotCreateFile
+            case .tooLarge: .dataLengthExceedsMaximum
+            case .cancelled, .forceQuit: .cancelled
+            }
+        return code.rawValue
+    }
+}

@@ -1,0 +1,284 @@
+public import Foundation
+public import FoundationNetworking
+import NightshiftAPI
+import Synchronization
+
+/// A session whose transfers the Nightshift service carries out, whether this process runs, is suspended or is gone.
+///
+/// `URLSession(configuration:delegate:delegateQueue:)` makes one where it is given what
+/// `URLSessionConfiguration.background(withIdentifier:)` returns. Made again by a later process with the same identifier, it
+/// is connected with the same transfers, and its delegate gets the messages that were missed.
+///
+/// - One identifier, one session: asked for a second time in a process, it prints Apple's warning, and what comes back is
+///   the session that is there, with its delegate and queue. In a second process every task fails with
+///   `NSURLErrorBackgroundSessionInUseByAnotherProcess`, and so does the session.
+/// - The session and its delegate are held until ``finishTasksAndInvalidate()`` or ``invalidateAndCancel()`` has been called and
+///   `urlSession(_:didBecomeInvalidWithError:)` has returned.
+/// - Methods may be called on any thread. Delegate methods are called on ``delegateQueue``, one at a time: the next message waits
+///   until the method has returned.
+/// - Delegate methods that are never called here: `willPerformHTTPRedirection` (redirects are followed),
+///   `needNewBodyStream`, `didReceive response`, `willCacheResponse`, `didFinishCollecting metrics`.
+public final class BackgroundURLSession: URLSession, @unchecked Sendable {
+    // Unchecked as its base class is: what is added is constant.
+    let core: SessionCore
+    private let queue: OperationQueue
+
+    /// For configurations that have lost their type, and for whoever wants to see in the source which kind a session is.
+    ///
+    /// - Parameter configuration: made with `URLSessionConfiguration.background(withIdentifier:)`.
+    public override init(
+        configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
+    ) {
+        guard let configuration = configuration as? BackgroundConfiguration else {
+            fatalError("A background session needs a configuration made with .background(withIdentifier:).")
+        }
+        let core = Self.core(configuration, delegate, delegateQueue, .shared)
+        self.core = core
+        queue = core.delegateQueue
+        super.init(configuration: URLSessionConfiguration.default, delegate: nil, delegateQueue: core.delegateQueue)
+        begin()
+    }
+
+    /// Without a delegate nobody hears of the transfers.
+    public override convenience init(configuration: URLSessionConfiguration) {
+        self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
+    }
+
+    private init(_ core: SessionCore) {
+        self.core = core
+        queue = core.delegateQueue
+        super.init(configuration: URLSessionConfiguration.default, delegate: nil, delegateQueue: core.delegateQueue)
+        begin()
+    }
+
+    /// The session that `configuration` names: the one that is there, or a new one.
+    package static func session(
+        _ configuration: BackgroundConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?,
+        connection: ServiceConnection
+    ) -> BackgroundURLSession {
+        let core = core(configuration, delegate, delegateQueue, connection)
+        return core.state.withLock(\.session) ?? BackgroundURLSession(core)
+    }
+
+    private static func core(
+        _ configuration: BackgroundConfiguration, _ delegate: (any URLSessionDelegate)?, _ queue: OperationQueue?,
+        _ connection: ServiceConnection
+    ) -> SessionCore {
+        let copy = configuration.independentCopy()
+        let identifier = copy.identifier ?? ""
+        if identifier.isEmpty { fatalError(Refusal.identifier) }
+        let (core, isNew) = connection.sessions.session(identifier) {
+            let queue = queue ?? OperationQueue.serial()
+            return SessionCore(copy, delegate: delegate, delegateQueue: queue, connection: connection)
+        }
+        if !isNew { Notice.say("A background URLSession with identifier \(identifier) already exists!") }
+        return core
+    }
+
+    private func begin() {
+        let isFirst = core.state.withLock { state in
+            guard state.session == nil, !state.isInvalid else { return false }
+            state.session = self
+            return true
+        }
+        if isFirst { core.start() }
+    }
+
+    // MARK: - The session
+
+    public override var delegate: (any URLSessionDelegate)? { core.delegate }
+
+    public override var delegateQueue: OperationQueue { queue }
+
+    /// A copy of what the session was made with.
+    public override var configuration: URLSessionConfiguration {
+        let copy = core.configuration.independentCopy()
+        // FoundationNetworking looks here before it loads anything in this process.
+        copy.protocolClasses = [InProcessLoading.self]
+        return copy
+    }
+
+    /// Lets the tasks end; then the delegate's last message is `urlSession(_:didBecomeInvalidWithError:)` with nil.
+    public override func finishTasksAndInvalidate() { core.finishTasksAndInvalidate() }
+
+    /// Cancels every task; when the delegate has heard of each, its last message is
+    /// `urlSession(_:didBecomeInvalidWithError:)` with nil.
+    public override func invalidateAndCancel() { core.invalidateAndCancel() }
+
+    /// Empties the session's cookie and credential stores, then does what ``flush(completionHandler:)`` does.
+    public override func reset(completionHandler: @escaping () -> Void) {
+        core.configuration.httpCookieStorage?.removeCookies(since: .distantPast)
+        if let storage = core.configuration.urlCredentialStorage {
+            for (space, credentials) in storage.allCredentials {
+                for credential in credentials.values { storage.remove(credential, for: space) }
+            }
+        }
+        flush(completionHandler: completionHandler)
+    }
+
+    /// Gives the service the tasks that were never resumed, so that they are there after a relaunch; then calls the handler on the
+    /// delegate queue.
+    public override func flush(completionHandler: @escaping () -> Void) {
+        // Called once, on the delegate queue.
+        nonisolated(unsafe) let handler = completionHandler
+        core.requests.async { [core] in
+            core.handOver(until: .now + SessionCore.requestPatience)
+            core.onDelegateQueue { handler() }
+        }
+    }
+
+    /// Every task that has not ended, those of earlier processes and those never resumed included; on the delegate queue.
+    public override func getAllTasks(completionHandler: @escaping ([URLSessionTask]) -> Void) {
+        // Called once, on the delegate queue.
+        nonisolated(unsafe) let handler = completionHandler
+        core.waiting.async { [core] in
+            let tasks = core.openTasks()
+            core.onDelegateQueue { handler(tasks) }
+        }
+    }
+
+    /// As ``getAllTasks(completionHandler:)``, by kind; there are no data tasks.
+    public override func getTasksWithCompletionHandler(
+        _ completionHandler: @escaping ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
+    ) {
+        getAllTasks { tasks in
+            completionHandler(
+                [], tasks.compactMap { $0 as? URLSessionUploadTask }, tasks.compactMap { $0 as? URLSessionDownloadTask }
+            )
+        }
+    }
+
+    // MARK: - Making tasks
+
+    public override func downloadTask(with url: URL) -> URLSessionDownloadTask {
+        downloadTask(with: URLRequest(url: url))
+    }
+
+    /// A suspended download. Its number comes from the service: until that has answered for the first time, this waits, 10 s at
+    /// most.
+    ///
+    /// - Parameter request: for http or https, without a body.
+    public override func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
+        check(request)
+        guard request.httpBody == nil, request.httpBodyStream == nil else {
+            fatalError(
+                "Downloads with a request body are not supported in background sessions of Nightshift. "
+                    + "Use an upload task from a file.")
+        }
+        let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
+        return added(task)
+    }
+
+    /// A suspended download that goes on where the one was cancelled that `resumeData` is from.
+    ///
+    /// Where that is no longer possible it begins again. Data that this library has not made fails with
+    /// `NSURLErrorUnsupportedURL`, as on Apple's systems.
+    public override func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
+        check(nil)
+        let plan = ResumeData(resumeData)
+        let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
+        let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
+        task.state.withLock { $0.token = plan?.token }
+        return added(task)
+    }
+
+    /// A suspended upload of a file's bytes as they are when the service comes to it: keep the file until then.
+    public override func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
+        check(request)
+        guard fileURL.isFileURL else { fatalError("Cannot read file at \(fileURL)") }
+        let task = TaskCore(
+            core, kind: .upload, identifier: core.newIdentifier(), request: request,
+            source: URL(filePath: fileURL.absoluteURL.path(percentEncoded: false)))
+        guard let upload = core.add(task) as? BackgroundUploadTask else { preconditionFailure("made as an upload") }
+        return upload
+    }
+
+    private func added(_ task: TaskCore) -> BackgroundDownloadTask {
+        guard let download = core.add(task) as? BackgroundDownloadTask else {
+            preconditionFailure("made as a download")
+        }
+        return download
+    }
+
+    private func check(_ request: URLRequest?) {
+        if core.takesNoTasks { fatalError("Task created in a session that has been invalidated") }
+        guard let request else { return }
+        guard let scheme = request.url?.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+            fatalError(
+                "Only http and https URLs are supported in background sessions: "
+                    + (request.url?.absoluteString ?? "a request without a URL"))
+        }
+    }
+
+    // MARK: - What background sessions refuse
+
+    public override func dataTask(with url: URL) -> URLSessionDataTask { fatalError(Refusal.dataTask) }
+
+    public override func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError(Refusal.dataTask) }
+
+    public override func dataTask(
+        with url: URL, completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDataTask { fatalError(Refusal.completionHandler) }
+
+    public override func dataTask(
+        with request: URLRequest, completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDataTask { fatalError(Refusal.completionHandler) }
+
+    public override func downloadTask(
+        with url: URL, completionHandler: @escaping (URL?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDownloadTask { fatalError(Refusal.completionHandler) }
+
+    public override func downloadTask(
+        with request: URLRequest, completionHandler: @escaping (URL?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDownloadTask { fatalError(Refusal.completionHandler) }
+
+    public override func downloadTask(
+        withResumeData resumeData: Data, completionHandler: @escaping (URL?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDownloadTask { fatalError(Refusal.completionHandler) }
+
+    public override func uploadTask(
+        with request: URLRequest, fromFile fileURL: URL,
+        completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionUploadTask { fatalError(Refusal.completionHandler) }
+
+    public override func uploadTask(
+        with request: URLRequest, from bodyData: Data?,
+        completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionUploadTask { fatalError(Refusal.completionHandler) }
+
+    public override func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
+        fatalError(Refusal.uploadFromData)
+    }
+
+    public override func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask {
+        fatalError(Refusal.uploadFromStream)
+    }
+
+    public override func webSocketTask(with url: URL) -> URLSessionWebSocketTask { fatalError(Refusal.webSocket) }
+
+    public override func webSocketTask(with url: URL, protocols: [String]) -> URLSessionWebSocketTask {
+        fatalError(Refusal.webSocket)
+    }
+
+    public override func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
+        fatalError(Refusal.webSocket)
+    }
+}
+
+extension BackgroundConfiguration {
+    func independentCopy() -> BackgroundConfiguration {
+        guard let copy = copy() as? BackgroundConfiguration else {
+            preconditionFailure("a copy has its original's type")
+        }
+        return copy
+    }
+}
+
+extension OperationQueue {
+    fileprivate static func serial() -> OperationQueue {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        queue.name = "nightshift.delegate"
+        return queue
+    }
+}

@@ -1,0 +1,165 @@
+import Dispatch
+import Foundation
+import FoundationNetworking
+import NightshiftAPI
+import NightshiftClient
+import Synchronization
+
+/// Connecting with the session that the service keeps.
+extension SessionCore {
+    /// Begins to connect; to be called once.
+    func start() {
+        connection.wake()
+        requests.async { [self] in attach() }
+    }
+
+    /// Waits a while for the service to have said what there is; nil when it has, or the error with which the session failed.
+    @discardableResult
+    func waitForAttachment() -> URLError? {
+        let waiter = DispatchSemaphore(value: 0)
+        let isPending = state.withLock { state in
+            guard case .pending = state.attachment, !state.isInvalid else { return false }
+            state.waiters.append(waiter)
+            return true
+        }
+        if isPending {
+            let seconds = Int(Self.attachmentPatience.components.seconds)
+            if waiter.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
+                state.withLock { $0.waiters.removeAll { $0 === waiter } }
+            }
+        }
+        return failure
+    }
+
+    var failure: URLError? {
+        state.withLock { state in
+            if case .failed(let error) = state.attachment { return error }
+            return nil
+        }
+    }
+
+    /// The number of a new task.
+    ///
+    /// The service says where to begin. Where it cannot be reached, milliseconds since 1970 are a number that no task of the
+    /// session has, and the service goes on from there.
+    func newIdentifier() -> Int {
+        waitForAttachment()
+        return state.withLock { state in
+            let next = state.nextIdentifier ?? Int64(Date().timeIntervalSince1970 * 1_000)
+            state.nextIdentifier = next + 1
+            return Int(next)
+        }
+    }
+
+    /// On ``requests``: says that the session is here, learns what the service has of it, and begins to read its messages.
+    private func attach() {
+        guard !state.withLock(\.isInvalid) else { return }
+        do {
+            let answer = try connection.send(
+                "PUT", path, try JSON.encode(SessionSettings(configuration)), patience: Self.requestPatience)
+            let attachment = try JSON.decode(SessionAttachment.self, from: answer)
+            let tasks = try openTasksOfService()
+            attached(attachment, tasks)
+        } catch let problem as Problem {
+            refused(problem)
+        } catch {
+            attachLater()
+        }
+    }
+
+    private func openTasksOfService() throws -> [SessionTask] {
+        var tasks: [SessionTask] = []
+        var next: TaskID?
+        repeat {
+            let query = (next.map { "after=\($0)&" } ?? "") + "limit=\(Limits.pageSize)"
+            let page = try JSON.decode(
+                SessionTaskPage.self,
+                from: try connection.send("GET", "\(path)/tasks?\(query)", patience: Self.requestPatience))
+            tasks += page.tasks
+            next = page.next
+        } while next != nil
+        return tasks
+    }
+
+    private func attached(_ attachment: SessionAttachment, _ tasks: [SessionTask]) {
+        let lastHandled = folder.withLock { folder in
+            if folder == nil { folder = DeliveryFolder(connection.paths, session: attachment.session) }
+            return folder?.handled.max() ?? 0
+        }
+        let waiters = state.withLock { state in
+            state.lastHandled = max(state.lastHandled, lastHandled)
+            state.nextIdentifier = max(state.nextIdentifier ?? 1, attachment.nextTaskIdentifier)
+            for task in tasks {
+                let identifier = Int(task.task.taskIdentifier)
+                state.taskIdentifiers[task.task.id] = identifier
+                if let known = state.tasks[identifier] {
+                    known.core.apply(task)
+                } else {
+                    state.tasks[identifier] = TaskCore(self, task).makeTask()
+                }
+            }
+            if case .pending = state.attachment { state.attachment = .attached }
+            state.pause = .zero
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.signal() }
+        read()
+        acknowledge()
+        retryBelated()
+        connection.commands.advanced(self)
+    }
+
+    private func read() {
+        let reader = EventReader(client: connection.client, path: path + "/messages", queue: events) {
+            [weak self] event in
+            self?.receive(event)
+        } onEnd: { [weak self] end in
+            self?.readingEnded(end)
+        }
+        let isWanted = state.withLock { state in
+            state.reader = reader
+            return !state.isInvalid
+        }
+        if !isWanted { reader.cancel() }
+    }
+
+    private func readingEnded(_ end: EventReader.End) {
+        guard !state.withLock(\.isInvalid) else { return }
+        if case .refused(let problem) = end, !problem.isPassing {
+            refused(problem)
+        } else {
+            attachLater()
+        }
+    }
+
+    /// A pause that grows; ended by the first message that comes.
+    private func attachLater() {
+        let pause = state.withLock { state in
+            state.reader = nil
+            defer { state.pause = min(max(state.pause * 2, .milliseconds(20)), .seconds(5)) }
+            return state.pause
+        }
+        let milliseconds = Int(pause.components.seconds * 1_000 + pause.components.attoseconds / 1_000_000_000_000_000)
+        requests.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in attach() }
+    }
+
+    /// The service will not have this session here: every task fails, and the session ends.
+    private func refused(_ problem: Problem) {
+        let isInUse = problem.type == Problem.sessionInUseType
+        let error = URLError.make(
+            isInUse ? NSURLErrorBackgroundSessionInUseByAnotherProcess : NSURLErrorUnknown,
+            problem.detail ?? problem.title)
+        let (waiters, tasks) = state.withLock { state in
+            state.attachment = .failed(error)
+            state.reader = nil
+            defer { state.waiters = [] }
+            return (state.waiters, Array(state.tasks.values))
+        }
+        for waiter in waiters { waiter.signal() }
+        if !isInUse { Notice.say("The session \(identifier) is refused: \(problem.detail ?? problem.title)") }
+        for task in tasks { endHere(task.core, error: error) }
+        // Whoever was just making a task hears of its end first.
+        events.asyncAfter(deadline: .now() + .seconds(1)) { [self] in invalidate(error) }
+    }
+}

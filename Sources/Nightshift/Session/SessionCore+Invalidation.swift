@@ -1,0 +1,107 @@
+import Dispatch
+import Foundation
+import FoundationNetworking
+import NightshiftClient
+import Synchronization
+
+/// The end of a session in this process.
+extension SessionCore {
+    /// The session ends when its last task has.
+    func finishTasksAndInvalidate() {
+        state.withLock { $0.isInvalidating = true }
+        settle {}
+    }
+
+    func invalidateAndCancel() {
+        let tasks = state.withLock { state in
+            state.isInvalidating = true
+            return Array(state.tasks.values)
+        }
+        for task in tasks { task.core.cancel() }
+        // Those of earlier processes, which the service has only just told of.
+        settle { [self] in
+            for task in state.withLock({ Array($0.tasks.values) }) { task.core.cancel() }
+        }
+    }
+
+    private func settle(_ body: @escaping @Sendable () -> Void) {
+        waiting.async { [self] in
+            if waitForAttachment() == nil { waitForBacklog() }
+            body()
+            state.withLock { $0.maySettle = true }
+            events.async { [self] in invalidateIfFinished() }
+        }
+    }
+
+    var takesNoTasks: Bool {
+        state.withLock { state in
+            if case .failed = state.attachment { return false }
+            return state.isInvalidating || state.isInvalid
+        }
+    }
+
+    private func waitForBacklog() {
+        let waiter = DispatchSemaphore(value: 0)
+        let isNeeded = state.withLock { state in
+            guard !state.isCaughtUp, !state.isInvalid else { return false }
+            state.backlogWaiters.append(waiter)
+            return true
+        }
+        guard isNeeded else { return }
+        _ = waiter.wait(timeout: .now() + .seconds(Int(Self.backlogPatience.components.seconds)))
+        state.withLock { $0.backlogWaiters.removeAll { $0 === waiter } }
+    }
+
+    /// As the end of the process: nothing more is read or delivered.
+    func abandon() {
+        let (reader, waiters) = state.withLock { state in
+            state.isInvalid = true
+            state.session = nil
+            state.delegate = nil
+            defer { (state.reader, state.waiters) = (nil, []) }
+            return (state.reader, state.waiters)
+        }
+        reader?.cancel()
+        for waiter in waiters { waiter.signal() }
+    }
+
+    /// Forgets a task whose delegate has heard of its end. On ``events``.
+    func forget(_ task: TaskCore) {
+        state.withLock { state in
+            state.tasks[task.identifier] = nil
+            state.belated.remove(task.identifier)
+            if let id = task.state.withLock(\.id) { state.taskIdentifiers[id] = nil }
+        }
+        invalidateIfFinished()
+    }
+
+    private func invalidateIfFinished() {
+        let isFinished = state.withLock { $0.isInvalidating && $0.maySettle && $0.tasks.isEmpty }
+        if isFinished { invalidate(nil) }
+    }
+
+    /// On ``events``: the delegate's last message, after which nothing is held any more.
+    func invalidate(_ error: URLError?) {
+        let (reader, isFirst) = state.withLock { state -> (reader: EventReader?, isFirst: Bool) in
+            guard !state.isInvalid else { return (nil, false) }
+            state.isInvalid = true
+            return (state.reader, true)
+        }
+        guard isFirst else { return }
+        reader?.cancel()
+        connection.sessions.remove(self)
+        callDelegate { session, delegate in
+            delegate.urlSession(session, didBecomeInvalidWithError: error)
+        }
+        let waiters = state.withLock { state in
+            state.session = nil
+            state.delegate = nil
+            state.reader = nil
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.signal() }
+        // What was handled is acknowledged all the same.
+        acknowledge()
+    }
+}

@@ -1,0 +1,128 @@
+import Dispatch
+import Foundation
+import FoundationNetworking
+import NightshiftAPI
+import NightshiftClient
+import Synchronization
+
+/// One background session of this process: what it knows of its tasks, and its connection with the service.
+///
+/// Two serial queues: ``requests`` tells the service things and may wait for it; ``events`` hands messages to the delegate,
+/// one at a time. Neither ever waits for the other.
+final class SessionCore: Sendable {
+    let identifier: String
+    let configuration: BackgroundConfiguration
+    let connection: ServiceConnection
+    let delegateQueue: OperationQueue
+    let requests: DispatchQueue
+    let events: DispatchQueue
+    /// For work that waits for the service to have answered: on a queue of its own, so that the app's have their threads.
+    let waiting = DispatchQueue(label: "nightshift.session.waiting")
+    let state: Mutex<State>
+    /// Nil until the service has said how it calls the session.
+    let folder = Mutex<DeliveryFolder?>(nil)
+
+    /// How long `resume()` waits for a service that does not answer.
+    static let resumePatience: Duration = .seconds(5)
+    /// How long a request of ``requests`` is repeated before the next one has its turn.
+    static let requestPatience: Duration = .seconds(30)
+    /// How long the end of a session waits for what it may have missed; a service without any messages says nothing.
+    static let backlogPatience: Duration = .seconds(2)
+    /// How long a new task waits to learn its number.
+    static let attachmentPatience: Duration = .seconds(10)
+
+    struct State {
+        /// Let go of at the end, and with it the delegate: until then the session lives without the app holding it.
+        var session: BackgroundURLSession?
+        var delegate: (any URLSessionDelegate)?
+        var attachment = Attachment.pending
+        var isInvalidating = false
+        /// Whether the service has said which tasks there are, or was waited for in vain, since then.
+        var maySettle = false
+        var isInvalid = false
+        /// The number of the next task; nil while the service has not said it.
+        var nextIdentifier: Int64?
+        var tasks: [Int: any BackgroundTask] = [:]
+        var taskIdentifiers: [TaskID: Int] = [:]
+        /// Tasks that the service could not be told about, by their numbers.
+        var belated: Set<Int> = []
+        var isRetrying = false
+        var reader: EventReader?
+        /// Pause before the next attempt to attach.
+        var pause: Duration = .zero
+        /// Questions that the delegate has been asked and that the service waits for.
+        var asked: Set<Int64> = []
+        /// Handled messages that the service is still to hear of.
+        var unacknowledged: [Int64] = []
+        var isAcknowledging = false
+        /// Acknowledged a moment ago, the oldest first: a stream that was opened before may still bring them.
+        var acknowledged: [Int64] = []
+        /// The largest id of a message that the delegate has been given, now or by an earlier process.
+        var lastHandled: Int64 = 0
+        /// Whether this process has been given everything that was there before it.
+        var isCaughtUp = false
+        /// Threads that wait for that.
+        var backlogWaiters: [DispatchSemaphore] = []
+        /// Threads that wait for the attachment.
+        var waiters: [DispatchSemaphore] = []
+    }
+
+    enum Attachment {
+        case pending
+        case attached
+        /// For good: every task ends with this error.
+        case failed(URLError)
+    }
+
+    init(
+        _ configuration: BackgroundConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue,
+        connection: ServiceConnection
+    ) {
+        identifier = configuration.identifier ?? ""
+        self.configuration = configuration
+        self.connection = connection
+        self.delegateQueue = delegateQueue
+        requests = DispatchQueue(label: "nightshift.session.requests")
+        events = DispatchQueue(label: "nightshift.session.events")
+        state = Mutex(State(delegate: delegate))
+    }
+
+    var path: String { "/v1/process/sessions/" + ServiceConnection.encoded(identifier) }
+
+    var delegate: (any URLSessionDelegate)? { state.withLock(\.delegate) }
+
+    func task(_ id: TaskID) -> (any BackgroundTask)? {
+        state.withLock { state in state.taskIdentifiers[id].flatMap { state.tasks[$0] } }
+    }
+
+    /// Every task that has not ended, in the order in which they were made; waits for the service to have said which there are.
+    func openTasks() -> [any BackgroundTask] {
+        _ = waitForAttachment()
+        return state.withLock { state in
+            state.tasks.values.filter { $0.core.visibleState != .completed }.sorted {
+                $0.core.identifier < $1.core.identifier
+            }
+        }
+    }
+
+    /// Calls the app, in turn with everything else that its queue has.
+    func onDelegateQueue(_ body: @escaping @Sendable () -> Void) {
+        delegateQueue.addOperation(body)
+    }
+
+    /// Calls the app and waits until it has returned. Only from ``events``.
+    func callDelegate(_ body: @escaping @Sendable (BackgroundURLSession, any URLSessionDelegate) -> Void) {
+        guard
+            let (session, delegate) = state.withLock({ state in
+                if let session = state.session, let delegate = state.delegate { return (session, delegate) }
+                return nil as (BackgroundURLSession, any URLSessionDelegate)?
+            })
+        else { return }
+        let isDone = DispatchSemaphore(value: 0)
+        delegateQueue.addOperation {
+            body(session, delegate)
+            isDone.signal()
+        }
+        isDone.wait()
+    }
+}

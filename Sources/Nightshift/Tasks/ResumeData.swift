@@ -1,0 +1,63 @@
+import Foundation
+import NightshiftAPI
+
+/// What a cancelled download continues from, as a property list with the keys that apps know from Apple's.
+struct ResumeData {
+    var url: URL
+    var received: Int64
+    var entityTag: String?
+    var lastModified: String?
+    /// The service's name for the bytes; single use.
+    var token: String
+    /// The request it was made from.
+    var note: String?
+
+    private enum Key {
+        static let version = "NSURLSessionResumeInfoVersion"
+        static let url = "NSURLSessionDownloadURL"
+        static let received = "NSURLSessionResumeBytesReceived"
+        static let entityTag = "NSURLSessionResumeEntityTag"
+        static let date = "NSURLSessionResumeServerDownloadDate"
+        static let file = "NSURLSessionResumeInfoTempFileName"
+        static let token = "NightshiftResumeToken"
+        static let note = "NightshiftRequest"
+    }
+
+    /// Nil where the download cannot be continued.
+    init?(_ status: TaskStatus, note: String?) {
+        guard let token = status.resumeData, let url = URL(string: status.url) else { return nil }
+        self.url = url
+        self.token = token
+        self.note = note
+        received = status.countOfBytesReceived
+        entityTag = status.response?.headers.first("ETag")
+        lastModified = status.response?.headers.first("Last-Modified")
+    }
+
+    /// Nil for data that this library has not made.
+    init?(_ data: Data) {
+        guard
+            let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
+            let token = list[Key.token] as? String,
+            let url = (list[Key.url] as? String).flatMap({ URL(string: $0) })
+        else { return nil }
+        self.url = url
+        self.token = token
+        note = list[Key.note] as? String
+        received = (list[Key.received] as? NSNumber)?.int64Value ?? 0
+        entityTag = list[Key.entityTag] as? String
+        lastModified = list[Key.date] as? String
+    }
+
+    var data: Data? {
+        var list: [String: Any] = [
+            Key.version: 2, Key.url: url.absoluteString, Key.received: received,
+            // The bytes are the service's; the name only tells one from another.
+            Key.file: "CFNetworkDownload_\(token).tmp", Key.token: token,
+        ]
+        list[Key.entityTag] = entityTag
+        list[Key.date] = lastModified
+        list[Key.note] = note
+        return try? PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0)
+    }
+}

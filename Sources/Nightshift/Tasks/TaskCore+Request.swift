@@ -1,0 +1,77 @@
+import Foundation
+import FoundationNetworking
+import NightshiftAPI
+import Synchronization
+
+extension TaskCore {
+    /// How the service is asked to take the task over.
+    ///
+    /// - Parameters:
+    ///   - isHeld: whether it has to wait to be resumed.
+    ///   - asksFirst: whether the app wants to be asked when the begin date has come.
+    func handover(isHeld: Bool, asksFirst: Bool) -> SessionTaskRequest {
+        state.withLock { state in
+            var task = TaskRequest(kind: kind)
+            if let token = state.token {
+                task.resumeData = token
+            } else if let request = state.originalRequest {
+                task.take(request, cookiesOf: session.configuration)
+            }
+            task.source = source?.path(percentEncoded: false)
+            task.priority = Double(min(max(state.priority, 0), 1))
+            task.description = state.description
+            task.earliestBeginDate = state.earliestBeginDate
+            task.countOfBytesClientExpectsToSend = Self.known(state.clientExpectsToSend)
+            task.countOfBytesClientExpectsToReceive = Self.known(state.clientExpectsToReceive)
+            task.suspended = isHeld
+            var handover = SessionTaskRequest(
+                taskIdentifier: Int64(identifier), request: task, clientData: state.note)
+            if asksFirst && state.earliestBeginDate != nil { handover.asksBeforeBeginning = true }
+            return handover
+        }
+    }
+
+    /// Why the service need not be asked; nil for a task that it has already.
+    var flaw: URLError? {
+        let (id, hasPlan, url) = state.withLock { state in
+            (state.id, state.token != nil || state.originalRequest != nil, state.originalRequest?.url)
+        }
+        guard id == nil else { return nil }
+        // As FoundationNetworking puts it for resume data that nobody can use.
+        guard hasPlan else { return .make(NSURLErrorUnsupportedURL, "unsupported URL") }
+        if let source, !FileManager.default.fileExists(atPath: source.path(percentEncoded: false)) {
+            return .make(NSURLErrorFileDoesNotExist, "The file to upload is not there.", url: url)
+        }
+        return nil
+    }
+
+    private static func known(_ count: Int64) -> Int64? { count >= 0 ? count : nil }
+
+    /// Where resume data cannot be used, the download begins again from its request.
+    func forgetResumeData() -> Bool {
+        state.withLock { state in
+            guard state.token != nil, state.originalRequest != nil else { return false }
+            state.token = nil
+            return true
+        }
+    }
+}
+
+extension TaskRequest {
+    /// Takes over what `request` says.
+    mutating func take(_ request: URLRequest, cookiesOf configuration: BackgroundConfiguration) {
+        url = request.url?.absoluteString
+        method = request.httpMethod
+        var fields = request.fields
+        if fields.first("Cookie") == nil, configuration.httpShouldSetCookies, request.httpShouldHandleCookies,
+            let url = request.url, let cookies = configuration.httpCookieStorage?.cookies(for: url), !cookies.isEmpty
+        {
+            fields += HTTPCookie.requestHeaderFields(with: cookies).map { HeaderField(name: $0.key, value: $0.value) }
+        }
+        headers = fields.isEmpty ? nil : fields
+        // 60 s is what a request says that nobody has told otherwise; the session's own time is meant then.
+        if request.timeoutInterval != 60, request.timeoutInterval > 0 {
+            idleTimeout = min(request.timeoutInterval, Limits.longestTimeout)
+        }
+    }
+}

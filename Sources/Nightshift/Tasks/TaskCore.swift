@@ -1,0 +1,217 @@
+import Foundation
+import FoundationNetworking
+import NightshiftAPI
+import Synchronization
+
+/// What a background download and a background upload have in common: the task as the app sees it.
+///
+/// For any thread. What the service is told of it goes through its session.
+final class TaskCore: Sendable {
+    let session: SessionCore
+    let kind: TaskKind
+    let identifier: Int
+    /// The file to upload.
+    let source: URL?
+    let progress = Progress(totalUnitCount: -1)
+    /// Held by whoever tells the service about this task, so that one thread at a time does.
+    let turn = NSLock()
+    let state: Mutex<State>
+
+    struct State {
+        /// The service's number for it; nil while only this process knows of it.
+        var id: TaskID?
+        var originalRequest: URLRequest?
+        var currentURL: URL?
+        var response: URLResponse?
+        var error: (any Error)?
+        /// It starts suspended, once.
+        var suspensions = 1
+        var phase = Phase.open
+        var received: Int64 = 0
+        var expectedToReceive: Int64 = 0
+        var sent: Int64 = 0
+        var expectedToSend: Int64 = 0
+        var clientExpectsToSend: Int64 = NSURLSessionTransferSizeUnknown
+        var clientExpectsToReceive: Int64 = NSURLSessionTransferSizeUnknown
+        var priority: Float = URLSessionTask.defaultPriority
+        var description: String?
+        var earliestBeginDate: Date?
+        /// Resume data to go on from.
+        var token: String?
+        var note: String?
+        /// Whether the service may have it although it has not said so.
+        var mayBeKnown = false
+        /// Whether the service was last told to hold it.
+        var isHeld = false
+        /// Bytes that the delegate has heard of.
+        var reported: Int64 = 0
+    }
+
+    enum Phase {
+        case open
+        case canceling
+        case completed
+    }
+
+    /// A task that the app has just made.
+    init(_ session: SessionCore, kind: TaskKind, identifier: Int, request: URLRequest?, source: URL? = nil) {
+        self.session = session
+        self.kind = kind
+        self.identifier = identifier
+        self.source = source
+        var state = State()
+        state.originalRequest = request
+        state.note = request.flatMap { RequestNote($0)?.text }
+        if let size = source.flatMap({ try? $0.resourceValues(forKeys: [.fileSizeKey]).fileSize }) {
+            state.expectedToSend = Int64(size)
+        }
+        self.state = Mutex(state)
+        prepareProgress()
+    }
+
+    /// A task that the service has already.
+    init(_ session: SessionCore, _ task: SessionTask) {
+        self.session = session
+        kind = task.task.kind
+        identifier = Int(task.task.taskIdentifier)
+        source = task.task.source.map { URL(filePath: $0) }
+        var state = State()
+        state.originalRequest = URLRequest(task)
+        state.note = task.clientData
+        state.isHeld = task.task.state == .suspended
+        state.suspensions = state.isHeld ? 1 : 0
+        // What was there before this process is not news.
+        state.reported = task.task.kind == .download ? task.task.countOfBytesReceived : task.task.countOfBytesSent
+        self.state = Mutex(state)
+        apply(task)
+        prepareProgress()
+    }
+
+    private func prepareProgress() {
+        progress.isCancellable = true
+        progress.isPausable = true
+        progress.cancellationHandler = { [weak self] in self?.cancel() }
+        progress.pausingHandler = { [weak self] in self?.suspend() }
+        progress.resumingHandler = { [weak self] in self?.resume() }
+    }
+
+    // MARK: - What the app does
+
+    var visibleState: URLSessionTask.State {
+        state.withLock { state in
+            switch state.phase {
+            case .canceling: .canceling
+            case .completed: .completed
+            case .open: state.suspensions > 0 ? .suspended : .running
+            }
+        }
+    }
+
+    /// Returns when the service has it on disk, or could not be reached for a while: then it is told as soon as it can be.
+    func resume() {
+        let begins = state.withLock { state in
+            guard state.phase == .open, state.suspensions > 0 else { return false }
+            state.suspensions -= 1
+            return state.suspensions == 0
+        }
+        guard begins else { return }
+        session.connection.wake()
+        session.bringUpToDate(self, patience: SessionCore.resumePatience)
+    }
+
+    func suspend() {
+        let holds = state.withLock { state in
+            guard state.phase == .open else { return false }
+            state.suspensions += 1
+            return state.suspensions == 1
+        }
+        if holds { session.bringUpToDateLater(self) }
+    }
+
+    func cancel() {
+        guard beginCancelling() else { return }
+        session.cancel(self, producingResumeData: false) { _ in }
+    }
+
+    func cancel(byProducingResumeData completion: @escaping @Sendable (Data?) -> Void) {
+        guard beginCancelling() else {
+            session.onDelegateQueue { completion(nil) }
+            return
+        }
+        session.cancel(self, producingResumeData: true, completion)
+    }
+
+    private func beginCancelling() -> Bool {
+        state.withLock { state in
+            guard state.phase == .open else { return false }
+            state.phase = .canceling
+            return true
+        }
+    }
+
+    /// Changes what the service may have to hear of too.
+    func change(_ change: TaskChange, _ body: (inout State) -> Void) {
+        let id = state.withLock { state in
+            body(&state)
+            return state.phase == .open ? state.id : nil
+        }
+        if let id { session.change(id, change) }
+    }
+
+    // MARK: - What the service says
+
+    /// Takes over how the service sees it.
+    func apply(_ task: SessionTask) {
+        let status = task.task
+        state.withLock { state in
+            state.id = status.id
+            state.currentURL = status.currentURL.flatMap { URL(string: $0) }
+            state.priority = Float(status.priority)
+            state.description = status.description ?? state.description
+            state.earliestBeginDate = status.earliestBeginDate ?? state.earliestBeginDate
+            state.clientExpectsToSend = status.countOfBytesClientExpectsToSend ?? state.clientExpectsToSend
+            state.clientExpectsToReceive = status.countOfBytesClientExpectsToReceive ?? state.clientExpectsToReceive
+            if let summary = status.response, let url = state.currentURL ?? state.originalRequest?.url {
+                state.response = HTTPURLResponse(summary, url: url)
+            }
+        }
+        count(
+            received: status.countOfBytesReceived, expectedToReceive: status.countOfBytesExpectedToReceive,
+            sent: status.countOfBytesSent, expectedToSend: status.countOfBytesExpectedToSend)
+    }
+
+    func count(received: Int64, expectedToReceive: Int64, sent: Int64, expectedToSend: Int64) {
+        let (done, total) = state.withLock { state in
+            state.received = received
+            state.expectedToReceive = expectedToReceive
+            state.sent = sent
+            if expectedToSend >= 0 { state.expectedToSend = expectedToSend }
+            return kind == .download ? (received, expectedToReceive) : (sent, state.expectedToSend)
+        }
+        progress.totalUnitCount = total > 0 ? total : -1
+        progress.completedUnitCount = done
+    }
+
+    /// How many bytes are new to the delegate, and how many there are with them; nil where none are.
+    func news() -> (bytes: Int64, total: Int64, expected: Int64)? {
+        state.withLock { state in
+            let total = kind == .download ? state.received : state.sent
+            let expected = kind == .download ? state.expectedToReceive : state.expectedToSend
+            // Fewer than before where a changed file made it begin again: told from there on.
+            defer { state.reported = total }
+            return total > state.reported ? (total - state.reported, total, expected) : nil
+        }
+    }
+
+    /// It will not change again.
+    func end(error: (any Error)?) {
+        state.withLock { state in
+            state.phase = .completed
+            state.error = error
+        }
+        if error == nil {
+            if progress.totalUnitCount < 0 { progress.totalUnitCount = max(1, progress.completedUnitCount) }
+            progress.completedUnitCount = progress.totalUnitCount
+        }
+    }
+}

@@ -1,0 +1,14 @@
+public import Foundation
+@_exported public import Nightshift
+
+// UIKit's names for what an app without windows needs of it.
+
+public typealias UIApplication = Application
+public typealias UIApplicationDelegate = ApplicationDelegate
+
+/// The class that Xcode's template lets an app delegate inherit from; nothing is handled here.
+@MainActor open class UIResponder: NSObject {
+    public nonisolated required override init() {
+        super.init()
+    }
+}

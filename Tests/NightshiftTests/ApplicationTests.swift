@@ -1,0 +1,176 @@
+import Foundation
+import Nightshift
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Rows L1 and T7: the app's life, and being woken for a session.
+@Suite @MainActor struct ApplicationTests {
+    private func command(
+        _ number: Int64, _ action: ProcessCommand.Action, _ prepare: (inout ProcessCommand) -> Void = { _ in }
+    ) -> ProcessCommand {
+        var command = ProcessCommand(number: number, action: action)
+        prepare(&command)
+        return command
+    }
+
+    @Test func `L1: A launch by the user becomes active; every transition reaches the delegate and is acknowledged`()
+        async throws
+    {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        let delegate = AppDelegate()
+        application.delegate = delegate
+        application.launch(environment: [:])
+        #expect(delegate.heard == ["launched, background: false", "active"])
+        #expect(application.applicationState == .active)
+        try await world.service.state.wait(for: "its report") { $0.states == [.active] }
+        for (number, state) in [(1, AppState.background), (2, .active), (3, .inactive), (4, .active), (4, .active)] {
+            world.service.command(command(Int64(number), .enter) { $0.state = state })
+            try await world.service.state.wait(for: "an acknowledgement") {
+                $0.acknowledgedCommands.last == Int64(number)
+            }
+        }
+        #expect(
+            delegate.heard.dropFirst(2) == [
+                "resign active", "background", "foreground", "active", "resign active", "active",
+            ])
+        application.enterBackground()
+        #expect(application.applicationState == .background)
+        try await world.service.state.wait(for: "its report") { $0.states == [.active, .background] }
+    }
+
+    @Test func `T7: A background launch handles a session's events and never becomes active`() async throws {
+        let world = try World()
+        let early = world.process()
+        early.session(Recorder()).downloadTask(with: url()).resume()
+        early.die()
+        let message = try world.service.end(1)
+        world.service.state.update { state in
+            state.hello.isManaged = true
+            state.hello.state = .background
+        }
+        let process = world.process()
+        let application = Application(connection: process.connection)
+        let delegate = AppDelegate()
+        delegate.process = process
+        application.delegate = delegate
+        application.launch(environment: ["NIGHTSHIFT_APP": "org.example.app", "NIGHTSHIFT_LAUNCH": "background"])
+        #expect(delegate.heard == ["launched, background: true"])
+        #expect(application.applicationState == .background)
+        let wake = command(1, .handleEvents) { command in
+            command.session = "org.example.photos"
+            command.through = message
+        }
+        try await world.service.state.wait(for: "the channel") { !$0.channels.isEmpty }
+        world.service.command(wake)
+        try await delegate.recorder.heard.wait(for: "the events' end") { $0.last == "finished events" }
+        #expect(
+            delegate.recorder.heard.read { $0 } == ["1 finished 'content'", "1 completed", "finished events"])
+        #expect(world.service.state.read { $0.acknowledgedCommands } == [])
+        // The same command over another connection is the same command.
+        world.service.command(wake)
+        let completion = try #require(delegate.completions.first)
+        completion()
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands.contains(1) }
+        #expect(delegate.heard == ["launched, background: true", "handle org.example.photos"])
+        world.service.command(command(2, .snapshot))
+        try await world.service.state.wait(for: "the snapshot") { $0.acknowledgedCommands.last == 2 }
+        #expect(world.service.state.read { $0.snapshot } == Data("PNG".utf8))
+    }
+
+    @Test func `T7: Session events are finished only behind the last message`() async throws {
+        let world = try World()
+        let process = world.process()
+        let application = Application(connection: process.connection)
+        let delegate = AppDelegate()
+        delegate.process = process
+        application.delegate = delegate
+        application.launch(environment: [:])
+        let session = process.session(delegate.recorder)
+        session.downloadTask(with: url()).resume()
+        session.downloadTask(with: url()).resume()
+        // The command overtakes the messages.
+        world.service.command(
+            command(1, .handleEvents) { command in
+                command.session = "org.example.photos"
+                command.through = 2
+            })
+        try await eventually("the app was told") { delegate.completions.count == 1 }
+        try world.service.end(1)
+        try await delegate.recorder.heard.wait(for: "the first end") { $0.last == "1 completed" }
+        try world.service.end(2)
+        try await delegate.recorder.heard.wait(for: "the events' end") { $0.last == "finished events" }
+        #expect(delegate.recorder.heard.read { $0.filter { $0 == "finished events" }.count } == 1)
+        #expect(delegate.recorder.heard.read { $0.dropLast().last } == "2 completed")
+    }
+
+    @Test func `T7: An app without a handler of its own completes when its session has everything`() async throws {
+        let world = try World()
+        let process = world.process()
+        let application = Application(connection: process.connection)
+        application.delegate = PlainDelegate()
+        application.launch(environment: [:])
+        let recorder = Recorder()
+        process.session(recorder).downloadTask(with: url()).resume()
+        let message = try world.service.end(1)
+        world.service.command(
+            command(1, .handleEvents) { command in
+                command.session = "org.example.photos"
+                command.through = message
+            })
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
+        #expect(recorder.heard.read { $0.last } == "finished events")
+    }
+
+    @Test func `L1: In the background never-resumed tasks are handed over before the service may stop the app`()
+        async throws
+    {
+        let world = try World()
+        let process = world.process()
+        let application = Application(connection: process.connection)
+        application.launch(environment: [:])
+        _ = process.session(Recorder()).downloadTask(with: url())
+        world.service.command(command(1, .enter) { $0.state = .background })
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
+        #expect(world.service.state.read { $0.requests[1]?.request.suspended } == true)
+    }
+}
+
+@MainActor private final class AppDelegate: ApplicationDelegate {
+    var heard: [String] = []
+    var completions: [@Sendable () -> Void] = []
+    let recorder = Recorder()
+    var process: AppProcess?
+
+    nonisolated init() {}
+
+    func application(
+        _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?
+    ) -> Bool {
+        heard.append("launched, background: \(launchOptions?[.isBackgroundLaunch] as? Bool ?? false)")
+        return true
+    }
+
+    func applicationDidBecomeActive(_ application: Application) { heard.append("active") }
+
+    func applicationWillResignActive(_ application: Application) { heard.append("resign active") }
+
+    func applicationDidEnterBackground(_ application: Application) { heard.append("background") }
+
+    func applicationWillEnterForeground(_ application: Application) { heard.append("foreground") }
+
+    func application(
+        _ application: Application, handleEventsForBackgroundURLSession identifier: String,
+        completionHandler: @escaping @Sendable () -> Void
+    ) {
+        dispatchPrecondition(condition: .onQueue(.main))
+        heard.append("handle \(identifier)")
+        completions.append(completionHandler)
+        _ = process?.session(recorder, identifier: identifier)
+    }
+
+    func applicationSnapshot(_ application: Application) -> Data? { Data("PNG".utf8) }
+}
+
+private final class PlainDelegate: ApplicationDelegate {}

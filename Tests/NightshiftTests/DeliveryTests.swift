@@ -1,0 +1,253 @@
+import Foundation
+import Nightshift
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Spec sections 2.4 and 3: what the delegate hears, in which order, and how often.
+@Suite struct DeliveryTests {
+    @Test func `T7: A download's delegate hears of it in Apple's order`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let task = session.downloadTask(with: url())
+        #expect(task.state == .suspended)
+        #expect(task.taskIdentifier == 1)
+        task.resume()
+        #expect(task.state == .running)
+        // On the service's disk when resume() has returned.
+        #expect(world.service.state.read { $0.requests[1]?.request.url } == "http://example.org/file")
+        world.service.progress(1, received: 3, of: 7)
+        try await delegate.heard.wait(for: "progress") { $0.count == 1 }
+        let message = try world.service.end(1)
+        #expect(
+            try await delegate.heard.are(["1 wrote 3, 3/7", "1 wrote 4, 7/7", "1 finished 'content'", "1 completed"]))
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledged == [message] }
+        #expect(task.state == .completed)
+        #expect(task.error == nil)
+        #expect((task.response as? HTTPURLResponse)?.statusCode == 200)
+        #expect(task.progress.fractionCompleted == 1)
+        session.invalidateAndCancel()
+    }
+
+    @Test func `T7: The file is there in didFinishDownloadingTo, and gone afterwards`() async throws {
+        let world = try World()
+        let kept = world.directory.path("kept")
+        let delegate = Recorder { try? FileManager.default.moveItem(at: $0, to: URL(filePath: kept)) }
+        let session = world.process().session(delegate)
+        session.downloadTask(with: url()).resume()
+        session.downloadTask(with: url()).resume()
+        try world.service.end(1, content: "one")
+        try await delegate.heard.wait(for: "the first end") { $0.last == "1 completed" }
+        #expect(try String(contentsOfFile: kept, encoding: .utf8) == "one")
+        try FileManager.default.removeItem(atPath: kept)
+        try world.service.end(2, content: "two")
+        try await world.service.state.wait(for: "acknowledgements") { $0.acknowledged.count == 2 }
+        for location in delegate.locations.read({ $0 }) {
+            #expect(!FileManager.default.fileExists(atPath: location.path))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: world.directory.path("state/files")) == [])
+        session.invalidateAndCancel()
+    }
+
+    @Test func `T9: A 404 is a result, with its body as the file`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let task = session.downloadTask(with: url())
+        task.resume()
+        try world.service.end(1, status: 404, content: "not here")
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+        #expect(delegate.heard.read { $0.contains("1 finished 'not here'") })
+        #expect((task.response as? HTTPURLResponse)?.statusCode == 404)
+        session.invalidateAndCancel()
+    }
+
+    @Test func `T7: An upload sends its body's progress, then the response's body`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let file = try world.directory.write("12345678", to: "body")
+        var request = URLRequest(url: url())
+        request.httpMethod = "PUT"
+        let task = session.uploadTask(with: request, fromFile: URL(filePath: file))
+        #expect(task.countOfBytesExpectedToSend == 8)
+        task.resume()
+        #expect(world.service.state.read { $0.requests[1]?.request.source } == file)
+        world.service.progress(1, sent: 8, ofSent: 8)
+        try await delegate.heard.wait(for: "progress") { $0.count == 1 }
+        try world.service.end(1, content: "thanks")
+        #expect(try await delegate.heard.are(["1 sent 8, 8/8", "1 received 'thanks'", "1 completed"]))
+        session.invalidateAndCancel()
+    }
+
+    @Test func `T7: Messages that were missed come to a later process, once and in order`() async throws {
+        let world = try World()
+        let process = world.process()
+        let early = process.session(Recorder())
+        for priority: Float in [0.25, 0.75] {
+            let task = early.downloadTask(with: url())
+            task.priority = priority
+            task.taskDescription = "photo \(priority)"
+            task.resume()
+        }
+        process.die()
+        try world.service.end(1, content: "one")
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        #expect(try await delegate.heard.are(["1 finished 'one'", "1 completed"]))
+        let tasks = await session.allTasks
+        #expect(tasks.map(\.taskIdentifier) == [2])
+        #expect(tasks.first?.priority == 0.75)
+        #expect(tasks.first?.taskDescription == "photo 0.75")
+        #expect(tasks.first?.originalRequest?.url == url())
+        #expect(tasks.first?.state == .running)
+        #expect(session.downloadTask(with: url()).taskIdentifier == 3)
+        session.invalidateAndCancel()
+    }
+
+    /// The process dies between the callback and the acknowledgement: the handled file says so.
+    @Test func `T7: A message is not delivered again when its acknowledgement was lost`() async throws {
+        let world = try World()
+        let path = "/v1/process/sessions/org.example.photos"
+        let refusal = Problem(type: "/problems/invalid", title: "Not now", status: 422)
+        world.service.state.update { $0.refusals["POST \(path)/acknowledge"] = refusal }
+        let first = Recorder()
+        let process = world.process()
+        let early = process.session(first)
+        early.downloadTask(with: url()).resume()
+        early.downloadTask(with: url()).resume()
+        try world.service.end(1)
+        try await world.service.state.wait(for: "an attempt") { $0.log.contains("POST \(path)/acknowledge") }
+        let folder = world.directory.path("state/delivered")
+        let record = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "files" }
+        try #require(record == ["%2Fapp%3Aorg.example.photos"])
+        #expect(try String(contentsOfFile: "\(folder)/\(record[0])", encoding: .utf8) == "1\n")
+        process.die()
+        world.service.state.update { $0.refusals = [:] }
+        try world.service.end(2, content: "two")
+        let second = Recorder()
+        let session = world.process().session(second)
+        #expect(try await second.heard.are(["2 finished 'two'", "2 completed"]))
+        try await world.service.state.wait(for: "both acknowledgements") { Set($0.acknowledged) == [1, 2] }
+        session.invalidateAndCancel()
+    }
+
+    /// The process dies in the callback: nothing was noted, so it is delivered again.
+    @Test func `T7: A message whose callback never returned is delivered again, with its file`() async throws {
+        let world = try World()
+        let gate = DispatchSemaphore(value: 0)
+        let isInside = Watched(false)
+        let dying = Recorder { file in
+            try? FileManager.default.removeItem(at: file)
+            isInside.update { $0 = true }
+            gate.wait()
+        }
+        let process = world.process()
+        process.session(dying).downloadTask(with: url()).resume()
+        try world.service.end(1)
+        try await isInside.wait(for: "the callback") { $0 }
+        process.die()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        #expect(try await delegate.heard.are(["1 finished 'content'", "1 completed"]))
+        gate.signal()
+        session.invalidateAndCancel()
+    }
+
+    @Test func `T7: One message at a time on the delegate queue, acknowledged after its method has returned`()
+        async throws
+    {
+        let world = try World()
+        let gate = DispatchSemaphore(value: 0)
+        let isInside = Watched(0)
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 8
+        queue.name = "the app's"
+        let names = Watched<[String]>([])
+        let delegate = Recorder { _ in
+            names.update { $0.append(OperationQueue.current?.name ?? "none") }
+            isInside.update { $0 += 1 }
+            gate.wait()
+        }
+        let session = world.process().session(delegate, queue: queue)
+        #expect(session.delegateQueue === queue)
+        for _ in 1...2 { session.downloadTask(with: url()).resume() }
+        try world.service.end(1)
+        try world.service.end(2)
+        try await isInside.wait(for: "the first callback") { $0 == 1 }
+        #expect(world.service.state.read { $0.acknowledged } == [])
+        gate.signal()
+        try await world.service.state.wait(for: "its acknowledgement") { $0.acknowledged == [1] }
+        try await isInside.wait(for: "the second callback") { $0 == 2 }
+        gate.signal()
+        try await world.service.state.wait(for: "its acknowledgement") { $0.acknowledged == [1, 2] }
+        #expect(names.read { $0 } == ["the app's", "the app's"])
+        session.invalidateAndCancel()
+    }
+
+    @Test func `T7: A download from resume data says where it goes on`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let task = session.downloadTask(with: url())
+        task.resume()
+        world.service.change(1) { task in
+            task.task.countOfBytesReceived = 3
+            task.task.response = ResponseSummary(
+                status: 200, headers: [HeaderField(name: "etag", value: "\"v1\"")], httpVersion: "1.1")
+        }
+        let data = try #require(await task.cancelByProducingResumeData())
+        try await delegate.heard.wait(for: "its end") { $0.last == "1 completed -999" }
+        let error = try #require(delegate.errors.read { $0[1] } as? URLError)
+        #expect(error.downloadTaskResumeData == data)
+        #expect(error.userInfo["NSURLSessionDownloadTaskResumeData"] as? Data == data)
+
+        let list = try #require(
+            try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
+        #expect(list["NSURLSessionResumeInfoVersion"] as? Int == 2)
+        #expect(list["NSURLSessionDownloadURL"] as? String == "http://example.org/file")
+        #expect(list["NSURLSessionResumeBytesReceived"] as? Int == 3)
+        #expect(list["NSURLSessionResumeEntityTag"] as? String == "\"v1\"")
+
+        let next = session.downloadTask(withResumeData: data)
+        #expect(next.originalRequest?.url == url())
+        next.resume()
+        #expect(world.service.state.read { $0.requests[2]?.request.resumeData } == "token-100")
+        world.service.change(2) { $0.resumedAt = 3 }
+        world.service.push(.resumed, 2)
+        try world.service.end(2)
+        try await delegate.heard.wait(for: "its end") { $0.last == "2 completed" }
+        #expect(
+            delegate.heard.read { $0.dropFirst() } == [
+                "2 resumed at 3/-1", "2 wrote 4, 7/7", "2 finished 'content'", "2 completed",
+            ])
+        session.invalidateAndCancel()
+    }
+
+    @Test func `T7: Notes of what the service no longer has do not pile up`() async throws {
+        let world = try World()
+        let folder = world.directory.path("state/delivered")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        // The last line was cut short by a crash.
+        let record = try world.directory.write("1\n2\n3\n4", to: "state/delivered/%2Fapp%3Aorg.example.photos")
+        let delegate = Recorder()
+        world.service.state.update { $0.lastID = 3 }
+        let session = world.process().session(delegate)
+        session.downloadTask(with: url()).resume()
+        try world.service.end(1)
+        try await delegate.heard.wait(for: "message 4") { $0.last == "1 completed" }
+        try await eventually("nothing is noted") { !FileManager.default.fileExists(atPath: record) }
+    }
+
+    @Test func `T7: A session that is to end gives its delegate what it had missed first`() async throws {
+        let world = try World()
+        let process = world.process()
+        process.session(Recorder()).downloadTask(with: url()).resume()
+        process.die()
+        try world.service.end(1)
+        let delegate = Recorder()
+        world.process().session(delegate).finishTasksAndInvalidate()
+        #expect(try await delegate.heard.are(["1 finished 'content'", "1 completed", "invalid"]))
+    }
+}

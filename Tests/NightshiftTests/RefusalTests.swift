@@ -1,0 +1,103 @@
+import Foundation
+import Nightshift
+import TestSupport
+import Testing
+
+/// Spec section 2.5: what Apple refuses is refused, with Apple's sentence.
+@Suite struct RefusalTests {
+    /// A session that asks nobody: a process without a service.
+    private static func session(_ identifier: String = "refusals") throws -> URLSession {
+        AppProcess(home: "/no/such/home").session(Recorder(), identifier: identifier)
+    }
+
+    private func expect(_ sentence: String, in result: ExitTest.Result?) {
+        let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(said.contains(sentence), "\(said)")
+    }
+
+    @Test func `T7: A download with a completion handler`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try RefusalTests.session().downloadTask(with: url()) { _, _, _ in }
+        }
+        expect(
+            "Completion handler blocks are not supported in background sessions. Use a delegate instead.", in: result)
+    }
+
+    @Test func `T7: An upload with a completion handler`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try RefusalTests.session().uploadTask(
+                with: URLRequest(url: url()), fromFile: URL(filePath: "/dev/null")
+            ) { _, _, _ in }
+        }
+        expect(
+            "Completion handler blocks are not supported in background sessions. Use a delegate instead.", in: result)
+    }
+
+    @Test func `T7: An upload from memory`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try RefusalTests.session().uploadTask(with: URLRequest(url: url()), from: Data())
+        }
+        expect("Upload tasks from NSData are not supported in background sessions.", in: result)
+    }
+
+    @Test func `T7: An upload from a stream`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try RefusalTests.session().uploadTask(withStreamedRequest: URLRequest(url: url()))
+        }
+        expect("Upload tasks from a stream are not supported in background sessions.", in: result)
+    }
+
+    @Test func `T7: A data task and a web socket`() async {
+        let data = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try RefusalTests.session().dataTask(with: url())
+        }
+        expect("Data tasks are not supported in background sessions of Nightshift", in: data)
+        let socket = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try RefusalTests.session().webSocketTask(with: url("ws://example.org"))
+        }
+        expect("WebSocket tasks are not supported in background sessions.", in: socket)
+    }
+
+    @Test func `T7: Asynchronous convenience methods`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try await RefusalTests.session().download(from: url())
+        }
+        expect("not supported in background sessions", in: result)
+    }
+
+    @Test func `T7: Another scheme than http and https`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try RefusalTests.session().downloadTask(with: url("ftp://example.org/file"))
+        }
+        expect("Only http and https URLs are supported in background sessions: ftp://example.org/file", in: result)
+    }
+
+    @Test func `T7: A task in an invalidated session`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let session = try RefusalTests.session()
+            session.invalidateAndCancel()
+            _ = session.downloadTask(with: url())
+        }
+        expect("Task created in a session that has been invalidated", in: result)
+    }
+
+    @Test func `T7: An empty identifier`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = URLSessionConfiguration.background(withIdentifier: "")
+        }
+        expect("identifier that is not empty", in: result)
+    }
+
+    @Test func `T7: A configuration typed as its base class says what to write`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let configuration: URLSessionConfiguration = .background(withIdentifier: "photos")
+            _ = URLSession(configuration: configuration, delegate: nil, delegateQueue: nil)
+        }
+        expect("URLSessionConfiguration.background(withIdentifier: \"photos\")' without", in: result)
+        let bare = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let configuration: URLSessionConfiguration = .background(withIdentifier: "photos")
+            _ = URLSession(configuration: configuration)
+        }
+        expect("BackgroundURLSession(configuration:delegate:delegateQueue:)", in: bare)
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Nightshift
+import NightshiftAPI
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+private let kept = Watched<World?>(nil)
+
+@Suite struct SourceCompatibilityTests {
+    @Test func `T7: Apple's listings make a background session and a task that the service has`() async {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
+            let controller = ViewController()
+            let task = controller.start()
+            try #require(controller.urlSession is BackgroundURLSession)
+            try #require(task is BackgroundDownloadTask)
+            let sent = try #require(world.service.state.read { $0.requests[1] })
+            try #require(sent.request.countOfBytesClientExpectsToReceive == 512_000)
+            try #require(sent.request.earliestBeginDate != nil)
+            let configuration = try #require(controller.urlSession.configuration as? BackgroundConfiguration)
+            try #require(configuration.identifier == "MySession" && configuration.isDiscretionary)
+            try #require(configuration.waitsForConnectivity && !configuration.allowsExpensiveNetworkAccess)
+            try #require(configuration.sharedContainerIdentifier == "group.example")
+            // Other sessions are what they were.
+            let plain = URLSession(configuration: .default, delegate: controller, delegateQueue: nil)
+            try #require(!(plain is BackgroundURLSession))
+            // An implicit member, a second session of the same identifier, and the explicit initialiser.
+            let implicit = URLSession(
+                configuration: .background(withIdentifier: "z"), delegate: controller, delegateQueue: nil)
+            try #require(implicit is BackgroundURLSession && implicit !== controller.urlSession)
+            try #require(URLSession(configuration: .background(withIdentifier: "z")) === implicit)
+            let typed: URLSessionConfiguration = .background(withIdentifier: "typed")
+            let explicit = BackgroundURLSession(configuration: typed, delegate: controller, delegateQueue: .main)
+            try #require(explicit.configuration.identifier == "typed" && explicit.delegateQueue === OperationQueue.main)
+            exit(EXIT_SUCCESS)
+        }
+    }
+
+    /// The handler of this test runs behind the library's, which was registered later: it sees what that has done.
+    @Test func `T7: At exit the service gets the tasks that were never resumed`() async throws {
+        await #expect(processExitsWith: .exitCode(3)) {
+            let world = try World()
+            setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
+            kept.update { $0 = world }
+            atexit {
+                let isHandedOver = kept.read { $0?.service.state.read { $0.requests[1]?.request.suspended } }
+                _exit(isHandedOver == true ? 3 : 4)
+            }
+            let session = URLSession(configuration: .background(withIdentifier: "z"))
+            _ = session.downloadTask(with: url())
+            exit(EXIT_SUCCESS)
+        }
+    }
+
+    @Test func `T7: A configuration's copy is independent`() throws {
+        let configuration = URLSessionConfiguration.background(withIdentifier: "x")
+        configuration.timeoutIntervalForResource = 5
+        configuration.sessionSendsLaunchEvents = false
+        let copy = try #require(configuration.copy() as? BackgroundConfiguration)
+        configuration.timeoutIntervalForResource = 6
+        #expect(copy.timeoutIntervalForResource == 5)
+        #expect(copy.identifier == "x")
+        #expect(!copy.sessionSendsLaunchEvents)
+        #expect(copy.urlCache == nil)
+        #expect(copy.timeoutIntervalForRequest == 60)
+    }
+}

@@ -1,0 +1,318 @@
+import Foundation
+import NightshiftAPI
+import Synchronization
+import TestSupport
+
+/// The service as the library meets it, played by a test: sessions, tasks and messages in memory, real files, a real socket.
+///
+/// It refuses whoever has no channel, numbers messages, keeps them until they are acknowledged and sends them again on every new
+/// stream, as the contract says. What happens to a transfer, the test decides.
+final class ScriptedService: Sendable {
+    let home: String
+    let state = Watched(State())
+    private let server = Mutex<SocketServer?>(nil)
+
+    struct State: Sendable {
+        var hello = ProcessHello(
+            app: AppID(rawValue: "/app"), isInstalled: false, isManaged: false, state: .active)
+        var nextTaskIdentifier: Int64 = 1
+        var tasks: [TaskID: SessionTask] = [:]
+        var requests: [Int64: SessionTaskRequest] = [:]
+        var settings: [String: SessionSettings] = [:]
+        var messages: [SessionMessage] = []
+        var lastID: Int64 = 0
+        /// What was asked, as `POST /v1/tasks/1/suspend`.
+        var log: [String] = []
+        var acknowledged: [Int64] = []
+        var answers: [MessageAnswer] = []
+        var changes: [TaskChange] = []
+        var acknowledgedCommands: [Int64] = []
+        var states: [AppState] = []
+        var snapshot: Data?
+        var channels: [SocketServer.Stream] = []
+        var streams: [SocketServer.Stream] = []
+        /// Progress that nobody has heard of yet: a stream may be opened a moment after its session's first task.
+        var early: [String] = []
+        /// Sessions that another process has.
+        var taken: Set<String> = []
+        /// Requests that are accepted and then not answered, by what the log calls them.
+        var unanswered: [String: Int] = [:]
+        /// Refusals, by what the log calls the request.
+        var refusals: [String: Problem] = [:]
+    }
+
+    init(home: String) throws {
+        self.home = home
+        for folder in ["run", "state/files"] {
+            try FileManager.default.createDirectory(
+                atPath: "\(home)/\(folder)", withIntermediateDirectories: true)
+        }
+        try start()
+    }
+
+    deinit {
+        stop()
+    }
+
+    func start() throws {
+        let new = try SocketServer(path: "\(home)/run/nightshift.sock") { [weak self] request in
+            self?.answer(request) ?? .hangUp
+        }
+        server.withLock { $0 = new }
+    }
+
+    /// As a crash: the socket and every connection are gone, what is on disk stays.
+    func stop() {
+        server.withLock { server in
+            server?.stop()
+            server = nil
+        }
+        breakStreams()
+    }
+
+    func breakStreams() {
+        let streams = state.update { state in
+            defer { (state.channels, state.streams) = ([], []) }
+            return state.channels + state.streams
+        }
+        for stream in streams { stream.close() }
+    }
+
+    // MARK: - What the test makes happen
+
+    @discardableResult
+    func push(_ kind: SessionMessage.Kind, _ identifier: Int64, challenge: Challenge? = nil) -> Int64 {
+        state.update { state in
+            guard let task = state.tasks.values.first(where: { $0.task.taskIdentifier == identifier }) else { return 0 }
+            state.lastID += 1
+            let message = SessionMessage(id: state.lastID, kind: kind, task: task, challenge: challenge)
+            state.messages.append(message)
+            for stream in state.streams { stream.send(Self.frame("message", id: message.id, message)) }
+            return message.id
+        }
+    }
+
+    /// Ends a task; its bytes lie in the service's own directory.
+    @discardableResult
+    func end(
+        _ identifier: Int64, _ newState: TaskState = .completed, status: Int = 200, content: String? = "content",
+        error: TransferFailure? = nil, resumeData: String? = nil
+    ) throws -> Int64 {
+        var file: String?
+        if newState == .completed, let content {
+            let path = "\(home)/state/files/\(identifier)"
+            try Data(content.utf8).write(to: URL(filePath: path))
+            file = path
+        }
+        change(identifier) { task in
+            task.task.state = newState
+            task.task.endedAt = Date(timeIntervalSince1970: 1_800_000_000)
+            task.task.file = file
+            task.task.error = error
+            task.task.resumeData = resumeData
+            if newState == .completed {
+                let headers = [HeaderField(name: "ETag", value: "\"v1\"")]
+                task.task.response = ResponseSummary(status: status, headers: headers, httpVersion: "1.1")
+                let size = Int64(content?.utf8.count ?? 0)
+                if task.task.kind == .download {
+                    task.task.countOfBytesReceived = size
+                    task.task.countOfBytesExpectedToReceive = size
+                }
+            }
+        }
+        return push(.ended, identifier)
+    }
+
+    func change(_ identifier: Int64, _ body: (inout SessionTask) -> Void) {
+        state.update { state in
+            guard let id = state.tasks.first(where: { $0.value.task.taskIdentifier == identifier })?.key else { return }
+            guard var task = state.tasks[id] else { return }
+            body(&task)
+            state.tasks[id] = task
+        }
+    }
+
+    func progress(
+        _ identifier: Int64, received: Int64 = 0, of expected: Int64 = -1, sent: Int64 = 0, ofSent: Int64 = -1
+    ) {
+        state.update { state in
+            guard let id = state.tasks.first(where: { $0.value.task.taskIdentifier == identifier })?.key else { return }
+            let progress = TaskProgress(
+                id: id, countOfBytesReceived: received, countOfBytesExpectedToReceive: expected, countOfBytesSent: sent,
+                countOfBytesExpectedToSend: ofSent, bytesPerSecond: 1)
+            let frame = Self.frame("progress", id: nil, progress)
+            if state.streams.isEmpty { state.early.append(frame) }
+            for stream in state.streams { stream.send(frame) }
+        }
+    }
+
+    func command(_ command: ProcessCommand) {
+        state.update { state in
+            for channel in state.channels { channel.send(Self.frame("command", id: command.number, command)) }
+        }
+    }
+
+    private static func frame(_ event: String, id: Int64?, _ value: some Encodable) -> String {
+        guard let data = try? JSON.encode(value) else { return "" }
+        return "event: \(event)\n" + (id.map { "id: \($0)\n" } ?? "")
+            + "data: \(String(decoding: data, as: UTF8.self))\n\n"
+    }
+
+    // MARK: - What it answers
+
+    private func answer(_ request: SocketServer.Request) -> SocketServer.Reply {
+        let line = "\(request.method) \(request.path)"
+        let (refusal, isUnanswered) = state.update { state -> (Problem?, Bool) in
+            state.log.append(line)
+            if let count = state.unanswered[line], count > 0 {
+                state.unanswered[line] = count - 1
+                return (state.refusals[line], true)
+            }
+            return (state.refusals[line], false)
+        }
+        if let refusal { return Self.refuse(refusal) }
+        do {
+            let reply = try route(request)
+            return isUnanswered ? .hangUp : reply
+        } catch let problem as Problem {
+            return Self.refuse(problem)
+        } catch {
+            return Self.refuse(.badRequest("\(error)"))
+        }
+    }
+
+    private static func refuse(_ problem: Problem) -> SocketServer.Reply {
+        .json(problem.status, (try? JSON.encode(problem)) ?? Data())
+    }
+
+    private func route(_ request: SocketServer.Request) throws -> SocketServer.Reply {
+        let parts = request.path.split(separator: "/").map { $0.removingPercentEncoding ?? "" }
+        if parts.starts(with: ["v1", "process", "commands"]) {
+            return .stream { [self] stream in
+                state.update { state in
+                    state.channels.append(stream)
+                    stream.send(Self.frame("hello", id: nil, state.hello))
+                }
+            }
+        }
+        guard state.read({ !$0.channels.isEmpty }) else {
+            throw Problem(type: "/problems/not-connected", title: "Connect first", status: 409)
+        }
+        if parts.starts(with: ["v1", "process", "sessions"]), parts.count >= 4 {
+            return try session(parts[3], parts.dropFirst(4).first, request)
+        }
+        if parts.starts(with: ["v1", "tasks"]), parts.count >= 3, let id = Int64(parts[2]) {
+            return try task(TaskID(id), parts.dropFirst(3).first, request)
+        }
+        switch parts.last {
+        case "acknowledge":
+            let command = try JSON.decode(CommandAcknowledgement.self, from: request.body).command
+            state.update { $0.acknowledgedCommands.append(command) }
+        case "state":
+            let new = try JSON.decode(ProcessStateChange.self, from: request.body).state
+            state.update { $0.states.append(new) }
+        case "snapshot": state.update { $0.snapshot = request.body }
+        default: throw Problem.notFound(request.path)
+        }
+        return .json(200, Data("{}".utf8))
+    }
+
+    private func session(_ name: String, _ action: String?, _ request: SocketServer.Request) throws
+        -> SocketServer.Reply
+    {
+        switch (request.method, action) {
+        case ("PUT", nil):
+            let settings = try JSON.decode(SessionSettings.self, from: request.body)
+            let next = try state.update { state in
+                Result {
+                    guard !state.taken.contains(name) else {
+                        throw Problem(type: "/problems/session-in-use", title: "In use", status: 409)
+                    }
+                    state.settings[name] = settings
+                    return state.nextTaskIdentifier
+                }
+            }.get()
+            return try Self.json(
+                SessionAttachment(session: SessionID(rawValue: "/app:\(name)"), nextTaskIdentifier: next))
+        case ("GET", "tasks"):
+            let tasks = state.read { state in
+                state.tasks.values.filter { !$0.task.state.isTerminal }.sorted { $0.task.id < $1.task.id }
+            }
+            return try Self.json(SessionTaskPage(tasks: tasks, next: nil))
+        case ("POST", "tasks"):
+            let tasks = try JSON.decode(SessionEnqueueRequest.self, from: request.body).tasks
+            return try Self.json(EnqueueResponse(ids: tasks.map { add($0, to: name) }))
+        case ("GET", "messages"):
+            return .stream { [self] stream in
+                state.update { state in
+                    state.streams.append(stream)
+                    for message in state.messages { stream.send(Self.frame("message", id: message.id, message)) }
+                    stream.send(Self.frame("caughtUp", id: nil, CaughtUp(through: state.lastID)))
+                    for frame in state.early { stream.send(frame) }
+                    state.early = []
+                }
+            }
+        case ("POST", "acknowledge"):
+            let ids = try JSON.decode(MessageAcknowledgement.self, from: request.body).messages
+            state.update { state in
+                state.acknowledged += ids
+                for message in state.messages where ids.contains(message.id) {
+                    if let file = message.task.task.file { try? FileManager.default.removeItem(atPath: file) }
+                }
+                state.messages.removeAll { ids.contains($0.id) }
+            }
+        case ("POST", "answers"):
+            let answer = try JSON.decode(MessageAnswer.self, from: request.body)
+            state.update { state in
+                state.answers.append(answer)
+                state.messages.removeAll { $0.id == answer.message }
+            }
+        default: throw Problem.notFound(request.path)
+        }
+        return .json(200, Data("{}".utf8))
+    }
+
+    private func add(_ request: SessionTaskRequest, to session: String) -> TaskID {
+        state.update { state in
+            state.requests[request.taskIdentifier] = request
+            if let known = state.tasks.values.first(where: { $0.task.taskIdentifier == request.taskIdentifier }) {
+                return known.task.id
+            }
+            let id = TaskID(Int64(100 + state.tasks.count))
+            var status = TaskStatus(
+                id: id, session: SessionID(rawValue: "/app:\(session)"), taskIdentifier: request.taskIdentifier,
+                kind: request.request.kind, method: request.request.method ?? "GET",
+                url: request.request.url ?? "http://example.org/resumed",
+                state: request.request.suspended == true ? .suspended : .waiting,
+                priority: request.request.priority ?? 0.5, createdAt: Date(timeIntervalSince1970: 1_800_000_000))
+            if status.state == .waiting { status.wait = Wait(reason: .starting, since: status.createdAt) }
+            status.description = request.request.description
+            status.source = request.request.source
+            status.earliestBeginDate = request.request.earliestBeginDate
+            state.tasks[id] = SessionTask(task: status, clientData: request.clientData, resumedAt: nil)
+            state.nextTaskIdentifier = max(state.nextTaskIdentifier, request.taskIdentifier + 1)
+            return id
+        }
+    }
+
+    private func task(_ id: TaskID, _ action: String?, _ request: SocketServer.Request) throws -> SocketServer.Reply {
+        guard let identifier = state.read({ $0.tasks[id]?.task.taskIdentifier }) else { throw Problem.notFound("task") }
+        switch action {
+        case "suspend": change(identifier) { $0.task.state = .suspended }
+        case "resume": change(identifier) { $0.task.state = .waiting }
+        case "cancel":
+            let wish = try JSON.decode(CancelRequest.self, from: request.body)
+            try end(identifier, .cancelled, resumeData: wish.producingResumeData == true ? "token-\(id)" : nil)
+        case nil where request.method == "PATCH":
+            let change = try JSON.decode(TaskChange.self, from: request.body)
+            state.update { $0.changes.append(change) }
+        default: throw Problem.notFound(request.path)
+        }
+        guard let status = state.read({ $0.tasks[id]?.task }) else { throw Problem.notFound("task") }
+        return try Self.json(status)
+    }
+
+    private static func json(_ value: some Encodable) throws -> SocketServer.Reply {
+        .json(200, try JSON.encode(value))
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// HTTP on a Unix socket: one request on each connection, answered at once or with a stream that stays open.
+final class SocketServer: Sendable {
+    struct Request: Sendable {
+        var method: String
+        var path: String
+        var query: [String: String]
+        var body: Data
+    }
+
+    enum Reply: Sendable {
+        case json(Int, Data)
+        /// The connection ends without an answer.
+        case hangUp
+        /// An event stream, handed to the closure once its head has been sent.
+        case stream(@Sendable (Stream) -> Void)
+    }
+
+    /// An open event stream.
+    struct Stream: Sendable, Hashable {
+        fileprivate let descriptor: Int32
+
+        func send(_ text: String) {
+            var bytes = Array(text.utf8)[...]
+            while !bytes.isEmpty {
+                let count = bytes.withUnsafeBytes {
+                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else { return }
+                bytes = bytes.dropFirst(count)
+            }
+        }
+
+        func close() {
+            _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
+            _ = Glibc.close(descriptor)
+        }
+    }
+
+    private let path: String
+    private let descriptor: Int32
+    private let handler: @Sendable (Request) -> Reply
+
+    init(path: String, _ handler: @escaping @Sendable (Request) -> Reply) throws {
+        self.path = path
+        self.handler = handler
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unlink(path)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0, listen(descriptor, 64) == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
+        Thread.detachNewThread { [self] in
+            while true {
+                let connection = accept(descriptor, nil, nil)
+                guard connection >= 0 else {
+                    // Here and nowhere else: its number must not become another socket's while this thread uses it.
+                    close(descriptor)
+                    return
+                }
+                Thread.detachNewThread { [self] in serve(connection) }
+            }
+        }
+    }
+
+    func stop() {
+        unlink(path)
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    private func serve(_ connection: Int32) {
+        guard let request = read(connection) else {
+            close(connection)
+            return
+        }
+        let stream = Stream(descriptor: connection)
+        switch handler(request) {
+        case .hangUp: stream.close()
+        case .json(let status, let body):
+            let type = status < 300 ? "application/json" : "application/problem+json"
+            stream.send(
+                "HTTP/1.1 \(status) X\r\nContent-Type: \(type)\r\nContent-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+                    + String(decoding: body, as: UTF8.self))
+            stream.close()
+        case .stream(let take):
+            stream.send(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: connected\n\n")
+            take(stream)
+        }
+    }
+
+    private func read(_ connection: Int32) -> Request? {
+        var bytes = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        func more() -> Bool {
+            let count = Glibc.read(connection, &buffer, buffer.count)
+            if count > 0 { bytes.append(contentsOf: buffer[..<count]) }
+            return count > 0
+        }
+        var end = bytes.range(of: Data("\r\n\r\n".utf8))
+        while end == nil {
+            guard more() else { return nil }
+            end = bytes.range(of: Data("\r\n\r\n".utf8))
+        }
+        guard let end else { return nil }
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+        let words = lines[0].split(separator: " ").map(String.init)
+        guard words.count == 3 else { return nil }
+        let length =
+            lines.first { $0.lowercased().hasPrefix("content-length:") }
+            .flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) } ?? 0
+        while bytes.count - end.upperBound < length { guard more() else { return nil } }
+        let parts = words[1].split(separator: "?", maxSplits: 1).map(String.init)
+        var query: [String: String] = [:]
+        for pair in parts.dropFirst().first?.split(separator: "&") ?? [] {
+            let halves = pair.split(separator: "=", maxSplits: 1).map(String.init)
+            query[halves[0]] = halves.dropFirst().first?.removingPercentEncoding ?? ""
+        }
+        return Request(method: words[0], path: parts[0], query: query, body: Data(bytes[end.upperBound...]))
+    }
+}

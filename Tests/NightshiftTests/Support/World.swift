@@ -1,0 +1,66 @@
+import Foundation
+import Nightshift
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// A home of its own with a scripted service, and processes of an app one after the other, all played by this one.
+final class World: Sendable {
+    let directory: TemporaryDirectory
+    let service: ScriptedService
+    private let processes = Watched<[AppProcess]>([])
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        service = try ScriptedService(home: directory.path)
+    }
+
+    /// A new process of the app, as far as the service and the files can tell.
+    func process() -> AppProcess {
+        let process = AppProcess(home: directory.path)
+        processes.update { $0.append(process) }
+        return process
+    }
+
+    deinit {
+        for process in processes.read({ $0 }) { process.die() }
+    }
+}
+
+final class AppProcess: Sendable {
+    let connection: ServiceConnection
+
+    init(home: String) {
+        connection = ServiceConnection(
+            environment: ["NIGHTSHIFT_HOME": home, "PATH": home], executable: "\(home)/no/such/app", app: nil)
+    }
+
+    func die() {
+        connection.close()
+    }
+
+    func session(
+        _ delegate: any URLSessionDelegate, identifier: String = "org.example.photos", queue: OperationQueue? = nil,
+        _ prepare: (BackgroundConfiguration) -> Void = { _ in }
+    ) -> BackgroundURLSession {
+        let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
+        prepare(configuration)
+        return BackgroundURLSession.session(
+            configuration, delegate: delegate, delegateQueue: queue, connection: connection)
+    }
+}
+
+func url(_ text: String = "http://example.org/file") -> URL {
+    guard let url = URL(string: text) else { preconditionFailure("\(text) is a URL") }
+    return url
+}
+
+extension Watched<[String]> {
+    /// Waits for the last of `expected`, then says whether all of them came, and nothing else.
+    func are(_ expected: [String]) async throws -> Bool {
+        try await wait(for: "\(expected)") { $0.count >= expected.count }
+        let heard = read { $0 }
+        if heard != expected { Issue.record("heard \(heard)") }
+        return heard == expected
+    }
+}

@@ -1,0 +1,280 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Nightshift
+
+/// Spec sections 2.2 and 2.3: sessions and tasks as the app uses them.
+@Suite struct TaskTests {
+    @Test func `T7: Suspending and resuming nests`() async throws {
+        let world = try World()
+        let session = world.process().session(Recorder())
+        let task = session.downloadTask(with: url())
+        task.suspend()
+        task.resume()
+        #expect(task.state == .suspended)
+        #expect(world.service.state.read { $0.requests.isEmpty })
+        task.resume()
+        #expect(task.state == .running)
+        task.suspend()
+        task.suspend()
+        #expect(task.state == .suspended)
+        try await world.service.state.wait(for: "the suspension") { $0.log.contains("POST /v1/tasks/100/suspend") }
+        task.resume()
+        #expect(world.service.state.read { !$0.log.contains("POST /v1/tasks/100/resume") })
+        task.resume()
+        #expect(
+            world.service.state.read { $0.log.last { $0.hasPrefix("POST /v1/tasks") } } == "POST /v1/tasks/100/resume")
+        task.resume()
+        #expect(
+            world.service.state.read { $0.log.filter { $0.hasSuffix("/suspend") || $0.hasSuffix("/resume") }.count }
+                == 2)
+    }
+
+    @Test func `T7: Everything that a task says of itself reaches the service`() async throws {
+        let world = try World()
+        let session = world.process().session(Recorder()) { configuration in
+            configuration.timeoutIntervalForRequest = 20
+            configuration.timeoutIntervalForResource = 3_600
+            configuration.httpMaximumConnectionsPerHost = 2
+            configuration.httpAdditionalHeaders = ["X-Session": "s"]
+            configuration.sessionSendsLaunchEvents = false
+            configuration.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "proxy", "HTTPPort": 3128]
+        }
+        var request = URLRequest(url: url(), timeoutInterval: 5)
+        request.setValue("secret", forHTTPHeaderField: "Authorization")
+        request.setValue("text/plain", forHTTPHeaderField: "Accept")
+        let task = session.downloadTask(with: request)
+        let date = Date(timeIntervalSince1970: 2_000_000_000)
+        task.earliestBeginDate = date
+        task.countOfBytesClientExpectsToSend = 200
+        task.countOfBytesClientExpectsToReceive = 500 * 1024
+        task.priority = URLSessionTask.highPriority
+        task.taskDescription = "photo"
+        task.resume()
+        let sent = try #require(world.service.state.read { $0.requests[1] })
+        #expect(sent.request.earliestBeginDate == date)
+        #expect(sent.request.countOfBytesClientExpectsToSend == 200)
+        #expect(sent.request.countOfBytesClientExpectsToReceive == 512_000)
+        #expect(sent.request.priority == 0.75)
+        #expect(sent.request.description == "photo")
+        #expect(sent.request.idleTimeout == 5)
+        #expect(sent.request.headers?.first("authorization") == "secret")
+        #expect(sent.asksBeforeBeginning == nil)
+        #expect(sent.clientData?.contains("text/plain") == true)
+        #expect(sent.clientData?.contains("secret") == false)
+        let settings = try #require(world.service.state.read { $0.settings["org.example.photos"] })
+        #expect(settings.idleTimeout == 20)
+        #expect(settings.resourceTimeout == 3_600)
+        #expect(settings.httpMaximumConnectionsPerHost == 2)
+        #expect(settings.headers == [HeaderField(name: "X-Session", value: "s")])
+        #expect(!settings.sessionSendsLaunchEvents)
+        #expect(settings.proxy == "http://proxy:3128")
+        task.priority = 0
+        try await world.service.state.wait(for: "the change") { $0.changes.map(\.priority) == [0] }
+    }
+
+    @Test func `T7: A cancelled task ends with -999, whether the service has it or not`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let first = session.downloadTask(with: url())
+        let second = session.downloadTask(with: url())
+        second.resume()
+        first.cancel()
+        #expect(first.state == .canceling || first.state == .completed)
+        try await delegate.heard.wait(for: "the first end") { $0 == ["1 completed -999"] }
+        second.cancel()
+        second.cancel()
+        #expect(try await delegate.heard.are(["1 completed -999", "2 completed -999"]))
+        #expect(world.service.state.read { $0.log.filter { $0.hasSuffix("/cancel") } } == ["POST /v1/tasks/100/cancel"])
+        let error = try #require(delegate.errors.read { $0[2] } as? URLError)
+        #expect(error.code == .cancelled)
+        #expect(error.failingURL == url())
+        #expect(error.backgroundTaskCancelledReason == nil)
+    }
+
+    @Test func `T7: Without an entity tag there is no resume data`() async throws {
+        let world = try World()
+        let session = world.process().session(Recorder())
+        let held = session.downloadTask(with: url())
+        #expect(await held.cancelByProducingResumeData() == nil)
+    }
+
+    @Test func `T7: Resume data that cannot be used begins again; data of somebody else fails`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let download = session.downloadTask(with: url())
+        download.resume()
+        let data = try #require(await download.cancelByProducingResumeData())
+        world.service.state.update { state in
+            state.refusals["POST /v1/process/sessions/org.example.photos/tasks"] = .invalid("Used up.")
+        }
+        let task = session.downloadTask(withResumeData: data)
+        task.resume()
+        // With the token, without it, and no more.
+        try await delegate.heard.wait(for: "a refusal") { $0.last == "2 completed -1" }
+        #expect(
+            world.service.state.read { $0.log.filter { $0 == "POST /v1/process/sessions/org.example.photos/tasks" } }
+                .count == 3)
+        let foreign = session.downloadTask(withResumeData: Data("no".utf8))
+        foreign.resume()
+        try await delegate.heard.wait(for: "its end") { $0.last == "3 completed -1002" }
+    }
+
+    @Test func `T7: Tasks that were never resumed are handed over suspended by flush`() async throws {
+        let world = try World()
+        let process = world.process()
+        let session = process.session(Recorder())
+        let task = session.downloadTask(with: url())
+        await withCheckedContinuation { continuation in session.flush { continuation.resume() } }
+        #expect(world.service.state.read { $0.requests[1]?.request.suspended } == true)
+        #expect(task.state == .suspended)
+        process.die()
+        let later = world.process().session(Recorder())
+        let tasks = await later.tasks.2
+        #expect(tasks.map(\.state) == [.suspended])
+        tasks.first?.resume()
+        #expect(
+            world.service.state.read { $0.log.last { $0.hasPrefix("POST /v1/tasks") } } == "POST /v1/tasks/100/resume")
+    }
+
+    @Test func `T7: Tasks are listed with those never resumed, without those that ended`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let file = try world.directory.write("body", to: "body")
+        let first = session.downloadTask(with: url())
+        let second = session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: file))
+        let third = session.downloadTask(with: url())
+        third.resume()
+        #expect(await session.allTasks == [first, second, third])
+        try world.service.end(3)
+        try await delegate.heard.wait(for: "its end") { $0.last == "3 completed" }
+        let (data, uploads, downloads) = await session.tasks
+        #expect(data == [])
+        #expect(uploads == [second])
+        #expect(downloads == [first])
+    }
+
+    @Test func `T7: Invalidation lets tasks end, then is the last message and lets go of the delegate`() async throws {
+        let world = try World()
+        let process = world.process()
+        weak var released: Recorder?
+        var delegate: Recorder? = Recorder()
+        released = delegate
+        let heard = try #require(delegate).heard
+        let session = process.session(try #require(delegate))
+        delegate = nil
+        #expect(released != nil)
+        session.downloadTask(with: url()).resume()
+        session.finishTasksAndInvalidate()
+        try world.service.end(1)
+        #expect(try await heard.are(["1 wrote 7, 7/7", "1 finished 'content'", "1 completed", "invalid"]))
+        try await eventually("the delegate is let go of") { released == nil }
+        #expect(session.delegate == nil)
+        // The identifier is free again.
+        let again = Recorder()
+        let next = process.session(again)
+        #expect(next !== session)
+        next.downloadTask(with: url()).resume()
+        next.invalidateAndCancel()
+        #expect(try await again.heard.are(["2 completed -999", "invalid"]))
+    }
+
+    @Test func `T7: One identifier is one session in a process`() async throws {
+        let world = try World()
+        let process = world.process()
+        let first = Recorder()
+        let session = process.session(first)
+        let second = Recorder()
+        #expect(process.session(second) === session)
+        session.downloadTask(with: url()).resume()
+        try world.service.end(1)
+        try await first.heard.wait(for: "the end") { $0.last == "1 completed" }
+        #expect(second.heard.read { $0 } == [])
+    }
+
+    @Test func `T7: In a second process every task fails with -996, and so does the session`() async throws {
+        let world = try World()
+        world.service.state.update { $0.taken = ["org.example.photos"] }
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let task = session.downloadTask(with: url())
+        task.resume()
+        #expect(try await delegate.heard.are(["\(task.taskIdentifier) completed -996", "invalid -996"]))
+        #expect((task.error as? URLError)?.code == .backgroundSessionInUseByAnotherProcess)
+    }
+
+    @Test func `T7: An upload without its file fails with -1100`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: "/no/such/file")).resume()
+        #expect(try await delegate.heard.are(["1 completed -1100"]))
+    }
+
+    @Test(
+        arguments: [
+            (TransferFailure.Code.timedOut, -1001), (.cannotResolveHost, -1003), (.untrustedServer, -1202),
+            (.clientCertificate, -1206), (.tlsFailure, -1200), (.sourceMissing, -1100), (.tooLarge, -1103),
+            (.diskFull, -3003),
+        ])
+    func `T9: A transfer that failed says why in Apple's codes`(code: TransferFailure.Code, expected: Int) async throws
+    {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        session.downloadTask(with: url()).resume()
+        try world.service.end(1, .failed, error: TransferFailure(code, "In words."))
+        #expect(try await delegate.heard.are(["1 completed \(expected)"]))
+        let error = try #require(delegate.errors.read { $0[1] })
+        #expect(error.localizedDescription == "In words.")
+    }
+
+    @Test func `T10: After a force quit the next process hears -999 with the reason and resume data`() async throws {
+        let world = try World()
+        let process = world.process()
+        process.session(Recorder()).downloadTask(with: url()).resume()
+        process.die()
+        try world.service.end(
+            1, .cancelled, error: TransferFailure(.forceQuit, "The user force-quit the app."), resumeData: "token")
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        #expect(try await delegate.heard.are(["1 completed -999"]))
+        let error = try #require(delegate.errors.read { $0[1] } as? URLError)
+        #expect(error.backgroundTaskCancelledReason == .userForceQuitApplication)
+        #expect(error.userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int == 0)
+        let bridged = error as NSError
+        #expect(bridged.domain == NSURLErrorDomain && bridged.code == NSURLErrorCancelled)
+        #expect(bridged.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == error.downloadTaskResumeData)
+        let next = session.downloadTask(withResumeData: try #require(error.downloadTaskResumeData))
+        next.resume()
+        #expect(world.service.state.read { $0.requests[2]?.request.resumeData } == "token")
+    }
+
+    @Test func `T7: Progress can be watched, cancelled and paused`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let task = session.downloadTask(with: url())
+        task.resume()
+        world.service.progress(1, received: 25, of: 100)
+        try await delegate.heard.wait(for: "progress") { $0 == ["1 wrote 25, 25/100"] }
+        #expect(task.progress.fractionCompleted == 0.25)
+        task.progress.pause()
+        try await eventually("it is suspended") { task.state == .suspended }
+        task.progress.resume()
+        try await eventually("it is running") { task.state == .running }
+        task.progress.cancel()
+        try await delegate.heard.wait(for: "its end") { $0.last == "1 completed -999" }
+    }
+
+    /// FoundationNetworking traps where an error with a code that it does not know is asked for its code.
+    @Test(arguments: TransferFailure.Code.allCases)
+    func `T9: Every failure has a code that URLError knows`(code: TransferFailure.Code) {
+        #expect(URLError.Code(rawValue: code.urlErrorCode) != nil)
+    }
+}

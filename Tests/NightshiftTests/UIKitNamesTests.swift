@@ -1,0 +1,46 @@
+import Foundation
+import NightshiftUIKit
+import Testing
+
+/// Row L1: an app delegate as Xcode's template and Apple's article have it.
+private final class AppDelegate: UIResponder, UIApplicationDelegate {
+    var window: AnyObject?
+    var backgroundCompletionHandler: (() -> Void)?
+
+    func application(
+        _ application: UIApplication,
+        didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
+    ) -> Bool {
+        application.applicationState == .background
+    }
+
+    func applicationDidEnterBackground(_ application: UIApplication) {}
+
+    func application(
+        _ application: UIApplication, handleEventsForBackgroundURLSession identifier: String,
+        completionHandler: @escaping () -> Void
+    ) {
+        backgroundCompletionHandler = completionHandler
+    }
+}
+
+extension AppDelegate: URLSessionBackgroundDelegate {
+    nonisolated func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
+        DispatchQueue.main.async {
+            guard let appDelegate = UIApplication.shared.delegate as? AppDelegate,
+                let backgroundCompletionHandler = appDelegate.backgroundCompletionHandler
+            else { return }
+            backgroundCompletionHandler()
+        }
+    }
+}
+
+@Suite @MainActor struct UIKitNamesTests {
+    @Test func `L1: UIKit's names are those of Nightshift`() {
+        let delegate: any UIApplicationDelegate = AppDelegate()
+        delegate.application(.shared, handleEventsForBackgroundURLSession: "x") {}
+        #expect((delegate as? AppDelegate)?.backgroundCompletionHandler != nil)
+        #expect(UIApplication.State.active.rawValue == 0)
+        #expect(UIApplication.didEnterBackgroundNotification.rawValue == "UIApplicationDidEnterBackgroundNotification")
+    }
+}
