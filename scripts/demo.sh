@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The main job on real input, without internet: a download whose connections are cut and whose service is killed.
-# Succeeds only if the file that arrives is the file that was served. Expects a debug build; `make demo` makes it.
+# The main job on real input, without internet: an app downloads a film, is suspended and killed, and so is the service;
+# connections are cut all the while. When the film is whole, the app is launched in the background and takes it.
+# Succeeds only if the file that the app keeps is the file that was served. Expects a debug build; `make demo` makes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,6 +9,11 @@ bin=$PWD/.build/debug
 size=$((300 << 20))
 room=$(mktemp -d "${TMPDIR:-/tmp}/nightshift-demo.XXXXXX")
 export NIGHTSHIFT_HOME=$room/home
+# The app keeps its things below its user's home.
+export HOME=$room
+unset XDG_DATA_HOME
+app=org.example.SimpleBackgroundTransfer
+tilde='~'
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 origin=
 service=
@@ -23,7 +29,7 @@ fail() {
 
 # Shows a command of the tour, and runs it.
 tour() {
-    printf '  $ nightshift %s\n' "${*//$room/~}"
+    printf '  $ nightshift %s\n' "${*//$room/$tilde}"
     timeout 60 "$bin/nightshift" "$@" 2>&1 | sed "s|$room|~|g; s/^/  | /"
 }
 
@@ -33,6 +39,28 @@ number() {
     shift
     timeout 20 "$bin/nightshift" "$@" --json 2>/dev/null |
         sed -n "s/.*\"$key\"[[:space:]]*:[[:space:]]*\([0-9]*\).*/\1/p" | head -n 1
+}
+
+# A word that a command's JSON has under a key.
+word() {
+    local key=$1
+    shift
+    timeout 20 "$bin/nightshift" "$@" --json 2>/dev/null |
+        sed -n "s/.*\"$key\"[[:space:]]*:[[:space:]]*\"\([^\"]*\)\".*/\1/p" | head -n 1
+}
+
+# Waits until the app is in a state.
+until_app() {
+    for _ in $(seq "$2"); do
+        [ "$(word state app show $app)" = "$1" ] && return 0
+        sleep 0.1
+    done
+    fail "the app did not become $1"
+}
+
+# Processor time that a process has used, in ticks.
+ticks() {
+    sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
 }
 
 service_process() {
@@ -57,6 +85,7 @@ end() {
 
 tidy() {
     local running
+    timeout 20 "$bin/nightshift" app quit $app >/dev/null 2>&1 || true
     running=$(service_process)
     end "${running:-$service}"
     end "$origin"
@@ -64,8 +93,6 @@ tidy() {
 }
 trap tidy EXIT
 trap 'exit 130' INT TERM
-
-mkdir -p "$room/downloads"
 
 say "1. A web server with bad manners: it serves a film of $(mebibytes $size), and cuts every connection after 64 MiB."
 "$bin/misbehaving-origin" --port-file "$room/port" --size 300M --path /film.mkv --throttle 40M --cut-every 64M \
@@ -80,48 +107,57 @@ done
 url=http://127.0.0.1:$(cat "$room/port")/film.mkv
 echo "  It listens: $url"
 
-say "2. Hand the download to the service and leave. The id is printed once the task is on disk."
-printf '  $ nightshift get --detach -d ~/downloads %s\n' "$url"
-id=$(timeout 60 "$bin/nightshift" get --detach -d "$room/downloads" "$url") || fail "the task was not accepted"
-echo "  | $id"
+say "2. An app: Examples/SimpleBackgroundTransfer, an iOS program with 'import Nightshift'. Its desktop entry installs it."
+sed "s|^Exec=|Exec=$bin/|" "Examples/SimpleBackgroundTransfer/$app.desktop" >"$room/$app.desktop"
+tour app install "$room/$app.desktop"
+tour app launch $app -- "$url"
 service=$(service_process)
 [ -n "$service" ] || fail "the service does not say which process it is"
-
-say "3. It runs in a process of its own (number $service). A moment later:"
-received=0
 for _ in $(seq 300); do
-    received=$(number countOfBytesReceived show "$id") || true
-    [ "${received:-0}" -ge $((100 << 20)) ] && break
+    received=$(number countOfBytesReceived show 1) || true
+    [ "${received:-0}" -ge $((32 << 20)) ] && break
     sleep 0.1
 done
-[ "${received:-0}" -ge $((100 << 20)) ] || fail "only ${received:-0} bytes arrived"
-tour why "$id"
+[ "${received:-0}" -ge $((32 << 20)) ] || fail "only ${received:-0} bytes arrived"
+tour app log $app
 
-say "4. Disaster: the service is killed, with no chance to tidy up."
-received=$(number countOfBytesReceived show "$id") || true
-[ "${received:-$size}" -lt "$size" ] || fail "the download was over before the service could be killed"
-kill -9 "$service"
+say "3. Its user looks elsewhere. The app is suspended: in memory, without a tick of processor time. The download goes on."
+tour app background $app
+until_app suspended 100
+process=$(number processID app show $app)
+before=$(ticks "$process")
+tour list
+sleep 1
+[ "$(ticks "$process")" = "$before" ] || fail "the app used processor time while it was suspended"
+echo "  Processor ticks of process $process in the last second: 0"
+
+say "4. Disaster: the app is killed, and a moment later the service itself, with no chance to tidy up."
+received=$(number countOfBytesReceived show 1) || true
+[ "${received:-$size}" -lt "$size" ] || fail "the download was over before anything could be killed"
+kill -9 "$process" "$service"
 for _ in $(seq 50); do
     kill -0 "$service" 2>/dev/null || break
     sleep 0.1
 done
-echo "  \$ kill -9 $service          # $(mebibytes "$received") had arrived"
-[ ! -e "$room/downloads/film.mkv" ] || fail "a part of the file has the final name"
-echo "  \$ ls ~/downloads            # nothing: a file has its name only when it is whole"
+echo "  \$ kill -9 $process $service          # $(mebibytes "$received") had arrived"
 
-say "5. The next command starts the service again, and it goes on where it was."
-tour why "$id"
+say "5. The next command starts the service again, and the download goes on where it was."
+tour why 1
 service=$(service_process)
 [ -n "$service" ] || fail "the service did not come back"
 
-say "6. Wait for the end. Each cut connection is one more entry in its journal."
-printf '  $ nightshift wait %s\n' "$id"
-timeout 240 "$bin/nightshift" wait "$id" 2>&1 | sed "s|$room|~|g; s/^/  | /" || fail "the download did not end well"
-tour why "$id"
+say "6. When the film is whole, the app is launched in the background, takes it, gives a new picture of itself and sleeps."
+printf '  $ nightshift wait 1\n'
+timeout 240 "$bin/nightshift" wait 1 2>&1 | sed "s|$room|~|g; s/^/  | /" || fail "the download did not end well"
+until_app suspended 200
+tour app why $app
+tour app log $app
+tour app snapshot $app -o "$room/snapshot.png"
+[ -s "$room/snapshot.png" ] || fail "there is no snapshot"
 
-say "7. Is it the right file, byte for byte?"
-"$bin/misbehaving-origin" verify "$room/downloads/film.mkv" --size 300M | sed "s|$room|~|g; s/^/  /" ||
-    fail "the file is not what was served"
+say "7. Is it the right film, byte for byte?"
+"$bin/misbehaving-origin" verify "$room/.local/share/SimpleBackgroundTransfer/film.mkv" --size 300M |
+    sed "s|$room|~|g; s/^/  /" || fail "the file is not what was served"
 
 end "$origin"
 wait "$origin" 2>/dev/null || true
@@ -134,4 +170,5 @@ echo "  That is $(mebibytes "$sent") for a file of $(mebibytes $size):" \
     "$(mebibytes $((sent - size))) were sent twice or in vain."
 
 cuts=$(sed -n 's/.* \([0-9]*\) cut.*/\1/p' <<<"$totals")
-say "One whole file, through a killed service and $cuts cut connections. Apps sleep. Nightshift works."
+say "One whole film, through a suspended and killed app, a killed service and $cuts cut connections." \
+    "Apps sleep. Nightshift works."

@@ -5,8 +5,9 @@ import TestSupport
 enum Programs {
     static let daemon = folder + "/nightshiftd"
     static let commandLine = folder + "/nightshift"
+    static let appProbe = folder + "/app-probe"
 
-    private static let folder =
+    static let folder =
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
 }
 

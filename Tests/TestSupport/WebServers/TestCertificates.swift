@@ -9,13 +9,27 @@ package final class TestCertificates: Sendable {
     package var clientCertificate: String { directory.path("client.pem") }
     package var clientKey: String { directory.path("client.key") }
 
-    /// The server's certificate is for `localhost` and both loopback addresses.
-    package init() async throws {
+    /// What is wrong with the server's certificate.
+    package enum Flaw: String, Sendable, CaseIterable {
+        case expired
+        case otherName
+        case selfSigned
+    }
+
+    /// The server's certificate is for `localhost` and both loopback addresses, unless the flaw is that it is not.
+    package init(server flaw: Flaw? = nil) async throws {
         directory = try TemporaryDirectory()
         let subject = ["-out", authority, "-days", "2", "-subj", "/CN=Nightshift test authority"]
         try await openssl(["req", "-x509"] + newKey("ca") + subject)
-        try await issue("server", "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1\nextendedKeyUsage=serverAuth\n")
-        try await issue("client", "extendedKeyUsage=clientAuth\n")
+        let names = flaw == .otherName ? "DNS:other.example" : "DNS:localhost,IP:127.0.0.1,IP:::1"
+        if flaw == .selfSigned {
+            let subject = ["-out", serverCertificate, "-days", "2", "-subj", "/CN=server"]
+            try await openssl(["req", "-x509"] + newKey("server") + subject + ["-addext", "subjectAltName=\(names)"])
+        } else {
+            let extensions = "subjectAltName=\(names)\nextendedKeyUsage=serverAuth\n"
+            try await issue("server", extensions, days: flaw == .expired ? -1 : 2)
+        }
+        try await issue("client", "extendedKeyUsage=clientAuth\n", days: 2)
     }
 
     private func newKey(_ name: String) -> [String] {
@@ -23,13 +37,13 @@ package final class TestCertificates: Sendable {
         return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key]
     }
 
-    private func issue(_ name: String, _ extensions: String) async throws {
+    private func issue(_ name: String, _ extensions: String, days: Int) async throws {
         let request = directory.path("\(name).csr")
         let extensions = try directory.write(extensions, to: "\(name).ext")
         try await openssl(["req"] + newKey(name) + ["-out", request, "-subj", "/CN=\(name)"])
         try await openssl([
             "x509", "-req", "-in", request, "-CA", authority, "-CAkey", directory.path("ca.key"), "-CAcreateserial",
-            "-days", "2", "-extfile", extensions, "-out", directory.path("\(name).pem"),
+            "-days", "\(days)", "-extfile", extensions, "-out", directory.path("\(name).pem"),
         ])
     }
 

@@ -1,0 +1,111 @@
+import Foundation
+import Nightshift
+import Synchronization
+
+/// Many downloads over one background session: hand in URLs, hear percents and files on the main thread.
+///
+/// A relaunched app makes the queue again with the same identifier: downloads that are under way report to it, and those
+/// that ended meanwhile are handed over.
+public final class DownloadQueue: NSObject, Sendable {
+    /// Called on the main thread.
+    public struct Handlers: Sendable {
+        /// 0...100, whenever the whole number changes.
+        public var progress: @MainActor @Sendable (URL, Int) -> Void
+        /// The temporary file is gone when this returns: move it, or read it.
+        public var completion: @MainActor @Sendable (URL, Result<URL, any Error>) -> Void
+
+        public init(
+            progress: @escaping @MainActor @Sendable (URL, Int) -> Void,
+            completion: @escaping @MainActor @Sendable (URL, Result<URL, any Error>) -> Void
+        ) {
+            self.progress = progress
+            self.completion = completion
+        }
+    }
+
+    private struct State {
+        var session: URLSession?
+        var percents: [URL: Int] = [:]
+        var backgroundCompletion: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+    private let handlers: Handlers
+
+    public init(identifier: String, handlers: Handlers) {
+        self.handlers = handlers
+        super.init()
+        let session = URLSession(
+            configuration: .background(withIdentifier: identifier), delegate: self, delegateQueue: nil)
+        state.withLock { $0.session = session }
+    }
+
+    /// Adds what is not under way yet.
+    public func add(_ urls: [URL]) async {
+        guard let session = state.withLock({ $0.session }) else { return }
+        let known = Set(await session.allTasks.compactMap { $0.originalRequest?.url })
+        for url in urls where !known.contains(url) { session.downloadTask(with: url).resume() }
+    }
+
+    /// URLs that are under way.
+    public var pending: [URL] {
+        get async {
+            guard let session = state.withLock({ $0.session }) else { return [] }
+            return await session.allTasks.compactMap { $0.originalRequest?.url }
+        }
+    }
+
+    /// For `handleEventsForBackgroundURLSession`.
+    public func completeWhenFinished(_ handler: @escaping @Sendable () -> Void) {
+        state.withLock { $0.backgroundCompletion = handler }
+    }
+
+    private func report(_ body: @escaping @MainActor @Sendable () -> Void) {
+        // Waited for: the session takes its temporary file away when the delegate has returned.
+        DispatchQueue.main.sync { MainActor.assumeIsolated(body) }
+    }
+}
+
+extension DownloadQueue: URLSessionDownloadDelegate, URLSessionBackgroundDelegate {
+    public func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    ) {
+        guard totalBytesExpectedToWrite > 0, let url = downloadTask.originalRequest?.url else { return }
+        let percent = Int(100 * totalBytesWritten / totalBytesExpectedToWrite)
+        let isNew = state.withLock { state in
+            defer { state.percents[url] = percent }
+            return state.percents[url] != percent
+        }
+        if isNew { report { [handlers] in handlers.progress(url, percent) } }
+    }
+
+    public func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {
+        guard let url = downloadTask.originalRequest?.url else { return }
+        let status = (downloadTask.response as? HTTPURLResponse)?.statusCode ?? 200
+        report { [handlers] in
+            // The body of a 404 is not the file.
+            guard (200..<300).contains(status) else {
+                return handlers.completion(url, .failure(URLError(.badServerResponse)))
+            }
+            handlers.completion(url, .success(location))
+        }
+    }
+
+    public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let url = task.originalRequest?.url else { return }
+        state.withLock { $0.percents[url] = nil }
+        guard let error else { return }
+        report { [handlers] in handlers.completion(url, .failure(error)) }
+    }
+
+    public func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
+        let handler = state.withLock { state in
+            defer { state.backgroundCompletion = nil }
+            return state.backgroundCompletion
+        }
+        handler?()
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Nightshift
+
+/// An app that writes down everything it sees, and misbehaves where it is told to.
+@main final class AppProbe: ApplicationDelegate {
+    private let conduct: Conduct
+    private var sessions: [String: ProbeSession] = [:]
+
+    init() {
+        let path = CommandLine.arguments.dropFirst().first ?? ""
+        guard let data = FileManager.default.contents(atPath: path),
+            let orders = try? JSONDecoder().decode(Orders.self, from: data)
+        else {
+            FileHandle.standardError.write(Data("app-probe: no orders in '\(path)'\n".utf8))
+            _exit(2)
+        }
+        conduct = Conduct(orders)
+    }
+
+    func application(
+        _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?
+    ) -> Bool {
+        let isBackgroundLaunch = launchOptions?[.isBackgroundLaunch] != nil
+        conduct.journal.note(.launched) { $0.text = isBackgroundLaunch ? "background" : "foreground" }
+        for order in conduct.orders.sessions where order.isMadeAtLaunch || !isBackgroundLaunch { make(order) }
+        reach(isBackgroundLaunch ? .launchedInBackground : .launched)
+        if !isBackgroundLaunch {
+            conduct.journal.note(.begun)
+            reach(.begun)
+        }
+        return true
+    }
+
+    func applicationDidBecomeActive(_ application: Application) {
+        conduct.journal.note(.active)
+        reach(.active)
+    }
+
+    func applicationWillResignActive(_ application: Application) { conduct.journal.note(.resigned) }
+
+    func applicationDidEnterBackground(_ application: Application) {
+        conduct.journal.note(.background)
+        reach(.background)
+    }
+
+    func applicationWillEnterForeground(_ application: Application) { conduct.journal.note(.foreground) }
+
+    func applicationWillTerminate(_ application: Application) { conduct.journal.note(.terminating) }
+
+    func application(
+        _ application: Application, handleEventsForBackgroundURLSession identifier: String,
+        completionHandler: @escaping @Sendable () -> Void
+    ) {
+        conduct.journal.note(.handleEvents) { $0.session = identifier }
+        for order in conduct.orders.sessions where order.identifier == identifier { make(order) }
+        sessions[identifier]?.keep(completionHandler)
+        reach(.handleEvents)
+    }
+
+    func applicationSnapshot(_ application: Application) -> Data? {
+        conduct.journal.note(.snapshot)
+        // The smallest PNG there is: one grey point.
+        return Data(
+            base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptV"
+                + "AAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==")
+    }
+
+    private func make(_ order: SessionOrder) {
+        guard sessions[order.identifier] == nil else { return }
+        sessions[order.identifier] = ProbeSession(order, conduct)
+    }
+
+    private func reach(_ point: Point) {
+        _ = conduct.deeds(at: point)
+        for session in sessions.values { session.begin(at: point) }
+    }
+}

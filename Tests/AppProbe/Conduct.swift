@@ -1,0 +1,54 @@
+import Foundation
+import Nightshift
+
+/// Does what the orders say at each point.
+final class Conduct: Sendable {
+    let orders: Orders
+    let journal: Journal
+
+    init(_ orders: Orders) {
+        self.orders = orders
+        journal = Journal(orders.journal)
+    }
+
+    /// The deeds that are due; those that end or hold the process are done here.
+    func deeds(at point: Point, task: URLSessionTask? = nil, bytes: Int64 = 0) -> [Rule.Deed] {
+        let due = orders.rules.indices.filter { index in
+            let rule = orders.rules[index]
+            return rule.point == point && rule.bytes <= bytes
+                && (rule.task == nil || rule.task == task?.taskDescription) && isLeft(index)
+        }
+        for index in due { carryOut(orders.rules[index]) }
+        return due.map { orders.rules[$0].deed }
+    }
+
+    private func carryOut(_ rule: Rule) {
+        switch rule.deed {
+        case .crash: _exit(9)
+        case .exit: exit(0)
+        case .hold:
+            while rule.gate.map({ access($0, F_OK) != 0 }) ?? true { usleep(5_000) }
+        case .spin: spin()
+        case .cancelAndResume, .retry: break
+        }
+    }
+
+    /// Whether the rule applies once more: every time it does leaves a file.
+    private func isLeft(_ index: Int) -> Bool {
+        guard let times = orders.rules[index].times else { return true }
+        return (0..<times).contains { time in
+            let mark = open("\(orders.journal).\(index).\(time)", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            if mark >= 0 { close(mark) }
+            return mark >= 0
+        }
+    }
+
+    private func spin() {
+        var pid: pid_t = 0
+        let words = ["sh", "-c", "while :; do :; done"].map { $0.withCString(strdup) } + [nil]
+        if posix_spawn(&pid, "/bin/sh", nil, nil, words, environ) == 0 {
+            journal.note(.child) { $0.text = "\(pid)" }
+        }
+        for word in words { free(word) }
+    }
+}

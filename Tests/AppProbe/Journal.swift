@@ -1,0 +1,31 @@
+import Foundation
+import Synchronization
+
+/// Writes down what is seen, at once and one line in one `write`, so that nothing is lost with the process.
+final class Journal: Sendable {
+    private let descriptor: Int32
+    private let count = Mutex(0)
+
+    init(_ path: String) {
+        descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    }
+
+    func note(_ sighting: Sighting) {
+        var sighting = sighting
+        sighting.process = getpid()
+        sighting.isOnMainThread = Thread.isMainThread
+        count.withLock { count in
+            count += 1
+            sighting.number = count
+            guard let json = try? JSONEncoder().encode(sighting) else { return }
+            let line = Array(json) + [UInt8(ascii: "\n")]
+            _ = write(descriptor, line, line.count)
+        }
+    }
+
+    func note(_ event: Sighting.Event, _ fill: (inout Sighting) -> Void = { _ in }) {
+        var sighting = Sighting(event)
+        fill(&sighting)
+        note(sighting)
+    }
+}

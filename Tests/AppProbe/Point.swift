@@ -1,0 +1,21 @@
+/// A moment in a probe's life.
+package enum Point: String, Sendable, Codable {
+    /// In `didFinishLaunching`, its sessions made; in the foreground.
+    case launched
+    /// The same in the background.
+    case launchedInBackground
+    /// Every transfer of ``launched`` has been resumed.
+    case begun
+    case active
+    case background
+    case handleEvents
+    case progress
+    /// In `didFinishDownloadingTo`, before the file is moved.
+    case finishing
+    /// In `didFinishDownloadingTo`, after it.
+    case moved
+    /// In `didCompleteWithError`.
+    case completed
+    case challenged
+    case finishedEvents
+}

@@ -1,0 +1,58 @@
+package import Foundation
+
+/// One thing that a probe's delegates saw: a line of its journal.
+package struct Sighting: Sendable, Codable {
+    package var event: Event
+    /// Counts from 1 in each process.
+    package var number = 0
+    package var process: Int32 = 0
+    package var isOnMainThread = false
+    package var session: String?
+    package var task: Int?
+    package var description: String?
+    /// Bytes so far, or the offset of a resumption.
+    package var bytes: Int64?
+    package var expected: Int64?
+    package var status: Int?
+    package var domain: String?
+    package var code: Int?
+    /// Of `NSURLErrorBackgroundTaskCancelledReasonKey`.
+    package var reason: Int?
+    package var hasResumeData: Bool?
+    package var priority: Float?
+    /// A body, a realm, the process id of a child.
+    package var text: String?
+    /// What a challenge is about.
+    package var space: ProtectionSpace?
+
+    package enum Event: String, Sendable, Codable {
+        case launched, active, resigned, background, foreground, terminating
+        case handleEvents, finishedEvents, snapshot
+        case known, made, begun
+        case progress, sent, resumed, finishing, moved, movedAgain, body, completed, invalid
+        case challenge, sessionChallenge, delayed
+        case child, cancelled
+    }
+
+    /// As `URLProtectionSpace` has it.
+    package struct ProtectionSpace: Sendable, Codable, Equatable {
+        package var method: String
+        package var host: String
+        package var port: Int
+        package var scheme: String?
+        /// In DER, the server's own first.
+        package var certificates: [Data]?
+
+        package init(method: String, host: String, port: Int, scheme: String?, certificates: [Data]?) {
+            self.method = method
+            self.host = host
+            self.port = port
+            self.scheme = scheme
+            self.certificates = certificates
+        }
+    }
+
+    package init(_ event: Event) {
+        self.event = event
+    }
+}

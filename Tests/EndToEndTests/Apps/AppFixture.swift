@@ -1,0 +1,222 @@
+import Foundation
+import NightshiftAPI
+import Synchronization
+import TestSupport
+import app_probe
+
+/// An installed app-probe with a service and an origin: real processes that end with this object.
+final class AppFixture: Sendable {
+    let service: Service
+    let origin: OriginServer
+    let app: String
+    private let files: TemporaryDirectory
+    private let plan: Mutex<Orders>
+
+    /// - Parameter service: shared with another app; by default one of its own.
+    init(
+        _ app: String = "org.example.Probe", service: Service? = nil, origin: OriginServer? = nil,
+        _ change: (inout Orders) -> Void = { _ in }
+    ) throws {
+        self.app = app
+        self.service = try service ?? Service()
+        self.origin = try origin ?? OriginServer(sendBuffer: 65_536)
+        files = try TemporaryDirectory()
+        plan = Mutex(Orders(journal: files.path("journal"), folder: files.path("files")))
+        try order(change)
+    }
+
+    deinit {
+        ProcessSweep(home: service.home).sweep(first: service.process)
+    }
+
+    var api: ServiceAPI { service.api }
+
+    // MARK: - Orders
+
+    /// Changes what the probe finds at its next launch.
+    func order(_ change: (inout Orders) -> Void) throws {
+        let data = try plan.withLock { orders in
+            change(&orders)
+            return try JSONEncoder().encode(orders)
+        }
+        try data.write(to: URL(filePath: files.path("orders")), options: .atomic)
+    }
+
+    /// A file that lets go of whoever holds at it, once it is there.
+    func gate(_ name: String) -> String { files.path(name) }
+
+    func open(_ gate: String) throws {
+        try Data().write(to: URL(filePath: gate))
+    }
+
+    // MARK: - The app
+
+    /// Starts the service and installs the app's entry, with `lines` at its end.
+    func install(_ lines: String = "", wakeLimit: Double = 30) async throws {
+        if service.process?.exit != nil || service.process == nil { try await service.start() }
+        let entry = """
+            [Desktop Entry]
+            Type=Application
+            Name=Probe
+            Exec=\(Programs.appProbe) \(files.path("orders"))
+            X-Nightshift-BackgroundModes=transfer;
+            X-Nightshift-WakeLimit=\(wakeLimit)
+            \(lines)
+            """
+        let path = try files.write(entry, to: "\(app).desktop")
+        try await api.post("/v1/apps", InstallRequest(entry: path), as: AppStatus.self)
+    }
+
+    @discardableResult
+    func launch(inBackground: Bool = false) async throws -> AppStatus {
+        try await api.post("/v1/apps/\(app)/launch", LaunchRequest(background: inBackground))
+    }
+
+    /// Starts the app, which dies as its rules say, and suspends until it has.
+    func launchUntilItDies() async throws {
+        try await launch()
+        try await wait(for: "its end") { $0.lastExit != nil }
+    }
+
+    /// `activate`, `background` or `kill`.
+    @discardableResult
+    func tell(_ verb: String) async throws -> AppStatus {
+        try JSON.decode(AppStatus.self, from: try await api.send("POST", "/v1/apps/\(app)/\(verb)"))
+    }
+
+    func quit(force: Bool = false) async throws {
+        try await api.post("/v1/apps/\(app)/quit", QuitRequest(force: force), as: AppStatus.self)
+    }
+
+    func status() async throws -> AppStatus { try await api.get("/v1/apps/\(app)") }
+
+    func why() async throws -> AppExplanation { try await api.get("/v1/apps/\(app)/why") }
+
+    /// SIGKILL to the app's process, and suspends until it is gone.
+    func killApp() async throws {
+        guard let pid = seen().last(where: { $0.event == .launched })?.process else { return }
+        kill(pid, SIGKILL)
+        try await eventually("the end of process \(pid)") { !LiveProcess(pid).isAlive }
+    }
+
+    /// SIGKILL to the service, whoever started it, and suspends until it is gone.
+    func killService() async throws {
+        let pid = try await api.status().processID
+        kill(pid, SIGKILL)
+        try await eventually("the end of the service") { !LiveProcess(pid).isAlive }
+    }
+
+    /// Suspends until a service answers: one that the app's library has started, or the next one.
+    func waitForService(besides old: Int32 = 0) async throws {
+        try await eventually("another service") {
+            guard let status = try? await api.status() else { return false }
+            return status.processID != old
+        }
+    }
+
+    // MARK: - What it saw
+
+    /// Every line of its journal, over all its lives.
+    func seen(_ event: Sighting.Event? = nil, task description: String? = nil) -> [Sighting] {
+        let text = (try? fileBytes(files.path("journal"))) ?? []
+        return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            try? JSONDecoder().decode(Sighting.self, from: Data(line))
+        }.filter { ($0.event == event || event == nil) && ($0.description == description || description == nil) }
+    }
+
+    /// The events of one process in their order, without how far transfers were meanwhile.
+    func story(of process: Int32? = nil) -> [Sighting.Event] {
+        let process = process ?? seen(.launched).last?.process
+        return seen().filter { $0.process == process }.map(\.event).filter {
+            ![.progress, .sent, .known, .snapshot].contains($0)
+        }
+    }
+
+    /// What a background launch brings, in its order.
+    static let delivery: [Sighting.Event] = [.launched, .finishing, .moved, .completed, .finishedEvents]
+
+    /// The last process's story without `handleEvents`, which comes to the main thread while the delegate queue is at work
+    /// already; nil where it did not come, or not before the events were finished.
+    func backgroundStory() -> [Sighting.Event]? {
+        let story = story()
+        guard let told = story.firstIndex(of: .handleEvents), let end = story.lastIndex(of: .finishedEvents), told < end
+        else { return nil }
+        return story.filter { $0 != .handleEvents }
+    }
+
+    /// Suspends until it has seen this so often.
+    @discardableResult
+    func wait(
+        for event: Sighting.Event, count: Int = 1, task: String? = nil, within bound: Duration = .seconds(30)
+    ) async throws -> Sighting {
+        do {
+            try await eventually("\(count) times \(event)", within: bound) { seen(event, task: task).count >= count }
+        } catch is WaitedTooLong {
+            throw await InVain(what: "\(count) times \(event)", fixture: self)
+        }
+        return seen(event, task: task)[count - 1]
+    }
+
+    @discardableResult
+    func wait(
+        for what: String, within bound: Duration = .seconds(30), until isSatisfied: (AppStatus) -> Bool
+    ) async throws -> AppStatus {
+        do {
+            try await eventually(what, within: bound) { (try? await status()).map(isSatisfied) ?? false }
+        } catch is WaitedTooLong {
+            throw await InVain(what: what, fixture: self)
+        }
+        return try await status()
+    }
+
+    func waitUntilSuspended() async throws {
+        try await wait(for: "suspension") { $0.state == .suspended }
+    }
+
+    /// Suspends until the service keeps no finished file any more: every event was acknowledged.
+    func waitForAcknowledgement() async throws {
+        do {
+            try await eventually("the acknowledgement") { service.names(in: service.paths.files.path).isEmpty }
+        } catch is WaitedTooLong {
+            let files = service.names(in: service.paths.files.path)
+            let notes = service.names(in: service.paths.state.appending(path: "delivered").path)
+            throw await InVain(what: "the acknowledgement: files \(files), notes \(notes)", fixture: self)
+        }
+    }
+
+    /// The path of a file that the probe has moved.
+    func file(_ name: String, session: String = "main") -> String { files.path("files/\(session)/\(name)") }
+
+    var scratch: TemporaryDirectory { files }
+
+    /// What the apps have written to their logs.
+    var written: String {
+        let folder = service.paths.apps.path
+        return service.names(in: folder).filter { $0.hasSuffix(".log") }
+            .map { (try? String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)) ?? "" }.joined()
+    }
+
+    /// An app did not come to what it should.
+    struct InVain: Error, CustomStringConvertible {
+        let description: String
+
+        init(what: String, fixture: AppFixture) async {
+            let history = (try? await fixture.why()).map { explanation in
+                explanation.history.map { "\($0.decision) \($0.detail ?? "")" }.joined(separator: "\n")
+            }
+            let seen = fixture.seen().filter { $0.event != .progress }.suffix(40).map { sighting in
+                "\(sighting.process) \(sighting.event) \(sighting.session ?? "") \(sighting.description ?? "") "
+                    + "\(sighting.code.map { "\($0)" } ?? "")"
+            }
+            description = """
+                waited in vain for \(what); the service says:
+                \(history ?? "nothing")
+                \(((try? await fixture.api.tasks()) ?? []).suffix(5).map { "\($0)" }.joined(separator: "\n"))
+                the app saw:
+                \(seen.joined(separator: "\n"))
+                and wrote:
+                \(fixture.written.suffix(2_000))
+                """
+        }
+    }
+}

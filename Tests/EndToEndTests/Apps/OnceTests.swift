@@ -1,0 +1,167 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import app_probe
+
+/// T1, T10, sections 3.5 and 3.6: processes die at every point of a delivery, and each event has its effect once.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct OnceTests {
+    private let content = Content.seeded(size: 1 << 20, seed: 21)
+
+    private func probe(_ rules: Rule..., behaviours: [Behaviour] = []) async throws -> AppFixture {
+        let app = try AppFixture()
+        app.origin.serve("/film", Resource(content: content, behaviours: behaviours))
+        try app.order {
+            $0.transfers = [TransferOrder(app.origin.url("/film"), "film")]
+            $0.rules = rules
+        }
+        try await app.install()
+        try await app.launch()
+        return app
+    }
+
+    /// A rule that holds until the returned gate is opened.
+    private func holding(at point: Point, _ directory: TemporaryDirectory) -> (Rule, gate: String) {
+        var rule = Rule(point, .hold)
+        rule.gate = directory.path("gate")
+        return (rule, directory.path("gate"))
+    }
+
+    private func expectWhole(_ app: AppFixture) throws {
+        #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
+    }
+
+    @Test(arguments: [Point.finishing, .moved, .completed])
+    func `T10: an app that dies inside a callback gets the event and its file again`(point: Point) async throws {
+        let app = try await probe(Rule(point, .crash))
+        try await app.wait(for: .finishedEvents)
+        try await app.waitUntilSuspended()
+        let first = try #require(app.seen(.launched).first?.process)
+        let died = app.story(of: first).filter { $0 != .active }
+        let all: [Sighting.Event] = [.launched, .made, .begun, .finishing, .moved, .completed]
+        let seen = [Point.finishing: 4, .moved: 5, .completed: 6]
+        #expect(died == Array(all.prefix(try #require(seen[point]))))
+        let moved: Sighting.Event = point == .finishing ? .moved : .movedAgain
+        #expect(app.backgroundStory() == [.launched, .finishing, moved, .completed, .finishedEvents])
+        #expect(app.seen(.completed).allSatisfy { $0.code == nil })
+        try expectWhole(app)
+    }
+
+    @Test(arguments: [Point.begun, .finishing, .moved, .completed])
+    func `T10: a service that is killed inside a callback is started again, and the event is not repeated`(
+        point: Point
+    ) async throws {
+        let scratch = try TemporaryDirectory()
+        let (rule, gate) = holding(at: point, scratch)
+        let app = try await probe(rule)
+        let event: Sighting.Event =
+            switch point {
+            case .finishing: .finishing
+            case .moved: .moved
+            case .completed: .completed
+            default: .begun
+            }
+        try await app.wait(for: event)
+        let old = try await app.api.status().processID
+        try await app.killService()
+        try app.open(gate)
+        try await app.wait(for: .completed)
+        // The library starts it; nobody else does here.
+        try await app.waitForService(besides: old)
+        try await app.waitForAcknowledgement()
+        try await app.tell("background")
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.launched).count == 1)
+        #expect(app.seen(.finishing).count == 1)
+        #expect(app.seen(.moved).count == 1 && app.seen(.movedAgain).isEmpty)
+        #expect(app.seen(.completed).map(\.code) == [nil])
+        try expectWhole(app)
+    }
+
+    @Test(arguments: [Point.begun, .finishing, .moved, .completed])
+    func `T10: app and service are killed together inside a callback, and the file comes whole`(
+        point: Point
+    ) async throws {
+        let scratch = try TemporaryDirectory()
+        let (rule, _) = holding(at: point, scratch)
+        let gate = Gate()
+        // The delegate would have everything before the main thread is held.
+        let app = try await probe(rule, behaviours: point == .begun ? [.holdHead(gate)] : [])
+        let event = try #require(Sighting.Event(rawValue: point.rawValue))
+        try await app.wait(for: event)
+        app.service.process?.kill(SIGSTOP)
+        try await app.killApp()
+        try await app.service.kill()
+        gate.open()
+        try await app.service.start()
+        try await app.wait(for: .finishedEvents)
+        try await app.waitUntilSuspended()
+        let moved: Sighting.Event = point == .moved || point == .completed ? .movedAgain : .moved
+        #expect(app.backgroundStory() == [.launched, .finishing, moved, .completed, .finishedEvents])
+        #expect(app.seen(.launched).count == 2)
+        try expectWhole(app)
+    }
+
+    @Test(arguments: [true, false])
+    func `T10: an app that dies behind the callback, before the acknowledgement, is not told twice`(
+        serviceDiesToo: Bool
+    ) async throws {
+        let scratch = try TemporaryDirectory()
+        let (rule, gate) = holding(at: .completed, scratch)
+        let app = try await probe(rule)
+        try await app.wait(for: .completed)
+        let service = try #require(app.service.process)
+        service.kill(SIGSTOP)
+        try app.open(gate)
+        // The library's note that the message was handled.
+        let notes = app.service.paths.state.appending(path: "delivered").path
+        try await eventually("the library's note") { app.service.names(in: notes).contains { $0.contains("main") } }
+        try await app.killApp()
+        if serviceDiesToo {
+            try await app.service.kill()
+            try await app.service.start()
+        } else {
+            service.kill(SIGCONT)
+        }
+        // With or without a launch in the background: whoever comes next hears nothing of it any more.
+        try app.order { $0.transfers = [] }
+        try await app.wait(for: "the first process's end") { $0.lastExit != nil && $0.wakes.isEmpty }
+        try await app.launch()
+        try await app.tell("activate")
+        try await app.waitForAcknowledgement()
+        try await app.tell("background")
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.finishing).count == 1)
+        #expect(app.seen(.completed).count == 1)
+        try expectWhole(app)
+    }
+
+    @Test func `T1: of 1,000 tasks in one session each is delivered once, the app killed in the middle`() async throws {
+        let (app, gate) = (try AppFixture(), Gate())
+        let count = 1_000
+        for number in 0..<count { app.origin.serve("/f/\(number)", .text("file number \(number)", .holdHead(gate))) }
+        try app.order { orders in
+            orders.transfers = (0..<count).map { TransferOrder(app.origin.url("/f/\($0)"), "f\($0)") }
+        }
+        try await app.install()
+        try await app.launch()
+        try await app.wait(for: .begun, within: .seconds(60))
+        gate.open()
+        try await app.wait(for: .completed, count: 300, within: .seconds(60))
+        try await app.killApp()
+        try app.order { $0.transfers = [] }
+        try await app.wait(for: .finishedEvents, within: .seconds(60))
+        try await app.waitUntilSuspended()
+        let completed = Dictionary(grouping: app.seen(.completed), by: \.task).mapValues(\.count)
+        #expect(completed.count == count)
+        // Only the one whose callback was running when the app was killed may come again.
+        #expect(completed.values.filter { $0 > 1 }.count <= 1)
+        #expect(app.seen(.moved).count == count)
+        #expect(app.seen(.movedAgain).count <= 1)
+        let processes = Set(app.seen(.completed).map(\.process))
+        #expect(processes.count == 2, "it was killed in the middle")
+        for number in 0..<count {
+            #expect(try fileBytes(app.file("f\(number)")) == Array("file number \(number)".utf8))
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import TestSupport
+
+/// Ends every process that one home's service has started: apps outlive their service, and start it again.
+struct ProcessSweep {
+    let home: String
+
+    /// - Parameter first: the service itself.
+    func sweep(first service: ChildProcess?) {
+        service?.kill(SIGCONT)
+        service?.kill(SIGKILL)
+        _ = service?.blockUntilExit(within: .seconds(5))
+        // One that is just being started is not seen yet.
+        for _ in 0..<20 {
+            let found = processes
+            if found.isEmpty { return }
+            for pid in found { kill(pid, SIGKILL) }
+            usleep(10_000)
+        }
+    }
+
+    private var processes: [Int32] {
+        let word = Array("NIGHTSHIFT_HOME=\(home)\0".utf8)
+        return ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }
+            .filter { pid in
+                guard pid != getpid(), let environment = try? fileBytes("/proc/\(pid)/environ") else { return false }
+                return Data(environment + [0]).range(of: Data(word)) != nil && LiveProcess(pid).isAlive
+            }
+    }
+}

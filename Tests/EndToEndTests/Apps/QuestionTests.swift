@@ -1,0 +1,123 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import app_probe
+
+/// T9, section 2.4: servers and begin dates ask an app that is not running.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct QuestionTests {
+    private let content = Content.seeded(size: 300_000, seed: 51)
+
+    /// An app that has begun one download and died.
+    private func dead(
+        _ behaviours: [Behaviour], beginsIn delay: Double? = nil, _ change: (inout Orders) -> Void
+    ) async throws -> AppFixture {
+        let (app, gate) = (try AppFixture(), Gate())
+        app.origin.serve("/secret", Resource(content: content, behaviours: [.holdHead(gate)] + behaviours))
+        app.origin.serve("/other", .text("another"))
+        try app.order {
+            var order = TransferOrder(app.origin.url("/secret"), "secret")
+            order.beginsIn = delay
+            $0.transfers = [order]
+            $0.rules = [Rule(.begun, .crash)]
+            $0.replacement = app.origin.url("/other")
+            change(&$0)
+        }
+        try await app.install()
+        try await app.launchUntilItDies()
+        gate.open()
+        return app
+    }
+
+    private static let schemes: [Behaviour] = [
+        .requireBasic(user: "me", password: "open sesame"), .requireDigest(user: "me", password: "open sesame"),
+    ]
+
+    @Test(arguments: schemes.indices)
+    func `T9: a dead app is launched for a Basic or Digest challenge, and its credential is used`(
+        scheme: Int
+    ) async throws {
+        let app = try await dead([Self.schemes[scheme]]) {
+            $0.answer = .credential
+            $0.user = "me"
+            $0.password = "open sesame"
+        }
+        let end = try await app.wait(for: .completed)
+        try await app.waitUntilSuspended()
+        #expect(end.status == 200 && end.code == nil)
+        #expect(app.seen(.challenge).count == 1)
+        #expect(app.seen(.challenge).first?.code == 0)
+        #expect(app.seen(.challenge).first?.text?.isEmpty == false, "the realm")
+        let story = app.seen().filter { $0.process != app.seen(.launched).first?.process }.map(\.event)
+        let order: [Sighting.Event] = [.challenge, .finishing, .moved, .completed]
+        #expect(story.filter { order.contains($0) } == order)
+        #expect(app.seen(.launched).map(\.text) == ["foreground", "background"])
+        #expect(app.seen(.handleEvents).count == app.seen(.finishedEvents).count)
+        #expect(try content.firstMismatch(inFileAt: app.file("secret")) == nil)
+    }
+
+    @Test func `T9: a wrong credential is asked for again, with the count of failures`() async throws {
+        let app = try await dead([.requireBasic(user: "me", password: "open sesame")]) {
+            $0.answer = .credential
+            $0.user = "me"
+            $0.password = "wrong"
+        }
+        try await app.wait(for: .challenge, count: 2)
+        try app.order { $0.password = "open sesame" }
+        #expect(app.seen(.challenge).prefix(2).map(\.code) == [0, 1])
+    }
+
+    @Test func `T9: a challenge that is cancelled ends the task with -999`() async throws {
+        let app = try await dead([.requireBasic(user: "me", password: "x")]) { $0.answer = .cancel }
+        let end = try await app.wait(for: .completed)
+        #expect(end.code == NSURLErrorCancelled && end.reason == nil)
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.finishing).isEmpty)
+        #expect(app.origin.requests(for: "/secret").count == 1)
+    }
+
+    @Test(arguments: [Orders.Answer.default, .reject])
+    func `T9: without a credential the 401 is what comes`(answer: Orders.Answer) async throws {
+        let app = try await dead([.requireBasic(user: "me", password: "x")]) { $0.answer = answer }
+        let end = try await app.wait(for: .completed)
+        #expect(end.status == 401 && end.code == nil)
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.challenge).count == 1)
+    }
+
+    @Test func `T9: a challenge that nobody answers ends with the resource timeout`() async throws {
+        let app = try await dead([.requireBasic(user: "me", password: "x")]) {
+            $0.answer = .never
+            $0.sessions[0].resourceTimeout = 2
+        }
+        let end = try await app.wait(for: .completed)
+        #expect(end.code == NSURLErrorTimedOut)
+        try await app.waitUntilSuspended()
+    }
+
+    @Test func `T9: a dead app is asked before a delayed request begins, and lets it`() async throws {
+        let app = try await dead([], beginsIn: 1) { $0.delayed = .proceed }
+        #expect(app.origin.requests.isEmpty)
+        let end = try await app.wait(for: .completed)
+        #expect(end.status == 200 && end.code == nil)
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.delayed).count == 1)
+        #expect(app.seen(.delayed).first?.text == app.origin.url("/secret"))
+        #expect(try content.firstMismatch(inFileAt: app.file("secret")) == nil)
+    }
+
+    @Test func `T9: a delayed request is replaced by another`() async throws {
+        let app = try await dead([], beginsIn: 1) { $0.delayed = .replace }
+        let end = try await app.wait(for: .completed)
+        #expect(end.status == 200 && end.code == nil)
+        #expect(app.origin.requests(for: "/secret").isEmpty)
+        #expect(try fileBytes(app.file("secret")) == Array("another".utf8))
+    }
+
+    @Test func `T9: a delayed request is cancelled`() async throws {
+        let app = try await dead([], beginsIn: 1) { $0.delayed = .cancel }
+        let end = try await app.wait(for: .completed)
+        #expect(end.code == NSURLErrorCancelled)
+        #expect(app.origin.requests.isEmpty)
+    }
+}

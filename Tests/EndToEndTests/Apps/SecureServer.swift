@@ -1,0 +1,54 @@
+import Foundation
+import TestSupport
+
+/// nginx with a certificate that the system does not trust; nothing reaches it before ``letIn()``.
+final class SecureServer: Sendable {
+    static let content = Content.seeded(size: 300_000, seed: 91)
+    let certificates: TestCertificates
+    private let server: WebServer
+    private let proxy: ChaosProxy
+    private let log: TemporaryDirectory
+
+    /// - Parameter wantsCertificate: whether it serves only those who show one.
+    init(wantsCertificate: Bool = false) async throws {
+        certificates = try await TestCertificates()
+        log = try TemporaryDirectory()
+        // What follows the server's own certificate in its file is sent with it.
+        let chain = try fileBytes(certificates.serverCertificate) + fileBytes(certificates.authority)
+        try Data(chain).write(to: URL(filePath: certificates.serverCertificate))
+        var options = WebServer.NginxOptions()
+        options.certificates = certificates
+        options.requiresClientCertificate = wantsCertificate
+        options.extra = "access_log \(log.path("requests"));"
+        server = try await WebServer.nginx(options)
+        try server.publish("file", Self.content)
+        proxy = try ChaosProxy(to: server.port, conditions: ChaosProxy.Conditions(isBlackHole: true))
+    }
+
+    /// What clients take for the server's.
+    var port: Int { Int(proxy.port) }
+
+    var url: String { "https://localhost:\(port)/file" }
+
+    func letIn() {
+        proxy.change { $0.isBlackHole = false }
+    }
+
+    /// Nothing reaches it any more, and nothing comes from it.
+    func shutOut() {
+        proxy.change { $0.isBlackHole = true }
+    }
+
+    var requestCount: Int {
+        ((try? fileBytes(log.path("requests"))) ?? []).count { $0 == UInt8(ascii: "\n") }
+    }
+
+    /// What it shows of itself, in DER: its own certificate and that of its authority.
+    func chain() throws -> [Data] {
+        let text = try String(contentsOfFile: certificates.serverCertificate, encoding: .utf8)
+        let mark = "-----BEGIN CERTIFICATE-----"
+        return text.split(separator: mark, omittingEmptySubsequences: true).compactMap { part in
+            Data(base64Encoded: part.split(separator: "\n").filter { !$0.hasPrefix("-") }.joined())
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import app_probe
+
+/// L7, R9: nothing stays frozen, and nothing is forgotten.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct StormTests {
+    private let content = Content.seeded(size: 4 << 20, seed: 61)
+
+    /// The app has begun a download that, tried again, is held again.
+    private func begun(_ gate: Gate) async throws -> AppFixture {
+        let app = try AppFixture()
+        app.origin.serve("/film", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate)]))
+        try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }
+        try await app.install()
+        try await app.launch()
+        try await app.wait(for: .progress)
+        return app
+    }
+
+    @Test func `L7: 200 times to the background and back, and the app is where it was told to be`() async throws {
+        let gate = Gate()
+        let app = try await begun(gate)
+        for round in 0..<200 {
+            try await app.tell("background")
+            // Now and then it comes as far as being frozen.
+            if round % 20 == 0 { try await app.waitUntilSuspended() }
+            try await app.tell("activate")
+        }
+        try await app.wait(for: .active, count: 1)
+        try await eventually("the last of its states") {
+            app.seen().last { [.active, .background].contains($0.event) }?.event == .active
+        }
+        let process = try #require(app.seen(.launched).last?.process)
+        #expect(app.seen(.launched).count == 1)
+        #expect(try await app.status().state == .active)
+        #expect(!LiveProcess(process).isFrozen)
+        try await app.tell("background")
+        try await app.waitUntilSuspended()
+        try await eventually("frozen") { LiveProcess(process).isFrozen }
+        gate.open()
+        try await app.wait(for: .finishedEvents)
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.completed).count == 1)
+        #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
+        let order = app.seen().map(\.event).filter { [.active, .resigned, .background, .foreground].contains($0) }
+        let next: [Sighting.Event: Sighting.Event] = [
+            .active: .resigned, .resigned: .background, .background: .foreground, .foreground: .active,
+        ]
+        #expect(zip(order, order.dropFirst()).allSatisfy { next[$0] == $1 || $0 == .resigned && $1 == .active })
+    }
+
+    @Test func `R9: a service that is killed while its app is frozen lets it thaw, and the next one adopts it`()
+        async throws
+    {
+        let gate = Gate()
+        let app = try await begun(gate)
+        try await app.tell("background")
+        try await app.waitUntilSuspended()
+        let process = LiveProcess(try #require(app.seen(.launched).last?.process))
+        try await eventually("frozen") { process.isFrozen }
+        let old = try await app.api.status().processID
+        try await app.killService()
+        try await eventually("thawed") { !process.isFrozen }
+        // Nobody but the app's library starts the next one.
+        try await app.waitForService(besides: old)
+        try await app.waitUntilSuspended()
+        try await eventually("frozen again") { process.isFrozen }
+        #expect(try await app.status().processID == process.pid)
+        gate.open()
+        try await app.wait(for: .finishedEvents)
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.launched).count == 1)
+        #expect(app.seen(.handleEvents).count == 1)
+        #expect(app.seen(.completed).map(\.code) == [nil])
+        #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
+    }
+
+    @Test func `R9: a service that is asked to stop lets everything run, and the next one suspends it again`()
+        async throws
+    {
+        let gate = Gate()
+        let app = try await begun(gate)
+        try await app.tell("background")
+        try await app.waitUntilSuspended()
+        let process = LiveProcess(try #require(app.seen(.launched).last?.process))
+        #expect(try await app.service.stop() == .code(0))
+        try await eventually("thawed") { !process.isFrozen }
+        // The app waits for a service and starts none: one of its own would be in the way of this one.
+        try await app.service.start()
+        try await app.waitUntilSuspended()
+        try await app.tell("kill")
+        gate.open()
+        try await app.wait(for: .finishedEvents)
+        #expect(app.backgroundStory() == AppFixture.delivery)
+    }
+}

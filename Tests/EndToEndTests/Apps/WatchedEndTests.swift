@@ -1,0 +1,32 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import app_probe
+
+/// T9: an app's end, while somebody looks at it all the time.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct WatchedEndTests {
+    @Test func `T9: an app that has handled everything and dies under observation is not launched again`() async throws
+    {
+        let app = try AppFixture()
+        app.origin.serve("/film", .text("film"))
+        try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }
+        try await app.install()
+        let rounds = 8
+        for round in 1...rounds {
+            try await app.launch()
+            try await app.wait(for: .completed, count: round)
+            try await app.waitForAcknowledgement()
+            let process = try #require(app.seen(.launched).last?.process)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { while try await app.status().processID == process {} }
+                }
+                try await app.killApp()
+                try await group.waitForAll()
+            }
+            try #require(try await app.status().processID == nil, "round \(round)")
+        }
+        #expect(app.seen(.launched).map(\.text) == Array(repeating: "foreground", count: rounds))
+    }
+}
