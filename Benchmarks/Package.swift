@@ -3,7 +3,10 @@ import PackageDescription
 
 let package = Package(
     name: "nightshift-benchmarks",
+    dependencies: [.package(name: "nightshift", path: "..")],
     targets: [
+        // The app that is suspended, woken and counted.
+        .executableTarget(name: "bench-app", dependencies: [.product(name: "Nightshift", package: "nightshift")]),
         .executableTarget(
             name: "nightshift-bench",
             swiftSettings: [
@@ -12,6 +15,6 @@ let package = Package(
                 .enableUpcomingFeature("MemberImportVisibility"),
                 .enableUpcomingFeature("InternalImportsByDefault"),
                 .treatAllWarnings(as: .error),
-            ])
+            ]),
     ]
 )

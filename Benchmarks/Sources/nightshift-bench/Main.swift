@@ -37,6 +37,7 @@ struct Main {
             case .backlog: try Backlog(bench: bench).run()
             case .latency: try Latency(bench: bench).run()
             case .idle: try Idle(bench: bench).run()
+            case .apps: try Apps(bench: bench).run()
             }
         }
         let report = Report(

@@ -20,6 +20,7 @@ struct Options {
         case backlog
         case latency
         case idle
+        case apps
     }
 
     static let usage = """

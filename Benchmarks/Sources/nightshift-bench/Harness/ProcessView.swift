@@ -27,13 +27,19 @@ struct ProcessView {
         try? "5".write(toFile: "/proc/\(processID)/clear_refs", atomically: false, encoding: .utf8)
     }
 
-    /// How often its threads went to sleep and were woken, in all.
-    func voluntarySwitches() throws -> Int64 {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/task").reduce(0) { sum, thread in
+    /// How often each of its threads went to sleep and was woken.
+    func voluntarySwitches() throws -> [String: Int64] {
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/task")
+        return try threads.reduce(into: [:]) { switches, thread in
             // A thread may end between being listed and being read.
-            guard let status = try? text("task/\(thread)/status") else { return sum }
-            return sum + (try number("voluntary_ctxt_switches:", in: status))
+            guard let status = try? text("task/\(thread)/status") else { return }
+            switches[thread] = try number("voluntary_ctxt_switches:", in: status)
         }
+    }
+
+    /// How often its threads have been woken since then; what those did that have ended is not known any more.
+    func wakeUps(since before: [String: Int64]) throws -> Int64 {
+        try voluntarySwitches().reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
     }
 
     func threads() throws -> Int {

@@ -22,7 +22,7 @@ struct Idle {
 
         let (switches, cpu) = (try service.view.voluntarySwitches(), try service.view.cpu())
         Thread.sleep(forTimeInterval: seconds)
-        let perMinute = Double(try service.view.voluntarySwitches() - switches) * 60 / seconds
+        let perMinute = Double(try service.view.wakeUps(since: switches)) * 60 / seconds
         let busy = (try service.view.cpu() - cpu) * 60 / seconds
         section.rows.append([
             "nightshiftd", Format.number(perMinute, 1), Format.number(busy * 1000, 0),

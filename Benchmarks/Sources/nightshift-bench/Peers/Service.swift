@@ -54,6 +54,15 @@ final class Service {
             memory: usage.peakMemory + (try view.peakMemory()))
     }
 
+    /// Asks the command line something that takes no time.
+    func ask(_ arguments: [String]) throws {
+        let usage = try ChildProcess.run(
+            ["\(binaries)/nightshift"] + arguments, environment: ["NIGHTSHIFT_HOME": home], log: log, limit: 30)
+        guard usage.exitStatus == 0 else {
+            throw BenchError("nightshift \(arguments.first ?? "") ended with \(usage.exitStatus); see \(log)")
+        }
+    }
+
     func download(_ job: Job, limit: Double) throws -> Cost {
         try run(["get", "-o", job.file] + (job.authority.map { ["--cacert", $0] } ?? []) + [job.url], limit: limit)
     }

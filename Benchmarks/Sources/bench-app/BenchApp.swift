@@ -1,0 +1,76 @@
+import Foundation
+import Nightshift
+import Synchronization
+
+/// `bench-app URL COUNT`: adds COUNT downloads of URL whenever it comes to the front and none is under way, and prints
+/// what its delegate hears of them.
+@main final class BenchApp: ApplicationDelegate {
+    private let listener = Listener()
+    private var session: URLSession?
+
+    init() {}
+
+    func application(
+        _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?
+    ) -> Bool {
+        session = URLSession(
+            configuration: .background(withIdentifier: "bench"), delegate: listener, delegateQueue: nil)
+        return true
+    }
+
+    func applicationDidBecomeActive(_ application: Application) {
+        let arguments = CommandLine.arguments
+        guard let session, arguments.count == 3, let count = Int(arguments[2]) else { return }
+        session.getAllTasks { tasks in
+            guard tasks.isEmpty else { return }
+            let start = Date.now
+            for index in 0..<count {
+                guard let url = URL(string: "\(arguments[1])?\(index)") else { return }
+                let task = session.downloadTask(with: url)
+                // Many are to end while nobody is there to hear of it.
+                if count > 1 { task.earliestBeginDate = start.addingTimeInterval(20) }
+                task.resume()
+            }
+            say("added \(count) in \(Date.now.timeIntervalSince(start))")
+        }
+    }
+
+    func application(
+        _ application: Application, handleEventsForBackgroundURLSession identifier: String,
+        completionHandler: @escaping @Sendable () -> Void
+    ) {
+        listener.complete(completionHandler)
+    }
+}
+
+final class Listener: NSObject, URLSessionDownloadDelegate, URLSessionBackgroundDelegate, Sendable {
+    private let completion = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func complete(_ handler: @escaping @Sendable () -> Void) {
+        completion.withLock { $0 = handler }
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {
+        // Its last byte was written when it was last modified: what passed since then is what the app waits for.
+        let written = (try? FileManager.default.attributesOfItem(atPath: location.path))?[.modificationDate] as? Date
+        say("finished \(written.map { Date.now.timeIntervalSince($0) } ?? -1)")
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        say("completed \(Date.now.timeIntervalSince1970)")
+    }
+
+    func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
+        let handler = completion.withLock { handler in
+            defer { handler = nil }
+            return handler
+        }
+        handler?()
+    }
+}
+
+func say(_ text: String) {
+    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+}
