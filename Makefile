@@ -17,13 +17,13 @@ fishdir := $(PREFIX)/share/fish/vendor_completions.d
 # Static, so that what is installed does not need the toolchain that built it.
 release := --configuration release --static-swift-stdlib
 binaries := $(shell pwd)/.build/release
-formatted := Sources Tests Benchmarks Package.swift
+formatted := Sources Tests Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test tsan bench release install uninstall format lint clean
 
 help:
-	@echo 'make demo              watch a download survive a killed service and cut connections (about a minute, no internet)'
+	@echo 'make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)'
 	@echo 'make install PREFIX=   build and install nightshift, nightshiftd, systemd units, completions and documents'
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
 	@echo 'make test              every test'
@@ -86,4 +86,4 @@ lint:
 	$(SWIFT) format lint --strict --recursive $(formatted)
 
 clean:
-	rm -rf .build .build-tsan .build-bench Benchmarks/.build
+	rm -rf .build .build-tsan .build-bench .build-client Benchmarks/.build

@@ -32,6 +32,8 @@ let package = Package(
     products: [
         .executable(name: "nightshiftd", targets: ["nightshiftd"]),
         .executable(name: "nightshift", targets: ["nightshift"]),
+        .library(name: "Nightshift", targets: ["Nightshift"]),
+        .library(name: "NightshiftUIKit", targets: ["NightshiftUIKit"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -50,6 +52,7 @@ let package = Package(
         .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl")]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
+        .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
         // L1: parts that know nothing of each other.
         .target(name: "Store", dependencies: ["NightshiftAPI", grdb], swiftSettings: strict),
@@ -59,38 +62,59 @@ let package = Package(
 
         // L2: what Nightshift does.
         .target(
+            name: "NightshiftClient", dependencies: ["NightshiftAPI", "NightshiftCurl", "CNightshift"],
+            swiftSettings: strict),
+        .target(
             name: "Transfers",
             dependencies: ["NightshiftAPI", "CNightshift", "CDigest", "Store", "Scheduler", "Device", logging],
+            swiftSettings: strict),
+        .target(
+            name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Store", "Device", logging],
             swiftSettings: strict),
 
         // L3: how it meets the world.
         .target(
-            name: "HTTPTransport", dependencies: ["NightshiftAPI", "Transfers", "NightshiftCurl", "CNightshift"],
+            name: "HTTPTransport",
+            dependencies: ["NightshiftAPI", "Transfers", "NightshiftCurl", "CNightshift", "CTLS"],
             swiftSettings: strict),
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "Transfers", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTP1,
-                nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
+                "NightshiftAPI", "Transfers", "Apps", httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
+                nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: strict),
+
+        // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.
+        .target(
+            name: "Nightshift", dependencies: ["NightshiftAPI", "NightshiftClient"],
+            swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
+        .target(name: "NightshiftUIKit", dependencies: ["Nightshift"], swiftSettings: strict),
 
         // L4: composition and clients.
         .target(
             name: "Daemon",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CSystemd", "Store", "Device", "Scheduler", "Transfers",
-                "HTTPTransport",
-                "LocalAPI", configuration, logging, serviceLifecycle, unixSignals,
+                "NightshiftAPI", "CNightshift", "CSystemd", "Store", "Device", "Scheduler", "Transfers", "Apps",
+                "HTTPTransport", "LocalAPI", configuration, logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: strict),
         .target(
-            name: "CLI", dependencies: ["NightshiftAPI", "NightshiftCurl", "CNightshift", argumentParser],
+            name: "CLI",
+            dependencies: ["NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CNightshift", argumentParser],
             swiftSettings: strict),
 
         // L5: main only.
         .executableTarget(name: "nightshiftd", dependencies: ["Daemon", argumentParser], swiftSettings: strict),
         .executableTarget(name: "nightshift", dependencies: ["CLI"], swiftSettings: strict),
+
+        // Examples: apps as anybody would write them, on the public library alone.
+        .executableTarget(
+            name: "SimpleBackgroundTransfer", dependencies: ["Nightshift"], path: "Examples/SimpleBackgroundTransfer",
+            exclude: ["org.example.SimpleBackgroundTransfer.desktop"]),
+        .executableTarget(
+            name: "DownloadQueue", dependencies: ["Nightshift"], path: "Examples/DownloadQueue",
+            exclude: ["org.example.DownloadQueue.desktop"]),
 
         // Tests: their tools first.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -99,7 +123,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "SimulationSupport",
-            dependencies: ["NightshiftAPI", "Device", "Store", "Transfers", "TestSupport", logging],
+            dependencies: ["NightshiftAPI", "Device", "Store", "Transfers", "Apps", "TestSupport", logging],
             path: "Tests/SimulationSupport", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: strict),
@@ -119,6 +143,13 @@ let package = Package(
                 "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "process-host-probe", dependencies: ["NightshiftAPI", "Apps"], path: "Tests/ProcessHostProbe",
+            swiftSettings: strict),
+        .testTarget(
+            name: "AppsTests",
+            dependencies: ["NightshiftAPI", "CNightshift", "Store", "Apps", "TestSupport", "process-host-probe"],
+            swiftSettings: strict),
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: ["NightshiftAPI", "Transfers", "NightshiftCurl", "HTTPTransport", "TestSupport"],
@@ -126,27 +157,38 @@ let package = Package(
         .testTarget(
             name: "LocalAPITests",
             dependencies: [
-                "NightshiftAPI", "Device", "Store", "Transfers", "LocalAPI", "SimulationSupport", "TestSupport",
-                httpTypes,
-                hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
+                "NightshiftAPI", "Device", "Store", "Transfers", "Apps", "LocalAPI", "SimulationSupport", "TestSupport",
+                httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],
             swiftSettings: strict),
         .testTarget(
-            name: "CLITests", dependencies: ["NightshiftAPI", "CLI", "TestSupport", argumentParser],
+            name: "CLITests",
+            dependencies: ["NightshiftAPI", "NightshiftClient", "CLI", "TestSupport", argumentParser],
             swiftSettings: strict),
+        .testTarget(
+            name: "NightshiftTests",
+            dependencies: [
+                "NightshiftAPI", "NightshiftClient", "Nightshift", "NightshiftUIKit", "TestSupport",
+            ],
+            swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "NightshiftAPI", "Device", "Store", "Scheduler", "Transfers", "SimulationSupport", "TestSupport",
+                "NightshiftAPI", "Device", "Store", "Scheduler", "Transfers", "Apps", "SimulationSupport",
+                "TestSupport",
                 logging,
                 grdb,
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "app-probe", dependencies: ["Nightshift"], path: "Tests/AppProbe",
+            swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "TestSupport", "nightshiftd", "nightshift", "misbehaving-origin",
+                "app-probe", "SimpleBackgroundTransfer", "DownloadQueue",
             ],
             swiftSettings: strict),
     ]

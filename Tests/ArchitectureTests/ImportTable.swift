@@ -16,7 +16,7 @@ struct ImportTable {
     static let free: Set<String> = ["CDispatch", "Foundation", "Synchronization"]
 
     /// Modules that come with the toolchain, so that a manifest does not name them.
-    static let system: Set<String> = ["Dispatch", "Glibc", "Musl"]
+    static let system: Set<String> = ["Dispatch", "FoundationNetworking", "Glibc", "Musl"]
 
     init(rows: [Row]) {
         self.rows = rows
