@@ -80,6 +80,7 @@ package struct Daemon {
             }
         }
         do {
+            try await apps.prepare()
             try await group.run()
         } catch let error as StoreError {
             throw DaemonError.store(error.message)

@@ -77,6 +77,9 @@ package actor AppService {
     /// Boot seconds at which logs are looked at again; nil while no app runs.
     var trimAt: Double?
     var isStopping = false
+    private var isPrepared = false
+    /// What ``run()`` has to do first.
+    private var recovered: [(AppID, [AppAction])] = []
     private var isLooking = false
     private var lookRequested = false
     /// Who waits for a look that began after they came.
@@ -103,7 +106,10 @@ package actor AppService {
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func run() async throws(StoreError) {
         environment.logger.info("Apps are suspended by \(environment.host.name)")
-        try await recover()
+        try await prepare()
+        for (id, actions) in recovered { await carryOut(actions, id) }
+        recovered = []
+        await look()
         await withDiscardingTaskGroup { group in
             group.addTask { await self.followMessages() }
             group.addTask { await self.followExits() }
@@ -132,18 +138,22 @@ package actor AppService {
     nonisolated var now: ClockReading { environment.clock.now() }
     nonisolated var store: Store { environment.store }
 
-    private func recover() async throws(StoreError) {
+    /// Takes up the apps that the last service has left. To be called before their processes can connect: who comes
+    /// earlier would be taken for one that its user has started.
+    ///
+    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    package func prepare() async throws(StoreError) {
+        guard !isPrepared else { return }
+        isPrepared = true
         for record in try await store.read({ try $0.apps() }) {
             let manifest = (try? environment.entries.find(record.id)) ?? nil
             var machine = AppMachine(
                 record: record, isInstalled: manifest != nil,
                 wakeLimit: manifest?.wakeLimit ?? AppManifest.defaultWakeLimit, firstNumber: firstNumber)
             let isAlive = record.process.map { environment.host.adopt(ProcessIdentity($0)) } ?? false
-            let actions = machine.recover(isAlive: isAlive, now: now)
+            recovered.append((record.id, machine.recover(isAlive: isAlive, now: now)))
             machines[record.id] = machine
-            await carryOut(actions, record.id)
         }
-        await look()
     }
 
     /// Greater than every number that an earlier service can have given: it counts microseconds.
