@@ -103,7 +103,10 @@ final class AppFixture: Sendable {
     func killService() async throws {
         let pid = try await api.status().processID
         kill(pid, SIGKILL)
-        try await eventually("the end of the service") { !LiveProcess(pid).isAlive }
+        // Its lock is free when the last of its threads is gone, not when the first one is.
+        try await eventually("the end of the service") {
+            !LiveProcess(pid).isAlive && service.names(in: "/proc/\(pid)/task").count <= 1
+        }
     }
 
     /// Suspends until a service answers: one that the app's library has started, or the next one.
