@@ -115,7 +115,12 @@ import app_probe
         try app.open(gate)
         // The library's note that the message was handled.
         let notes = app.service.paths.state.appending(path: "delivered").path
-        try await eventually("the library's note") { app.service.names(in: notes).contains { $0.contains("main") } }
+        try await eventually("the library's note") {
+            // Written, not only made.
+            app.service.names(in: notes).contains { name in
+                name.contains("main") && (try? fileBytes("\(notes)/\(name)").contains(0x0A)) == true
+            }
+        }
         try await app.killApp()
         if serviceDiesToo {
             try await app.service.kill()
