@@ -42,6 +42,20 @@ int64_t nightshift_boot_nanoseconds(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t nightshift_awake_nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t nightshift_load_word(const void *word) {
+    return __atomic_load_n((const int64_t *)word, __ATOMIC_SEQ_CST);
+}
+
+void nightshift_store_word(void *word, int64_t value) {
+    __atomic_store_n((int64_t *)word, value, __ATOMIC_SEQ_CST);
+}
+
 int nightshift_clock_change_descriptor(void) {
     return timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC);
 }
@@ -72,15 +86,6 @@ int nightshift_network_change_descriptor(void) {
         return -1;
     }
     return descriptor;
-}
-
-int nightshift_wait_for_network_change(int descriptor) {
-    char messages[8192];
-    for (;;) {
-        // An overrun (ENOBUFS) means that something changed as well.
-        if (recv(descriptor, messages, sizeof messages, 0) >= 0 || errno == ENOBUFS) return 0;
-        if (errno != EINTR) return -1;
-    }
 }
 
 int nightshift_name_thread(const char *name) { return pthread_setname_np(pthread_self(), name); }

@@ -6,12 +6,16 @@ package struct ClockReading: Hashable, Sendable {
     package var bootID: String
     /// Seconds since boot, time asleep included: what timeouts and pauses count in.
     package var bootSeconds: Double
+    /// Seconds since boot without time asleep: what an app's limits and its background time count in.
+    package var awakeSeconds: Double
     /// Seconds since 1970, by a wall clock that may be set at any time.
     package var wallSeconds: Double
 
-    package init(bootID: String, bootSeconds: Double, wallSeconds: Double) {
+    /// - Parameter awakeSeconds: as many as `bootSeconds` where the machine never slept.
+    package init(bootID: String, bootSeconds: Double, awakeSeconds: Double? = nil, wallSeconds: Double) {
         self.bootID = bootID
         self.bootSeconds = bootSeconds
+        self.awakeSeconds = awakeSeconds ?? bootSeconds
         self.wallSeconds = wallSeconds
     }
 
@@ -27,10 +31,17 @@ package struct ClockReading: Hashable, Sendable {
 }
 
 extension ClockReading {
-    package var date: Date { Date(timeIntervalSince1970: wallSeconds) }
+    package var date: Date { Self.date(wallSeconds: wallSeconds) }
+
+    package static func date(wallSeconds: Double) -> Date { Date(timeIntervalSince1970: wallSeconds) }
 
     /// What the wall clock, as it goes now, shows at a moment of the boot clock.
     package func wallTime(ofBootSeconds moment: Double) -> Date {
         Date(timeIntervalSince1970: wallSeconds + moment - bootSeconds)
+    }
+
+    /// The same for a moment of the awake clock, provided that the machine does not sleep before.
+    package func wallTime(ofAwakeSeconds moment: Double) -> Date {
+        Date(timeIntervalSince1970: wallSeconds + moment - awakeSeconds)
     }
 }

@@ -7,7 +7,8 @@ package enum JSON {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.dateEncodingStrategy = .custom { date, encoder in
             var container = encoder.singleValueContainer()
-            try container.encode(date.formatted(style))
+            // The style cuts off what is left of a millisecond, and a whole one is often a trifle less in binary.
+            try container.encode(date.addingTimeInterval(0.000_1).formatted(style))
         }
         return try encoder.encode(value)
     }

@@ -15,10 +15,12 @@ package struct JournalEntry: Hashable, Sendable, Codable {
     package var error: TransferFailure?
     /// The particulars in a person's words.
     package var detail: String?
+    /// What was looked at, value by value.
+    package var inputs: [String: String]?
 
     package init(
         id: Int64 = 0, time: Date, decision: Decision, task: TaskID? = nil, app: AppID? = nil,
-        wait: Wait? = nil, error: TransferFailure? = nil, detail: String? = nil
+        wait: Wait? = nil, error: TransferFailure? = nil, detail: String? = nil, inputs: [String: String]? = nil
     ) {
         self.id = id
         self.time = time
@@ -28,6 +30,7 @@ package struct JournalEntry: Hashable, Sendable, Codable {
         self.wait = wait
         self.error = error
         self.detail = detail
+        self.inputs = inputs
     }
 }
 
@@ -42,6 +45,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case started
     case continued
     case restarted
+    case reconnected
     case held
     case suspended
     case resumed
@@ -62,6 +66,27 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case appWakeCompleted
     case appLaunchPaused
     case appEnded
+    case appHoldsLock
+    case backgroundTaskBegan
+    case backgroundTaskEnded
+    case backgroundTaskRefused
+    case backgroundTimeExpiring
+    case backgroundTimeStopped
+    case backgroundTimeResumed
+    case stintBegan
+    case stintEnded
+    case deviceChanged
+    case deviceHeldAwake
+    case deviceReleased
+    case deviceSlept
+    case deviceWoke
+    case dozeBegan
+    case dozeEnded
+    case windowOpened
+    case windowClosed
+    case networkChanged
+    case conditionsLoosened
+    case conditionsLifted
 
     package var sentence: String {
         switch self {
@@ -74,6 +99,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .started: "The transfer started from the beginning."
         case .continued: "The transfer continued from the bytes already here."
         case .restarted: "The bytes already here could not be used; the transfer began again."
+        case .reconnected: "The connection brought nothing any more; the transfer goes on over a new one."
         case .held: "The transfer has to wait."
         case .suspended: "The task was suspended."
         case .resumed: "The task was resumed."
@@ -94,6 +120,27 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .appWakeCompleted: "The app has completed what it was woken for."
         case .appLaunchPaused: "The app is not launched for a while, because it went wrong."
         case .appEnded: "The app's process ended."
+        case .appHoldsLock: "The app was to be suspended and holds a lock on a file that others use."
+        case .backgroundTaskBegan: "A background task began."
+        case .backgroundTaskEnded: "A background task ended."
+        case .backgroundTaskRefused: "A background task was refused."
+        case .backgroundTimeExpiring: "The app's background time is nearly over; it was told."
+        case .backgroundTimeStopped: "The app stands still until the next window; its background time does too."
+        case .backgroundTimeResumed: "The app goes on in a window."
+        case .stintBegan: "The app runs in the background."
+        case .stintEnded: "The app's stint in the background ended."
+        case .deviceChanged: "The device's conditions changed."
+        case .deviceHeldAwake: "The device is held awake."
+        case .deviceReleased: "The device is no longer held awake."
+        case .deviceSlept: "The machine went to sleep."
+        case .deviceWoke: "The machine woke."
+        case .dozeBegan: "The device dozes: background work stands still."
+        case .dozeEnded: "The device no longer dozes."
+        case .windowOpened: "A window opened: what waited runs."
+        case .windowClosed: "The window closed."
+        case .networkChanged: "The network is another one; connections are checked."
+        case .conditionsLoosened: "The task's time is running out; it waits for less."
+        case .conditionsLifted: "The app is in front; its tasks no longer wait for a good moment."
         }
     }
 }

@@ -12,6 +12,12 @@ package enum Limits {
     package static let processStreams = 1_024
     /// Bytes of an app's picture of itself.
     package static let snapshotBytes = 8 << 20
+    /// Background tasks of one app that are open at once.
+    package static let backgroundTasks = 1_000
+    /// Bytes of a background task's name.
+    package static let backgroundTaskNameLength = 256
+    /// Stints in the background that are kept of an app.
+    package static let stints = 20
     package static let urlLength = 16_384
     package static let headerFields = 100
     /// Bytes of all header fields of one task.

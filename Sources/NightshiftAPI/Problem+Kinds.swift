@@ -35,6 +35,12 @@ extension Problem {
         Problem(type: "/problems/not-connected", title: "The process is not connected", status: 409, detail: detail)
     }
 
+    /// The app has no background time, or no more of it.
+    package static func noBackgroundTime(_ detail: String) -> Problem {
+        Problem(
+            type: "/problems/no-background-time", title: "No background time can be had", status: 409, detail: detail)
+    }
+
     package static func tooLarge(_ detail: String) -> Problem {
         Problem(type: "/problems/too-large", title: "The request is too large", status: 413, detail: detail)
     }

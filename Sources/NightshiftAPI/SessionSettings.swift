@@ -11,6 +11,15 @@ package struct SessionSettings: Hashable, Sendable, Codable {
     package var failsOnHTTPError: Bool = false
     package var proxy: String?
     package var tls: TLSSettings?
+    /// Whether its tasks wait for a good moment (Apple: isDiscretionary).
+    package var isDiscretionary: Bool = false
+    package var allowsCellularAccess: Bool = true
+    package var allowsExpensiveNetworkAccess: Bool = true
+    package var allowsConstrainedNetworkAccess: Bool = true
+    /// Whether its tasks run on external power only.
+    package var requiresExternalPower: Bool = false
+    /// Percent below which its tasks do not run on battery; 0 is no limit.
+    package var minimumBattery: Double = 0
     /// Whether the app is woken for its events; for sessions of apps only.
     package var sessionSendsLaunchEvents: Bool = true
 
@@ -27,6 +36,15 @@ package struct SessionSettings: Hashable, Sendable, Codable {
         failsOnHTTPError = try container.decodeIfPresent(Bool.self, forKey: .failsOnHTTPError) ?? false
         proxy = try container.decodeIfPresent(String.self, forKey: .proxy)
         tls = try container.decodeIfPresent(TLSSettings.self, forKey: .tls)
+        func flag(_ key: CodingKeys, _ fallback: Bool) throws -> Bool {
+            try container.decodeIfPresent(Bool.self, forKey: key) ?? fallback
+        }
+        isDiscretionary = try flag(.isDiscretionary, false)
+        allowsCellularAccess = try flag(.allowsCellularAccess, true)
+        allowsExpensiveNetworkAccess = try flag(.allowsExpensiveNetworkAccess, true)
+        allowsConstrainedNetworkAccess = try flag(.allowsConstrainedNetworkAccess, true)
+        requiresExternalPower = try flag(.requiresExternalPower, false)
+        minimumBattery = try container.decodeIfPresent(Double.self, forKey: .minimumBattery) ?? 0
         sessionSendsLaunchEvents = try container.decodeIfPresent(Bool.self, forKey: .sessionSendsLaunchEvents) ?? true
     }
 }

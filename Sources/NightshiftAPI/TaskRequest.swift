@@ -31,6 +31,14 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var failsOnHTTPError: Bool?
     package var proxy: String?
     package var tls: TLSSettings?
+    /// Waits for a good moment (Apple: isDiscretionary).
+    package var isDiscretionary: Bool?
+    package var allowsCellularAccess: Bool?
+    package var allowsExpensiveNetworkAccess: Bool?
+    package var allowsConstrainedNetworkAccess: Bool?
+    package var requiresExternalPower: Bool?
+    /// Percent below which it does not run on battery; 0...100.
+    package var minimumBattery: Double?
     /// Created suspended, to be resumed by its owner, as URLSession's tasks are.
     package var suspended: Bool?
     /// Continues a cancelled download from the token its cancelling gave. Single use.
@@ -65,6 +73,13 @@ package struct TaskRequest: Hashable, Sendable, Codable {
         failsOnHTTPError = try container.decodeIfPresent(Bool.self, forKey: .failsOnHTTPError)
         proxy = try container.decodeIfPresent(String.self, forKey: .proxy)
         tls = try container.decodeIfPresent(TLSSettings.self, forKey: .tls)
+        isDiscretionary = try container.decodeIfPresent(Bool.self, forKey: .isDiscretionary)
+        allowsCellularAccess = try container.decodeIfPresent(Bool.self, forKey: .allowsCellularAccess)
+        allowsExpensiveNetworkAccess = try container.decodeIfPresent(Bool.self, forKey: .allowsExpensiveNetworkAccess)
+        allowsConstrainedNetworkAccess = try container.decodeIfPresent(
+            Bool.self, forKey: .allowsConstrainedNetworkAccess)
+        requiresExternalPower = try container.decodeIfPresent(Bool.self, forKey: .requiresExternalPower)
+        minimumBattery = try container.decodeIfPresent(Double.self, forKey: .minimumBattery)
         suspended = try container.decodeIfPresent(Bool.self, forKey: .suspended)
         resumeData = try container.decodeIfPresent(String.self, forKey: .resumeData)
     }

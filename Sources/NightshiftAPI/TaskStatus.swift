@@ -38,6 +38,8 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     /// How often bytes had to be thrown away because the remote file had changed.
     package var restarts: Int
     package var response: ResponseSummary?
+    /// What it needs of power and network; nil where it takes anything.
+    package var rules: TransferRules?
     package var source: String?
     package var destination: Destination?
     /// Where the finished file is.

@@ -1,9 +1,9 @@
-import Foundation
+package import Foundation
 
 /// Times as RFC 3339, section 5.6 writes them, read to the last character.
-enum Timestamp {
+package enum Timestamp {
     /// Nil where `text` is no such time: `2026-11-21T06:00:00Z`, `2026-11-21T07:30:00.25+01:30`.
-    static func date(_ text: String) -> Date? {
+    package static func date(_ text: String) -> Date? {
         var scanner = Scanner(rest: text.utf8[...])
         guard let year = scanner.number(4), scanner.skip("-"),
             let month = scanner.number(2), scanner.skip("-"),

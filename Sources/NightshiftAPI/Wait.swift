@@ -31,6 +31,14 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case smallerFirst
     case answer
     case relaunchDelay
+    case expensiveNetwork
+    case constrainedNetwork
+    case cellularNetwork
+    case externalPower
+    case battery
+    case discretionary
+    case doze
+    case sleeping
 
     /// The reason in a person's words.
     package var sentence: String {
@@ -47,6 +55,15 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .smallerFirst: "It is large and gave its connection to smaller transfers for the moment."
         case .answer: "Its app was asked something and has not answered yet."
         case .relaunchDelay: "Its app added it in the background, and has been woken often lately."
+        case .expensiveNetwork: "The network costs by the byte, which it must not use."
+        case .constrainedNetwork: "The network is to carry as little as possible, and it must not use such a one."
+        case .cellularNetwork: "The network is a mobile one, which it must not use."
+        case .externalPower: "It waits for external power."
+        case .battery: "It asks for more than the battery is known to hold."
+        case .discretionary:
+            "It can wait for a good moment: external power or enough battery, and a network that is free."
+        case .doze: "The device dozes; it waits for the next window."
+        case .sleeping: "The machine is about to sleep."
         }
     }
 
@@ -61,6 +78,12 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .diskSpace: "space becoming free"
         case .smallerFirst: "the smaller transfers ending"
         case .answer: "the app's answer"
+        case .expensiveNetwork, .constrainedNetwork, .cellularNetwork: "another network"
+        case .externalPower: "external power"
+        case .battery: "the battery being charged"
+        case .discretionary: "power or a network that suits it, or its time running out"
+        case .doze: "the next window, or the user"
+        case .sleeping: "the machine waking"
         }
     }
 }

@@ -24,6 +24,13 @@ void nightshift_release_memory(void);
 /// Nanoseconds since boot, time asleep included (CLOCK_BOOTTIME).
 int64_t nightshift_boot_nanoseconds(void);
 
+/// CLOCK_MONOTONIC: as the above without the time that the machine was asleep.
+int64_t nightshift_awake_nanoseconds(void);
+
+/// One word of memory that processes share, read and written in one access each.
+int64_t nightshift_load_word(const void *word);
+void nightshift_store_word(void *word, int64_t value);
+
 /// A descriptor that becomes readable, with ECANCELED, when the wall clock is set (timerfd_create(2)).
 int nightshift_clock_change_descriptor(void);
 
@@ -32,9 +39,6 @@ int nightshift_wait_for_clock_change(int descriptor);
 
 /// A netlink socket that hears of links, addresses and routes.
 int nightshift_network_change_descriptor(void);
-
-/// Blocks until something about links, addresses or routes changes; 0, or -1 when the descriptor fails.
-int nightshift_wait_for_network_change(int descriptor);
 
 /// Names the calling thread, at most 15 bytes (pthread_setname_np(3)); 0 or an error number.
 int nightshift_name_thread(const char *name);

@@ -83,13 +83,18 @@ package enum ExitCause: String, Sendable, Codable, CaseIterable {
     case backgroundTimeout
     /// It did not complete its session events in time.
     case eventsOverdue
+    /// Its background time was over, and a background task was still open.
+    case taskOverdue
+    /// It would have been suspended with a lock on a file that others use as well.
+    case fileLock
     /// It could not be started at all.
     case launchFailed
 
     /// Whether the app itself went wrong: it is launched again only after a pause that grows.
     package var isFault: Bool {
         switch self {
-        case .failed, .signalled, .launchTimeout, .backgroundTimeout, .eventsOverdue, .launchFailed, .killed, .unseen:
+        case .failed, .signalled, .launchTimeout, .backgroundTimeout, .eventsOverdue, .taskOverdue, .fileLock,
+            .launchFailed, .killed, .unseen:
             true
         case .exited, .quit, .forceQuit: false
         }
@@ -99,7 +104,9 @@ package enum ExitCause: String, Sendable, Codable, CaseIterable {
     package var code: UInt32? {
         switch self {
         case .launchTimeout, .backgroundTimeout: 0x8bad_f00d
+        case .taskOverdue: 0x2182_bad2
         case .eventsOverdue: 0x2182_bad3
+        case .fileLock: 0xdead_10cc
         default: nil
         }
     }
@@ -116,6 +123,8 @@ package enum ExitCause: String, Sendable, Codable, CaseIterable {
         case .launchTimeout: "It did not report after its launch in time and was ended."
         case .backgroundTimeout: "It took too long to enter the background and was ended."
         case .eventsOverdue: "It did not complete its session events in time and was ended."
+        case .taskOverdue: "Its background time was over and a background task still open; it was ended."
+        case .fileLock: "It held a lock on a shared file when it was to be suspended, and was ended."
         case .launchFailed: "It could not be started."
         }
     }

@@ -20,6 +20,10 @@ package struct AppManifest: Hashable, Sendable, Codable {
     package var logLimit: Int64
     /// `X-Nightshift-Snapshot`: a PNG file that the app keeps up to date, for apps that do not link the library.
     package var snapshot: String?
+    /// `X-Nightshift-BackgroundPolicy`: the background time it asks for.
+    package var backgroundPolicy: BackgroundPolicy?
+    /// `X-Nightshift-FileLocks`: what becomes of it when it is to be suspended with a lock on a shared file.
+    package var fileLocks: FileLockPolicy
 
     package static let defaultWakeLimit: Double = 30
     package static let defaultLogLimit: Int64 = 1 << 20
@@ -32,6 +36,7 @@ package struct AppManifest: Hashable, Sendable, Codable {
         modes = []
         wakeLimit = Self.defaultWakeLimit
         logLimit = Self.defaultLogLimit
+        fileLocks = .warn
     }
 }
 
@@ -62,11 +67,13 @@ package struct AppStatus: Hashable, Sendable, Codable {
     package var snapshotTakenAt: Date?
     /// The identifiers of its sessions, as the app calls them.
     package var sessions: [String]
+    package var background: BackgroundStatus
 
-    package init(id: AppID, name: String, state: AppState) {
+    package init(id: AppID, name: String, state: AppState, background: BackgroundStatus) {
         self.id = id
         self.name = name
         self.state = state
+        self.background = background
         isManaged = false
         isConnected = false
         isForceQuit = false

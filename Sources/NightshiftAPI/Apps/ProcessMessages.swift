@@ -6,12 +6,15 @@ package struct ProcessHello: Hashable, Sendable, Codable {
     /// Whether the service launched it and may suspend it.
     package var isManaged: Bool
     package var state: AppState
+    /// The absolute path of the file that holds ``BackgroundClock``; nil for a process whose time has no limit.
+    package var clock: String?
 
-    package init(app: AppID, isInstalled: Bool, isManaged: Bool, state: AppState) {
+    package init(app: AppID, isInstalled: Bool, isManaged: Bool, state: AppState, clock: String? = nil) {
         self.app = app
         self.isInstalled = isInstalled
         self.isManaged = isManaged
         self.state = state
+        self.clock = clock
     }
 }
 
@@ -36,6 +39,8 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
         case handleEvents
         /// A picture for the app switcher is wanted: acknowledged when it was sent, or when there is none.
         case snapshot
+        /// Background time is nearly over: acknowledged when every expiration handler has returned.
+        case expire
         /// The app is to end itself: `willTerminate`, then exit.
         case terminate
     }

@@ -1,0 +1,105 @@
+/// `GET /v1/device`: what the device says, who says it, and what the service makes of it.
+package struct DeviceStatus: Hashable, Sendable, Codable {
+    package var conditions: DeviceConditions
+    /// Where each value comes from.
+    package var values: [DeviceValue]
+    /// The parts of the system that are asked, whether they are there or not.
+    package var providers: [DeviceProvider]
+    package var doze: DozeStatus
+    /// Apps that keep the device awake.
+    package var holders: [AwakeHolder]
+    package var settings: DeviceSettings
+
+    package init(
+        conditions: DeviceConditions, values: [DeviceValue], providers: [DeviceProvider], doze: DozeStatus,
+        holders: [AwakeHolder], settings: DeviceSettings
+    ) {
+        self.conditions = conditions
+        self.values = values
+        self.providers = providers
+        self.doze = doze
+        self.holders = holders
+        self.settings = settings
+    }
+}
+
+/// One of the conditions with its source.
+package struct DeviceValue: Hashable, Sendable, Codable {
+    package var key: DeviceKey
+    package var value: String
+    package var source: Source
+
+    package enum Source: String, Sendable, Codable, CaseIterable {
+        /// Nobody tells; what stands for a machine that tells nothing.
+        case assumed
+        case upower = "UPower"
+        case powerProfiles = "power-profiles-daemon"
+        case networkManager = "NetworkManager"
+        case logind
+        case kernel
+        /// `nightshift device set`.
+        case override
+        /// A trace that is played.
+        case trace
+    }
+
+    package init(key: DeviceKey, value: String, source: Source) {
+        self.key = key
+        self.value = value
+        self.source = source
+    }
+}
+
+/// A part of the system that tells of the device.
+package struct DeviceProvider: Hashable, Sendable, Codable {
+    package var name: DeviceValue.Source
+    package var isPresent: Bool
+    /// Why it is not, or what is odd about it.
+    package var detail: String?
+
+    package init(name: DeviceValue.Source, isPresent: Bool, detail: String? = nil) {
+        self.name = name
+        self.isPresent = isPresent
+        self.detail = detail
+    }
+}
+
+/// What people set for the device; kept.
+package struct DeviceSettings: Hashable, Sendable, Codable {
+    /// For apps that have none of their own.
+    package var backgroundPolicy: BackgroundPolicy = .opportunistic
+    /// Seconds between the expiration handlers and the end of background time.
+    package var expirationLead: Double = 5
+    /// Values that stand in place of what the device says.
+    package var overrides: [DeviceKey: String] = [:]
+
+    package static let leadAllowed: ClosedRange<Double> = 1...30
+
+    package init() {}
+}
+
+/// `PATCH /v1/device`: only what is given changes. An override of null is taken away.
+package struct DeviceChange: Hashable, Sendable, Codable {
+    package var backgroundPolicy: BackgroundPolicy?
+    package var expirationLead: Double?
+    package var overrides: [DeviceKey: String?]?
+
+    package init(
+        backgroundPolicy: BackgroundPolicy? = nil, expirationLead: Double? = nil,
+        overrides: [DeviceKey: String?]? = nil
+    ) {
+        self.backgroundPolicy = backgroundPolicy
+        self.expirationLead = expirationLead
+        self.overrides = overrides
+    }
+}
+
+/// `POST /v1/device/doze`: asks for a phase now.
+package struct DozeRequest: Hashable, Sendable, Codable {
+    /// `dozing`, `window` or `awake`.
+    package var phase: DozePhase
+
+    package init(phase: DozePhase) {
+        self.phase = phase
+    }
+}

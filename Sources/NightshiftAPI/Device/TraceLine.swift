@@ -1,0 +1,99 @@
+/// One line of a trace: at `at` seconds from its beginning one thing happens. `docs/simulation.md` describes the format.
+package struct TraceLine: Hashable, Sendable {
+    package var at: Double
+    /// Conditions that change, by their text forms.
+    package var device: [DeviceKey: String]?
+    /// How fast the network is from now on, all transfers together.
+    package var bytesPerSecond: Double?
+    /// How the trace is played; in its first line alone.
+    package var settings: TraceSettings?
+    /// What is asked of doze.
+    package var request: DozePhase?
+    /// The app that the line is about.
+    package var app: AppID?
+    package var behaviour: AppBehaviour?
+    package var use: AppUse?
+    package var task: TracedTask?
+    package var transfer: TracedTransfer?
+    /// Whether the trace ends here.
+    package var isEnd = false
+
+    package init(at: Double, device: [DeviceKey: String]? = nil) {
+        self.at = at
+        self.device = device
+    }
+}
+
+/// What a user does with an app.
+package enum AppUse: String, Sendable, CaseIterable {
+    /// Brings it to the front; starts it where it does not run.
+    case front
+    /// Leaves it.
+    case background
+    case quit
+    case forceQuit
+}
+
+/// How a trace is played.
+package struct TraceSettings: Hashable, Sendable {
+    /// What the wall clock shows at its beginning, in seconds since 1970.
+    package var start = TraceSettings.defaultStart
+    /// The device's, for apps that ask for none.
+    package var backgroundPolicy = DeviceSettings().backgroundPolicy
+    package var expirationLead = DeviceSettings().expirationLead
+    /// How many transfers run at once; nil for as many as the service runs.
+    package var maximumTransfers: Int?
+
+    /// 2026-01-05T00:00:00Z: a Monday, so that the days of a week's trace count from it.
+    package static let defaultStart: Double = 1_767_571_200
+
+    package init() {}
+}
+
+/// How an app behaves. All times are seconds that it runs.
+package struct AppBehaviour: Hashable, Sendable {
+    /// The policy that it asks for.
+    package var backgroundPolicy: BackgroundPolicy?
+    /// From its launch until it reads commands.
+    package var launch = 0.5
+    /// What its `didEnterBackground` takes.
+    package var enterBackground = 0.1
+    /// What it takes to handle the events of a session.
+    package var wake = 1.0
+    /// What its expiration handlers take.
+    package var expiration = 0.5
+    /// Whether its expiration handlers end its tasks.
+    package var endsTasks = true
+
+    package init() {}
+}
+
+/// A background task that an app begins.
+package struct TracedTask: Hashable, Sendable {
+    package var name: String
+    /// Seconds of work. Work goes on only while the app runs.
+    package var seconds: Double
+
+    package init(name: String, seconds: Double) {
+        self.name = name
+        self.seconds = seconds
+    }
+}
+
+/// A transfer, or several of the same kind, that an app or a person asks for.
+package struct TracedTransfer: Hashable, Sendable {
+    /// The session, as the app calls it.
+    package var session = "default"
+    package var host = "example.org"
+    /// Of each.
+    package var bytes: Int64 = 0
+    package var count = 1
+    package var rules = TransferRules()
+    package var priority = 0.5
+    /// Seconds until it fails.
+    package var resourceTimeout = SessionSettings().resourceTimeout
+    /// Whether the app is woken when the last transfer of the session has ended.
+    package var wakesApp = true
+
+    package init() {}
+}

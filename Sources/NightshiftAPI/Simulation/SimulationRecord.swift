@@ -1,0 +1,27 @@
+/// One line of what `nightshiftd simulate` writes: an entry of the journal as it is, or, last, `{"totals": …}`.
+package enum SimulationRecord: Hashable, Sendable, Codable {
+    case entry(JournalEntry)
+    case totals(SimulationTotals)
+
+    private enum CodingKeys: String, CodingKey {
+        case totals
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        if container.contains(.totals) {
+            self = .totals(try container.decode(SimulationTotals.self, forKey: .totals))
+        } else {
+            self = .entry(try JournalEntry(from: decoder))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .entry(let entry): try entry.encode(to: encoder)
+        case .totals(let totals):
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(totals, forKey: .totals)
+        }
+    }
+}

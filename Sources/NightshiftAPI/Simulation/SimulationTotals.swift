@@ -1,0 +1,108 @@
+package import Foundation
+
+/// What a simulation comes to: the sums over its time. Times are seconds.
+package struct SimulationTotals: Hashable, Sendable, Codable {
+    package var start: Date
+    package var end: Date
+    /// How often the device left sleep or doze: windows that opened, wakings from sleep, ends of doze.
+    package var wakeUps = 0
+    package var inUse = 0.0
+    /// Not in use, and not in doze: plugged in, held awake, or left alone only a moment ago.
+    package var awake = 0.0
+    package var dozing = 0.0
+    package var inWindows = 0.0
+    package var asleep = 0.0
+    package var windows: [WindowCount] = []
+    package var apps: [AppTotals] = []
+    package var networks: [NetworkTotals] = []
+    package var waits: [WaitTotals] = []
+    package var transfers = TransferTotals()
+
+    package init(start: Date, end: Date) {
+        self.start = start
+        self.end = end
+    }
+}
+
+/// How many windows opened for one reason.
+package struct WindowCount: Hashable, Sendable, Codable {
+    package var reason: WindowReason
+    package var count: Int
+
+    package init(reason: WindowReason, count: Int) {
+        self.reason = reason
+        self.count = count
+    }
+}
+
+/// What one app had.
+package struct AppTotals: Hashable, Sendable, Codable {
+    package var app: AppID
+    package var foreground = 0.0
+    /// Running in the background, time standing still not included.
+    package var background = 0.0
+    /// For how long it held the device awake.
+    package var held = 0.0
+    package var launches = 0
+    /// How often it was woken.
+    package var wakes = 0
+    /// How often the service ended it, by cause.
+    package var kills: [KillCount] = []
+
+    package init(app: AppID) {
+        self.app = app
+    }
+}
+
+package struct KillCount: Hashable, Sendable, Codable {
+    package var cause: ExitCause
+    package var count: Int
+
+    package init(cause: ExitCause, count: Int) {
+        self.cause = cause
+        self.count = count
+    }
+}
+
+/// What went over one kind of network.
+package struct NetworkTotals: Hashable, Sendable, Codable {
+    package var kind: NetworkKind
+    package var isExpensive: Bool
+    package var bytes: Int64
+
+    package init(kind: NetworkKind, isExpensive: Bool, bytes: Int64) {
+        self.kind = kind
+        self.isExpensive = isExpensive
+        self.bytes = bytes
+    }
+}
+
+/// How long transfers waited for one reason.
+package struct WaitTotals: Hashable, Sendable, Codable {
+    package var reason: WaitReason
+    /// How many transfers did.
+    package var transfers: Int
+    /// All of them together.
+    package var sum: Double
+    /// The longest single wait.
+    package var longest: Double
+
+    package init(reason: WaitReason, transfers: Int, sum: Double, longest: Double) {
+        self.reason = reason
+        self.transfers = transfers
+        self.sum = sum
+        self.longest = longest
+    }
+}
+
+/// What became of the transfers.
+package struct TransferTotals: Hashable, Sendable, Codable {
+    package var accepted = 0
+    package var completed = 0
+    package var failed = 0
+    package var cancelled = 0
+    /// How often one that ran had to stop.
+    package var interruptions = 0
+
+    package init() {}
+}

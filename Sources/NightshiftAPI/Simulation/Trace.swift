@@ -1,0 +1,55 @@
+import Foundation
+
+/// What happened to a device, or is to have happened: the lines of a trace in their order.
+package struct Trace: Hashable, Sendable {
+    package var lines: [TraceLine]
+
+    package init(lines: [TraceLine]) {
+        self.lines = lines
+    }
+
+    /// Reads JSON lines. Empty lines and such as begin with `#` mean nothing.
+    package init(parsing text: String) throws(TraceSyntaxError) {
+        lines = []
+        var last = 0.0
+        var isOver = false
+        for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let row = raw.trimmingCharacters(in: .whitespaces)
+            guard !row.isEmpty, !row.hasPrefix("#") else { continue }
+            let number = index + 1
+            guard !isOver else {
+                throw TraceSyntaxError(line: number, message: "the trace has ended already; take the line away")
+            }
+            let line = try Self.line(row, number)
+            guard line.at >= last else {
+                throw TraceSyntaxError(
+                    line: number, message: "this happens before what the lines above tell; the lines go by 'at'")
+            }
+            guard line.settings == nil || lines.isEmpty else {
+                throw TraceSyntaxError(line: number, message: "'trace' stands in the first line only")
+            }
+            last = line.at
+            isOver = line.isEnd
+            lines.append(line)
+        }
+    }
+
+    private static func line(_ text: String, _ number: Int) throws(TraceSyntaxError) -> TraceLine {
+        do {
+            return try JSON.decode(TraceLine.self, from: Data(text.utf8))
+        } catch let mistake as TraceMistake {
+            throw TraceSyntaxError(line: number, message: mistake.message)
+        } catch {
+            throw TraceSyntaxError(line: number, message: "this is not a JSON object; each line holds one")
+        }
+    }
+}
+
+/// What is wrong with a trace, and where.
+package struct TraceSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// From 1.
+    package var line: Int
+    package var message: String
+
+    package var description: String { "line \(line): \(message)." }
+}

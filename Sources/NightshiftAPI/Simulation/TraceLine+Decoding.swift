@@ -1,0 +1,164 @@
+import Foundation
+
+extension TraceLine: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case at, trace, device, bytesPerSecond, request, app, declare, use, task, transfer, end
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let line = try TraceObject(decoder, keys: CodingKeys.self)
+        settings = try line.object(.trace)
+        guard let moment: TraceMoment = try line.object(.at) ?? (settings == nil ? nil : TraceMoment(seconds: 0)) else {
+            throw TraceMistake("there is no 'at'; it gives the seconds from the trace's beginning")
+        }
+        at = moment.seconds
+        if let values: TracedConditions = try line.object(.device) { device = values.conditions }
+        bytesPerSecond = try line.number(.bytesPerSecond, in: 1...1e12)
+        request = try line.word(.request, as: TracedRequest.self)?.phase
+        app = try line.text(.app, limit: 255).map(AppID.init(rawValue:))
+        behaviour = try line.object(.declare)
+        use = try line.word(.use, as: AppUse.self)
+        task = try line.object(.task)
+        transfer = try line.object(.transfer)
+        isEnd = try line.truth(.end) ?? false
+        try check()
+    }
+
+    /// A line says one thing, so that the order of what happens is that of the lines.
+    private func check() throws {
+        let things = [
+            settings == nil ? nil : "trace", device == nil && bytesPerSecond == nil ? nil : "device",
+            request == nil ? nil : "request", behaviour == nil ? nil : "declare", use == nil ? nil : "use",
+            task == nil ? nil : "task", transfer == nil ? nil : "transfer", isEnd ? "end" : nil,
+        ].compactMap(\.self)
+        guard let thing = things.first else {
+            throw TraceMistake("nothing happens; a line has one of \(Self.things)")
+        }
+        guard things.count == 1 else {
+            throw TraceMistake("several things happen (\(things.joined(separator: ", "))); give each its own line")
+        }
+        let isAboutApp = behaviour != nil || use != nil || task != nil
+        if isAboutApp, app == nil { throw TraceMistake("'\(thing)' needs the 'app' that it is about") }
+        if let app, app.rawValue.isEmpty { throw TraceMistake("'app' is an app's id, such as org.example.Photos") }
+        if app != nil, !isAboutApp, transfer == nil {
+            throw TraceMistake("'\(thing)' is not about an app; leave 'app' out")
+        }
+        if settings != nil, at != 0 { throw TraceMistake("'trace' stands at the beginning, where 'at' is 0") }
+    }
+
+    private static let things = "trace, device, bytesPerSecond, request, declare, use, task, transfer, end"
+}
+
+/// What is asked of doze, in a trace's words.
+private enum TracedRequest: String, CaseIterable {
+    case doze
+    case window
+    case wake
+
+    var phase: DozePhase {
+        switch self {
+        case .doze: .dozing
+        case .window: .window
+        case .wake: .awake
+        }
+    }
+}
+
+/// The conditions of a line, as their text forms.
+private struct TracedConditions: Decodable {
+    var conditions: [DeviceKey: String] = [:]
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: TraceKey.self)
+        var probe = DeviceConditions()
+        // In an order of its own, so that of two mistakes always the same one is told.
+        for name in container.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
+            guard let key = DeviceKey(rawValue: name.stringValue) else {
+                throw TraceMistake.unknown(name.stringValue, among: DeviceKey.allCases.map(\.rawValue), in: "'device'")
+            }
+            let text = try container.decode(TraceText.self, forKey: name).text
+            guard let text, probe.set(key, to: text) else {
+                throw TraceMistake("\(key.rawValue) is \(key.grammar), not '\(text ?? "an object")'")
+            }
+            conditions[key] = text
+        }
+        guard !conditions.isEmpty else { throw TraceMistake("'device' names no condition that changes") }
+    }
+}
+
+extension TraceSettings: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case start, policy, lead, transfers
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let settings = try TraceObject(decoder, keys: CodingKeys.self)
+        if let text = try settings.text(.start, limit: 64) {
+            guard let date = Timestamp.date(text) else {
+                throw TraceMistake("start is a time such as 2026-01-05T00:00:00Z, not '\(text)'")
+            }
+            start = date.timeIntervalSince1970
+        }
+        if let policy = try settings.policy(.policy) { backgroundPolicy = policy }
+        if let lead = try settings.number(.lead, in: DeviceSettings.leadAllowed) { expirationLead = lead }
+        maximumTransfers = try settings.whole(.transfers, in: 1...256).map { Int($0) }
+    }
+}
+
+extension AppBehaviour: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case policy, launch, enterBackground, wake, expiration, endsTasks
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let app = try TraceObject(decoder, keys: CodingKeys.self)
+        backgroundPolicy = try app.policy(.policy)
+        if let seconds = try app.number(.launch, in: 0...86_400) { launch = seconds }
+        if let seconds = try app.number(.enterBackground, in: 0...86_400) { enterBackground = seconds }
+        if let seconds = try app.number(.wake, in: 0...86_400) { wake = seconds }
+        if let seconds = try app.number(.expiration, in: 0...86_400) { expiration = seconds }
+        if let ends = try app.truth(.endsTasks) { endsTasks = ends }
+    }
+}
+
+extension TracedTask: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case name, seconds
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let task = try TraceObject(decoder, keys: CodingKeys.self)
+        name = try task.text(.name, limit: Limits.backgroundTaskNameLength) ?? "task"
+        guard let seconds = try task.number(.seconds, in: 0...31_536_000) else {
+            throw TraceMistake("'task' needs the 'seconds' of work that it takes")
+        }
+        self.seconds = seconds
+    }
+}
+
+extension TracedTransfer: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case session, host, bytes, count, priority, timeout, wakes
+        case discretionary, cellular, expensive, constrained, externalPower, minimumBattery
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let transfer = try TraceObject(decoder, keys: CodingKeys.self)
+        session = try transfer.text(.session, limit: Limits.sessionIdentifierLength) ?? session
+        host = try transfer.text(.host, limit: 255) ?? host
+        guard let bytes = try transfer.whole(.bytes, in: 0...(1 << 50)) else {
+            throw TraceMistake("'transfer' needs the 'bytes' that it moves")
+        }
+        self.bytes = bytes
+        if let count = try transfer.whole(.count, in: 1...Int64(Limits.tasksPerRequest)) { self.count = Int(count) }
+        if let priority = try transfer.number(.priority, in: 0...1) { self.priority = priority }
+        if let seconds = try transfer.number(.timeout, in: 1...Limits.longestTimeout) { resourceTimeout = seconds }
+        if let wakes = try transfer.truth(.wakes) { wakesApp = wakes }
+        if try transfer.truth(.discretionary) ?? false { rules.discretion = .full }
+        if let allowed = try transfer.truth(.cellular) { rules.allowsCellularAccess = allowed }
+        if let allowed = try transfer.truth(.expensive) { rules.allowsExpensiveNetworkAccess = allowed }
+        if let allowed = try transfer.truth(.constrained) { rules.allowsConstrainedNetworkAccess = allowed }
+        if let required = try transfer.truth(.externalPower) { rules.requiresExternalPower = required }
+        if let percent = try transfer.whole(.minimumBattery, in: 0...100) { rules.minimumBattery = Int(percent) }
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+
+/// What is wrong with a trace, without its line: what is there, and what belongs there.
+struct TraceMistake: Error, Hashable, CustomStringConvertible {
+    var message: String
+    var description: String { message }
+
+    init(_ message: String) {
+        self.message = message
+    }
+
+    static func unknown(_ name: String, among names: [String], in place: String) -> TraceMistake {
+        TraceMistake("\(place) has no '\(name)'; there are \(names.joined(separator: ", "))")
+    }
+}
+
+/// Any name that a JSON object may have.
+struct TraceKey: CodingKey {
+    var stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+    }
+
+    init?(intValue: Int) { nil }
+}
+
+/// A JSON object of a trace, in which only names are allowed that mean something, with values in their range.
+struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.RawValue == String {
+    private let container: KeyedDecodingContainer<Key>
+
+    init(_ decoder: any Decoder, keys: Key.Type) throws {
+        let names = Key.allCases.map(\.rawValue)
+        let place = decoder.codingPath.last.map { "'\($0.stringValue)'" } ?? "a line"
+        guard let all = try? decoder.container(keyedBy: TraceKey.self) else {
+            throw TraceMistake("\(place) is a JSON object with \(names.joined(separator: ", "))")
+        }
+        let unknown = all.allKeys.map(\.stringValue).filter { Key(rawValue: $0) == nil }.min()
+        if let unknown { throw TraceMistake.unknown(unknown, among: names, in: place) }
+        container = try decoder.container(keyedBy: Key.self)
+    }
+
+    func object<Value: Decodable>(_ key: Key) throws -> Value? {
+        guard container.contains(key) else { return nil }
+        return try container.decode(Value.self, forKey: key)
+    }
+
+    func number(_ key: Key, in range: ClosedRange<Double>) throws -> Double? {
+        guard container.contains(key) else { return nil }
+        guard let value = try? container.decode(Double.self, forKey: key), range.contains(value) else {
+            throw TraceMistake(
+                "'\(key.rawValue)' is a number from \(text(range.lowerBound)) to \(text(range.upperBound))")
+        }
+        return value
+    }
+
+    func whole(_ key: Key, in range: ClosedRange<Int64>) throws -> Int64? {
+        guard container.contains(key) else { return nil }
+        guard let value = try? container.decode(Int64.self, forKey: key), range.contains(value) else {
+            throw TraceMistake("'\(key.rawValue)' is a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return value
+    }
+
+    func truth(_ key: Key) throws -> Bool? {
+        guard container.contains(key) else { return nil }
+        switch (try? container.decode(TraceText.self, forKey: key))?.text {
+        case "yes": return true
+        case "no": return false
+        default: throw TraceMistake("'\(key.rawValue)' is true or false")
+        }
+    }
+
+    func text(_ key: Key, limit: Int) throws -> String? {
+        guard container.contains(key) else { return nil }
+        guard let value = try? container.decode(String.self, forKey: key), value.utf8.count <= limit else {
+            throw TraceMistake("'\(key.rawValue)' is a text of at most \(limit) bytes")
+        }
+        return value
+    }
+
+    func word<Word: RawRepresentable & CaseIterable>(_ key: Key, as type: Word.Type) throws -> Word?
+    where Word.RawValue == String {
+        guard container.contains(key) else { return nil }
+        guard let word = (try? container.decode(String.self, forKey: key)).flatMap(Word.init(rawValue:)) else {
+            let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+            throw TraceMistake("'\(key.rawValue)' is one of \(words)")
+        }
+        return word
+    }
+
+    func policy(_ key: Key) throws -> BackgroundPolicy? {
+        guard container.contains(key) else { return nil }
+        guard let policy = (try? container.decode(String.self, forKey: key)).flatMap({ BackgroundPolicy($0) }) else {
+            throw TraceMistake(
+                "'\(key.rawValue)' is contiguous or opportunistic, with :SECONDS (10 to 3600) if wanted")
+        }
+        return policy
+    }
+
+    private func text(_ value: Double) -> String {
+        value == value.rounded() ? String(Int64(value)) : String(value)
+    }
+}
+
+/// A JSON value as the text that stands for it: `true` is "yes", `null` is "none". Nil for an object or an array.
+struct TraceText: Decodable {
+    var text: String?
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            text = "none"
+        } else if let truth = try? container.decode(Bool.self) {
+            text = truth ? "yes" : "no"
+        } else if let whole = try? container.decode(Int64.self) {
+            text = String(whole)
+        } else if let number = try? container.decode(Double.self) {
+            text = String(number)
+        } else {
+            text = try? container.decode(String.self)
+        }
+    }
+}
+
+/// A moment of a trace: seconds from its beginning, or `[DAYSd ]HH:MM[:SS]`.
+struct TraceMoment: Decodable {
+    var seconds: Double
+
+    /// Of a year and more a trace makes no sense, and sums of times stay exact.
+    static let latest: Double = 31_622_400
+
+    init(seconds: Double) {
+        self.seconds = seconds
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(TraceText.self).text ?? ""
+        guard let seconds = Double(text) ?? Self.seconds(text), (0...Self.latest).contains(seconds) else {
+            throw TraceMistake(
+                "'at' is a number of seconds from the trace's beginning, or written like 07:30, 07:30:15 or '1d 07:30'")
+        }
+        // A millisecond is what the output shows: nothing happens in between.
+        self.seconds = (seconds * 1_000).rounded() / 1_000
+    }
+
+    private static func seconds(_ text: String) -> Double? {
+        let words = text.split(separator: " ")
+        guard let clock = words.last, words.count <= 2 else { return nil }
+        var days = 0
+        if words.count == 2 {
+            guard words[0].hasSuffix("d"), let count = Int(words[0].dropLast()), count >= 0 else { return nil }
+            days = count
+        }
+        let parts = clock.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+        guard (2...3).contains(parts.count), let hours = parts[0], let minutes = parts[1], (0..<24).contains(hours),
+            (0..<60).contains(minutes), let seconds = parts.count == 3 ? parts[2] : 0, (0..<60).contains(seconds),
+            days < 400
+        else { return nil }
+        return Double(days * 86_400 + hours * 3_600 + minutes * 60 + seconds)
+    }
+}
