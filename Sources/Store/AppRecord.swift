@@ -17,6 +17,7 @@ package struct AppRecord: Hashable, Sendable, Codable {
     package var startDelay: Double
     package var startDelayFrom: Double
     package var snapshotTakenAt: Double?
+    package var background: BackgroundRecord
 
     package init(id: AppID, now: Double) {
         self.id = id
@@ -28,6 +29,65 @@ package struct AppRecord: Hashable, Sendable, Codable {
         faultAt = 0
         startDelay = 0
         startDelayFrom = 0
+        background = BackgroundRecord()
+    }
+}
+
+/// What is kept of an app's background time.
+package struct BackgroundRecord: Hashable, Sendable, Codable {
+    /// The user's word, which goes before the entry's and the device's.
+    package var policy: BackgroundPolicy?
+    /// Those that have ended, oldest first; at most ``Limits/stints``.
+    package var stints: [BackgroundStint] = []
+    /// The one that goes on.
+    package var stint: OpenStint?
+    /// Background tasks that have not ended, in the order in which they began.
+    package var tasks: [StoredBackgroundTask] = []
+
+    package init() {}
+}
+
+/// A stint that goes on. Its seconds are those of CLOCK_MONOTONIC, within the boot of the app's process.
+package struct OpenStint: Hashable, Sendable, Codable {
+    /// Its ``BackgroundStint/seconds`` are those up to ``countsFrom``.
+    package var stint: BackgroundStint
+    /// Since when its time passes; nil while that stands still.
+    package var countsFrom: Double?
+    /// Seconds that were left at ``countsFrom``, or are left while time stands still; nil without a limit.
+    package var left: Double?
+    /// Whether the app was told that its time is nearly over.
+    package var isExpiring = false
+    /// Since when it holds the device awake, in seconds since 1970.
+    package var heldSince: Double?
+
+    package init(stint: BackgroundStint, countsFrom: Double, left: Double?) {
+        self.stint = stint
+        self.countsFrom = countsFrom
+        self.left = left
+    }
+}
+
+package struct StoredBackgroundTask: Hashable, Sendable, Codable {
+    /// The process that began it, where that is not the app's own.
+    package var guest: Int32?
+    /// The process's own number for it.
+    package var number: Int64
+    package var name: String
+    /// Seconds since 1970.
+    package var since: Double
+
+    package init(guest: Int32?, number: Int64, name: String, since: Double) {
+        self.guest = guest
+        self.number = number
+        self.name = name
+        self.since = since
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Records that an earlier service wrote have none. What the compiler makes of ``AppRecord`` calls this.
+    func decode(_ type: BackgroundRecord.Type, forKey key: Key) throws -> BackgroundRecord {
+        try decodeIfPresent(type, forKey: key) ?? BackgroundRecord()
     }
 }
 

@@ -170,6 +170,35 @@ enum Migrations {
                     CREATE INDEX journal_app ON journal (app, id) WHERE app IS NOT NULL;
                     """)
         }
+        migrator.registerMigration("0003 background time") { db in
+            try db.execute(
+                sql: """
+                    -- What people set for the device, and what a service that starts has to know of doze.
+                    CREATE TABLE device (
+                        id INTEGER PRIMARY KEY CHECK (id = 1),
+                        settings TEXT,
+                        doze TEXT
+                    ) STRICT;
+
+                    -- What a task needs of the device (TransferRules.code), when it needs less (boot seconds), and whether it
+                    -- waits for a good moment only because its app was in the background.
+                    ALTER TABLE tasks ADD COLUMN rules INTEGER NOT NULL DEFAULT 0 CHECK (rules >= 0);
+                    ALTER TABLE tasks ADD COLUMN loosens_at REAL;
+                    ALTER TABLE tasks ADD COLUMN discretion_forced INTEGER NOT NULL DEFAULT 0
+                        CHECK (discretion_forced IN (0, 1));
+                    DROP INDEX tasks_ready;
+                    CREATE INDEX tasks_ready ON tasks (lane, rules, large, priority DESC, id)
+                        WHERE state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL;
+                    CREATE INDEX tasks_loosens_at ON tasks (loosens_at)
+                        WHERE state = 'waiting' AND loosens_at IS NOT NULL;
+                    CREATE INDEX tasks_discretion_forced ON tasks (session)
+                        WHERE discretion_forced AND ended_at IS NULL;
+
+                    -- What a decision looked at, value by value.
+                    ALTER TABLE journal ADD COLUMN inputs TEXT;
+                    CREATE INDEX journal_time ON journal (time);
+                    """)
+        }
         return migrator
     }()
 }

@@ -8,14 +8,16 @@ extension StoreTransaction {
         try db.cachedStatement(
             sql: """
                 INSERT INTO journal
-                    (time, decision, task, session, app, wait_reason, wait_since, wait_until, error, detail)
-                VALUES (?, ?, ?, (SELECT session FROM tasks WHERE id = ?), ?, ?, ?, ?, ?, ?)
+                    (time, decision, task, session, app, wait_reason, wait_since, wait_until, error, detail,
+                    inputs)
+                VALUES (?, ?, ?, (SELECT session FROM tasks WHERE id = ?), ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             entry.time.timeIntervalSince1970, entry.decision.rawValue, entry.task?.rawValue, entry.task?.rawValue,
             entry.app?.rawValue, entry.wait?.reason.rawValue, entry.wait?.since.timeIntervalSince1970,
             entry.wait?.until?.timeIntervalSince1970,
             try Columns.encodeIfPresent(entry.error), entry.wait?.detail ?? entry.detail,
+            try Columns.encodeIfPresent(entry.inputs),
         ])
         let id = db.lastInsertedRowID
         if id % 1_024 == 0 {
@@ -23,9 +25,11 @@ extension StoreTransaction {
         }
     }
 
-    /// Entries after an id, oldest first; of some tasks or of one session where that is asked.
+    /// Entries after an id, oldest first; of some tasks, of one session, of one app and its sessions' tasks, or since a
+    /// moment (seconds since 1970), where that is asked.
     package func journal(
-        after: Int64, tasks: Set<TaskID>? = nil, session: SessionID? = nil, limit: Int
+        after: Int64, tasks: Set<TaskID>? = nil, session: SessionID? = nil, app: AppID? = nil, since: Double? = nil,
+        limit: Int
     ) throws -> [JournalEntry] {
         var conditions = ["id > ?"]
         var arguments: StatementArguments = [after]
@@ -37,9 +41,18 @@ extension StoreTransaction {
             conditions.append("session = (SELECT id FROM sessions WHERE identifier = ?)")
             arguments += [session.rawValue]
         }
+        if let app {
+            conditions.append("(app = ? OR session IN (SELECT id FROM sessions WHERE app = ?))")
+            arguments += [app.rawValue, app.rawValue]
+        }
+        if let since {
+            // The clock may have been set back since: an entry is as late as the latest one before it.
+            conditions.append("id >= (SELECT min(id) FROM journal WHERE time >= ?)")
+            arguments += [since]
+        }
         arguments += [limit]
         let rows = try Row.fetchAll(
-            db, sql: "SELECT * FROM journal WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?",
+            db, sql: "\(Self.entries) WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?",
             arguments: arguments)
         return try rows.map(Self.entry)
     }
@@ -47,7 +60,7 @@ extension StoreTransaction {
     /// The last entries of a task, oldest first.
     package func history(of task: TaskID, limit: Int) throws -> [JournalEntry] {
         let rows = try Row.fetchAll(
-            db, sql: "SELECT * FROM journal WHERE task = ? ORDER BY id DESC LIMIT ?",
+            db, sql: "\(Self.entries) WHERE task = ? ORDER BY id DESC LIMIT ?",
             arguments: [task.rawValue, limit])
         return try rows.reversed().map(Self.entry)
     }
@@ -55,7 +68,7 @@ extension StoreTransaction {
     /// The last entries about an app, oldest first.
     package func history(of app: AppID, limit: Int) throws -> [JournalEntry] {
         let rows = try Row.fetchAll(
-            db, sql: "SELECT * FROM journal WHERE app = ? ORDER BY id DESC LIMIT ?", arguments: [app.rawValue, limit])
+            db, sql: "\(Self.entries) WHERE app = ? ORDER BY id DESC LIMIT ?", arguments: [app.rawValue, limit])
         return try rows.reversed().map(Self.entry)
     }
 
@@ -67,6 +80,10 @@ extension StoreTransaction {
     package func lastJournalEntry() throws -> Int64 {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'journal'")) ?? 0
     }
+
+    /// With the app that a task belongs to.
+    private static let entries =
+        "SELECT *, (SELECT sessions.app FROM sessions WHERE sessions.id = journal.session) AS owner FROM journal"
 
     private static func entry(_ row: Row) throws -> JournalEntry {
         guard let decision = Decision(rawValue: row["decision"]) else {
@@ -82,7 +99,8 @@ extension StoreTransaction {
         return JournalEntry(
             id: row["id"], time: Date(timeIntervalSince1970: row["time"]), decision: decision,
             task: (row["task"] as Int64?).map { TaskID($0) },
-            app: (row["app"] as String?).map(AppID.init(rawValue:)), wait: wait,
-            error: try Columns.decodeIfPresent(TransferFailure.self, row["error"]), detail: wait == nil ? detail : nil)
+            app: (row["app"] as String? ?? row["owner"]).map(AppID.init(rawValue:)), wait: wait,
+            error: try Columns.decodeIfPresent(TransferFailure.self, row["error"]), detail: wait == nil ? detail : nil,
+            inputs: try Columns.decodeIfPresent([String: String].self, row["inputs"]))
     }
 }

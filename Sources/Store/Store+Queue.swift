@@ -31,6 +31,50 @@ package struct Lane: Hashable, Sendable {
     }
 }
 
+/// When each kind of time in the queue comes next; nil where none is waited for.
+package struct QueueTimes: Hashable, Sendable {
+    /// Boot seconds at which a pause ends.
+    package var notBefore: Double?
+    /// Seconds since 1970 of a begin date.
+    package var beginAt: Double?
+    /// Boot seconds at which a task needs less of the device.
+    package var loosensAt: Double?
+    /// Boot seconds of a resource timeout.
+    package var deadline: Double?
+
+    package init(
+        notBefore: Double? = nil, beginAt: Double? = nil, loosensAt: Double? = nil, deadline: Double? = nil
+    ) {
+        self.notBefore = notBefore
+        self.beginAt = beginAt
+        self.loosensAt = loosensAt
+        self.deadline = deadline
+    }
+}
+
+/// What every look at the queue asks of each lane. It has to stay a few steps in an index, however long the queue is.
+package enum QueueStatements {
+    private static let isReady = """
+        lane = ?1 AND state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL
+        """
+
+    /// Goes from one class to the next in the index, without touching the tasks in between.
+    package static let rules = """
+        WITH RECURSIVE class (rules) AS (
+            SELECT (SELECT rules FROM tasks WHERE \(isReady) ORDER BY rules LIMIT 1)
+            UNION ALL
+            SELECT (SELECT rules FROM tasks WHERE \(isReady) AND rules > class.rules ORDER BY rules LIMIT 1)
+            FROM class WHERE class.rules IS NOT NULL
+        )
+        SELECT rules FROM class WHERE rules IS NOT NULL
+        """
+
+    package static let tasks = """
+        SELECT id, priority FROM tasks WHERE \(isReady) AND rules = ?2 AND large = ?3
+        ORDER BY priority DESC, id LIMIT ?4
+        """
+}
+
 extension StoreTransaction {
     /// Lanes in which a task could start now.
     package func readyLanes() throws -> [Lane] {
@@ -50,16 +94,21 @@ extension StoreTransaction {
         }
     }
 
-    /// The first tasks of a lane that could start, best first, of one size class.
-    package func readyTasks(lane: LaneID, isLarge: Bool, limit: Int) throws -> [QueuedTask] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT id, priority FROM tasks
-                WHERE lane = ? AND large = ? AND state = 'waiting' AND not_before IS NULL AND begin_at IS NULL
-                    AND question IS NULL
-                ORDER BY priority DESC, id LIMIT ?
-                """)
-        return try Row.fetchAll(statement, arguments: [lane.rawValue, isLarge, limit]).map {
+    /// The rules of a lane's tasks that could start, each once: as many steps in the index as there are different ones.
+    package func readyRules(lane: LaneID) throws -> [TransferRules] {
+        let statement = try db.cachedStatement(sql: QueueStatements.rules)
+        return try Int64.fetchAll(statement, arguments: [lane.rawValue]).map { code in
+            guard let rules = TransferRules(code: code) else {
+                throw StoreError(.damaged, "The database holds the unknown rules \(code).")
+            }
+            return rules
+        }
+    }
+
+    /// The first tasks of a lane that could start, best first, of one class: equal rules, and one size.
+    package func readyTasks(lane: LaneID, rules: TransferRules, isLarge: Bool, limit: Int) throws -> [QueuedTask] {
+        let statement = try db.cachedStatement(sql: QueueStatements.tasks)
+        return try Row.fetchAll(statement, arguments: [lane.rawValue, rules.code, isLarge, limit]).map {
             QueuedTask(id: TaskID($0["id"]), lane: lane, priority: $0["priority"], isLarge: isLarge)
         }
     }
@@ -101,30 +150,16 @@ extension StoreTransaction {
                 """, arguments: [origin])
     }
 
-    /// Ends the pauses of an app's tasks that were held back because it was woken often.
-    package func endStartDelay(of app: AppID) throws {
-        try db.execute(
-            sql: """
-                UPDATE tasks SET not_before = NULL, wait_reason = NULL, wait_since = NULL, wait_detail = NULL
-                WHERE state = 'waiting' AND wait_reason = 'relaunchDelay'
-                    AND session IN (SELECT id FROM sessions WHERE app = ?)
-                """, arguments: [app.rawValue])
-    }
-
-    /// When the queue changes by the mere passing of time: boot seconds of the next pause's end and of the next resource
-    /// timeout, seconds since 1970 of the next begin date.
-    package func nextTimes() throws -> (notBefore: Double?, beginAt: Double?, deadline: Double?) {
-        (
+    /// When the queue changes by the mere passing of time.
+    package func nextTimes() throws -> QueueTimes {
+        func next(_ column: String) throws -> Double? {
             try Double.fetchOne(
                 db.cachedStatement(
-                    sql: "SELECT min(not_before) FROM tasks WHERE state = 'waiting' AND not_before IS NOT NULL")),
-            try Double.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT min(begin_at) FROM tasks WHERE state = 'waiting' AND begin_at IS NOT NULL")),
-            try Double.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT min(deadline) FROM tasks WHERE state = 'waiting' AND deadline IS NOT NULL"))
-        )
+                    sql: "SELECT min(\(column)) FROM tasks WHERE state = 'waiting' AND \(column) IS NOT NULL"))
+        }
+        return QueueTimes(
+            notBefore: try next("not_before"), beginAt: try next("begin_at"), loosensAt: try next("loosens_at"),
+            deadline: try next("deadline"))
     }
 
     /// Tasks whose resource timeout has passed.

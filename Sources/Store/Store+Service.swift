@@ -21,8 +21,11 @@ extension StoreTransaction {
             let shift = now.shift(from: last)
             if shift != 0 {
                 try db.execute(
-                    sql:
-                        "UPDATE tasks SET deadline = deadline + ?1, not_before = not_before + ?1 WHERE ended_at IS NULL",
+                    sql: """
+                        UPDATE tasks SET deadline = deadline + ?1, not_before = not_before + ?1,
+                            loosens_at = loosens_at + ?1
+                        WHERE ended_at IS NULL
+                        """,
                     arguments: [shift])
             }
         }

@@ -16,8 +16,8 @@ extension StoreTransaction {
             sql: """
                 INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,
                     not_before, begin_at, deadline, time_left, source, partial, received, wait_reason, wait_since,
-                    wait_detail, client_data, continues, asks_first)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    wait_detail, client_data, continues, asks_first, rules, loosens_at, discretion_forced)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             session.id, record.taskIdentifier, record.kind.rawValue, record.createdAt,
@@ -25,13 +25,13 @@ extension StoreTransaction {
             record.isLarge, record.notBefore, record.beginAt, record.deadline, record.timeLeft,
             try Columns.encodeIfPresent(record.source), try Columns.encodeIfPresent(record.partial), record.received,
             record.wait?.reason.rawValue, record.wait?.since, record.wait?.detail, record.clientData, record.continues,
-            record.asksFirst,
+            record.asksFirst, record.rules.code, record.loosensAt, record.isDiscretionForced,
         ])
         record.id = TaskID(db.lastInsertedRowID)
         return record
     }
 
-    /// Writes all that can change of a task that is there.
+    /// Writes all that can change of a task that is there, but for its rules: see ``putRules(_:)``.
     package func update(_ record: TaskRecord) throws {
         try db.cachedStatement(
             sql: """

@@ -58,6 +58,12 @@ package struct TaskRecord: Sendable, Hashable {
     package var asksFirst: Bool
     /// What it waits for its app to answer.
     package var question: SessionMessage.Kind?
+    /// What it needs of the device now: less than it was asked for once it has loosened.
+    package var rules = TransferRules()
+    /// Boot seconds at which it needs less.
+    package var loosensAt: Double?
+    /// Whether it waits for a good moment only because its app added it in the background.
+    package var isDiscretionForced = false
 
     package var kind: TaskKind { request.kind }
 
@@ -222,6 +228,12 @@ extension TaskRecord: FetchableRecord {
         resumedAt = row["resumed_at"]
         asksFirst = row["asks_first"]
         question = try (row["question"] as String?).map { try Self.word($0) }
+        guard let rules = TransferRules(code: row["rules"]) else {
+            throw StoreError(.damaged, "The database holds the unknown rules \(row["rules"] as Int64).")
+        }
+        self.rules = rules
+        loosensAt = row["loosens_at"]
+        isDiscretionForced = row["discretion_forced"]
     }
 
     private static func word<Word: RawRepresentable<String>>(_ text: String) throws -> Word {

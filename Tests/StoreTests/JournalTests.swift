@@ -69,6 +69,40 @@ import Testing
         #expect(try await store.read { try $0.journal(after: 0, limit: 9) } == [entry])
     }
 
+    @Test func whatWasLookedAtComesBack() async throws {
+        let store = try await StoreFixture.inMemory()
+        var entry = entry(nil, "held")
+        entry.inputs = ["battery": "34", "power": "battery"]
+        let written = entry
+        try await store.write { try $0.record(written) }
+        #expect(try await store.read { try $0.journal(after: 0, limit: 9) }.map(\.inputs) == [entry.inputs])
+    }
+
+    @Test func entriesAreFoundByAppAndByTime() async throws {
+        let store = try await StoreFixture.inMemory()
+        let app = AppID(rawValue: "org.example.Photos")
+        try await store.write { [self] transaction in
+            _ = try transaction.putSession(app, "s", SessionSettings())
+            let task = try transaction.insert(.waiting(session: SessionID(app: app, identifier: "s"))).id
+            let other = try transaction.insert(.waiting()).id
+            for (number, id) in [task, other].enumerated() { try transaction.record(entry(id, "task \(number)")) }
+            for (number, time) in [1_800_000_100.0, 1_800_000_050, 1_800_000_200].enumerated() {
+                try transaction.record(
+                    JournalEntry(
+                        time: Date(timeIntervalSince1970: time), decision: .appWoken, app: number == 1 ? nil : app,
+                        detail: "app \(number)"))
+            }
+        }
+        func details(app: AppID?, since: Double?) async throws -> [String] {
+            try await store.read { try $0.journal(after: 0, app: app, since: since, limit: 9) }.compactMap(\.detail)
+        }
+        #expect(try await details(app: app, since: nil) == ["task 0", "app 0", "app 2"])
+        // The clock was set back in between: what was written later is later.
+        #expect(try await details(app: nil, since: 1_800_000_060) == ["app 0", "app 1", "app 2"])
+        #expect(try await details(app: app, since: 1_800_000_150) == ["app 2"])
+        #expect(try await details(app: nil, since: 1_800_000_900).isEmpty)
+    }
+
     @Test func theOldestGoWhenThereAreTooMany() async throws {
         let store = try await StoreFixture.inMemory()
         let count = Limits.journalEntries + 5_000

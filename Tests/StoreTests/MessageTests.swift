@@ -102,7 +102,10 @@ import Testing
             try transaction.update(asked)
         }
         let (lanes, tasks) = try await store.read {
-            (try $0.readyLanes(), try $0.readyTasks(lane: record.lane, isLarge: false, limit: 9))
+            (
+                try $0.readyLanes(),
+                try $0.readyTasks(lane: record.lane, rules: TransferRules(), isLarge: false, limit: 9)
+            )
         }
         #expect(lanes == [])
         #expect(tasks == [])
@@ -126,7 +129,9 @@ import Testing
         #expect(found.map(\.kind) == [.delayedRequest])
         #expect(found.map(\.task.id) == [asks.id])
         #expect(found.first?.task.question == .delayedRequest)
-        let ready = try await store.read { try $0.readyTasks(lane: asks.lane, isLarge: false, limit: 9) }
+        let ready = try await store.read {
+            try $0.readyTasks(lane: asks.lane, rules: TransferRules(), isLarge: false, limit: 9)
+        }
         #expect(ready.map(\.id) == [begins.id])
     }
 

@@ -12,7 +12,7 @@ import Testing
     /// Writes a fixture of the present schema. `NIGHTSHIFT_RECORD=1` does it; a fixture that is there is never replaced.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
     func record() async throws {
-        let target = Self.fixtures.appending(path: "0002.sqlite")
+        let target = Self.fixtures.appending(path: "0003.sqlite")
         try #require(!FileManager.default.fileExists(atPath: target.path))
         let fixture = try StoreFixture()
         let store = try fixture.open()
@@ -49,6 +49,7 @@ import Testing
             upload.source = FileIdentity(size: 1, modifiedNanoseconds: 2, inode: 3, device: 4)
             _ = try transaction.insert(upload)
             try Self.insertApp(transaction)
+            try Self.insertDevice(transaction)
         }
         try store.close()
         try FileManager.default.createDirectory(at: Self.fixtures, withIntermediateDirectories: true)
@@ -82,6 +83,41 @@ import Testing
         try transaction.ask(asked, Challenge(method: .basic, host: "example.org", port: 443, scheme: "https"))
         try transaction.record(
             JournalEntry(time: Date(timeIntervalSince1970: 1_800_000_050), decision: .appWoken, app: app))
+    }
+
+    private static func insertDevice(_ transaction: StoreTransaction) throws {
+        var settings = DeviceSettings()
+        settings.backgroundPolicy = .contiguous
+        settings.overrides = [.power: "battery"]
+        try transaction.put(settings)
+        var held = TaskRecord.waiting("https://example.org/later")
+        held.rules.discretion = .full
+        held.rules.minimumBattery = 30
+        held.loosensAt = 700_000
+        held.isDiscretionForced = true
+        held = try transaction.insert(held)
+        try transaction.record(
+            JournalEntry(
+                time: Date(timeIntervalSince1970: 1_800_000_060), decision: .held, task: held.id,
+                inputs: ["battery": "20"]))
+    }
+
+    @Test func theThirdSchemaOpens() async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0003.sqlite"), to: fixture.paths.database)
+        let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
+        let (settings, tasks) = try await store.read { transaction in
+            (
+                try transaction.deviceSettings(),
+                try transaction.tasks(session: nil, states: nil, after: nil, limit: 99)
+            )
+        }
+        #expect(settings?.backgroundPolicy == .contiguous && settings?.overrides == [.power: "battery"])
+        let held = try #require(tasks.first { $0.request.url == "https://example.org/later" })
+        #expect(held.rules.discretion == .full && held.rules.minimumBattery == 30)
+        #expect(held.loosensAt == 700_000 && held.isDiscretionForced)
+        let history = try await store.read { try $0.history(of: held.id, limit: 9) }
+        #expect(history.map(\.inputs) == [["battery": "20"]])
     }
 
     @Test func theSecondSchemaOpens() async throws {

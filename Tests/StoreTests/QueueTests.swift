@@ -16,9 +16,9 @@ import Testing
         }
         let (small, large, two) = try await store.read { transaction in
             (
-                try transaction.readyTasks(lane: lane, isLarge: false, limit: 10).map(\.id),
-                try transaction.readyTasks(lane: lane, isLarge: true, limit: 10).map(\.id),
-                try transaction.readyTasks(lane: lane, isLarge: false, limit: 2).map(\.id)
+                try transaction.readyTasks(lane: lane, rules: TransferRules(), isLarge: false, limit: 10).map(\.id),
+                try transaction.readyTasks(lane: lane, rules: TransferRules(), isLarge: true, limit: 10).map(\.id),
+                try transaction.readyTasks(lane: lane, rules: TransferRules(), isLarge: false, limit: 2).map(\.id)
             )
         }
         #expect(small == [ids[1], ids[0], ids[2]])
@@ -64,7 +64,7 @@ import Testing
         }
         func ready() async throws -> [String] {
             try await store.read { transaction in
-                try transaction.readyTasks(lane: lane, isLarge: false, limit: 9)
+                try transaction.readyTasks(lane: lane, rules: TransferRules(), isLarge: false, limit: 9)
                     .compactMap { try transaction.task($0.id)?.request.url }
             }
         }
