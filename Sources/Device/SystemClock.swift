@@ -15,6 +15,7 @@ package struct SystemClock: ServiceClock {
     package func now() -> ClockReading {
         ClockReading(
             bootID: bootID, bootSeconds: Double(nightshift_boot_nanoseconds()) / 1e9,
+            awakeSeconds: Double(nightshift_awake_nanoseconds()) / 1e9,
             wallSeconds: Date().timeIntervalSince1970)
     }
 

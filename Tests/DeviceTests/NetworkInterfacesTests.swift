@@ -1,62 +1,78 @@
-import Device
 import Foundation
 import Glibc
+import NightshiftAPI
 import Testing
 
+@testable import Device
+
 /// The kernel's links and addresses, in a network namespace of a process of its own.
-@Suite(.serialized) struct NetworkMonitorTests {
+@Suite(.serialized) struct NetworkInterfacesTests {
+    fileprivate static var hasNetwork: Bool { NetworkInterfaces.addresses()?.isEmpty == false }
+
     @Test(
         .timeLimit(.minutes(5)),
         .enabled(if: NetworkNamespace.canBeMade, "a network namespace needs CAP_SYS_ADMIN and ip(8)"))
     func onlyAnAddressThatReachesBeyondItsLinkIsANetwork() async {
         await #expect(processExitsWith: .success) {
             try NetworkNamespace.enter()
-            #expect(!NetworkMonitor.isAvailable())
+            #expect(!NetworkInterfacesTests.hasNetwork)
             try NetworkNamespace.ip("link", "set", "lo", "up")
-            #expect(!NetworkMonitor.isAvailable())
+            #expect(!NetworkInterfacesTests.hasNetwork)
             try NetworkNamespace.ip("link", "add", "one", "type", "veth", "peer", "name", "two")
             try NetworkNamespace.ip("addr", "add", "169.254.7.7/16", "dev", "one")
             try NetworkNamespace.ip("link", "set", "one", "up")
             try NetworkNamespace.ip("link", "set", "two", "up")
-            #expect(!NetworkMonitor.isAvailable(), "link-local")
+            #expect(!NetworkInterfacesTests.hasNetwork, "link-local")
             try NetworkNamespace.ip("addr", "add", "192.0.2.1/24", "dev", "one")
-            #expect(NetworkMonitor.isAvailable())
+            #expect(NetworkInterfacesTests.hasNetwork)
             try NetworkNamespace.ip("link", "set", "two", "down")
-            #expect(!NetworkMonitor.isAvailable(), "no carrier")
+            #expect(!NetworkInterfacesTests.hasNetwork, "no carrier")
             try NetworkNamespace.ip("link", "set", "two", "up")
-            #expect(NetworkMonitor.isAvailable())
+            #expect(NetworkInterfacesTests.hasNetwork)
             try NetworkNamespace.ip("addr", "del", "192.0.2.1/24", "dev", "one")
-            #expect(!NetworkMonitor.isAvailable())
+            #expect(!NetworkInterfacesTests.hasNetwork)
             try NetworkNamespace.ip("addr", "add", "2001:db8::1/64", "dev", "one", "nodad")
-            #expect(NetworkMonitor.isAvailable())
+            #expect(NetworkInterfacesTests.hasNetwork)
         }
     }
 
     @Test(
         .timeLimit(.minutes(5)),
         .enabled(if: NetworkNamespace.canBeMade, "a network namespace needs CAP_SYS_ADMIN and ip(8)"))
-    func everyChangeIsNoticedAndNothingElse() async {
+    func withoutNetworkManagerTheKernelTellsOfChanges() async {
         await #expect(processExitsWith: .success) {
             try NetworkNamespace.enter()
-            let changes = NetworkMonitor.changes()
-            let heard = DispatchSemaphore(value: 0)
-            let listening = Task {
-                for await _ in changes { heard.signal() }
-            }
-            // From here on without a suspension: only this thread is in the namespace.
-            func isHeard() -> Bool { heard.wait(timeout: .now() + 10) == .success }
-            func drain() { while heard.wait(timeout: .now() + 0.3) == .success {} }
             try NetworkNamespace.ip("link", "add", "one", "type", "veth", "peer", "name", "two")
-            #expect(isHeard(), "a link")
-            drain()
             try NetworkNamespace.ip("link", "set", "one", "up")
-            #expect(isHeard(), "a link that is up")
-            drain()
+            try NetworkNamespace.ip("link", "set", "two", "up")
+            let monitor = try DeviceMonitor(
+                .system(address: "unix:path=/nowhere/at/all"), freeSpaceOf: "/", overrides: [:])
+            let changed = DispatchSemaphore(value: 0)
+            let listening = Task {
+                for await _ in monitor.changes { changed.signal() }
+            }
+            // Without a suspension, as above: the monitor's thread is to be in the namespace.
+            func becomes(_ isAvailable: Bool, _ name: String?) -> Bool {
+                let end = DispatchTime.now() + 10
+                while monitor.report.conditions.network.isAvailable != isAvailable
+                    || monitor.report.conditions.network.name != name
+                {
+                    guard changed.wait(timeout: end) == .success else { return false }
+                }
+                return true
+            }
+            monitor.start()
+            #expect(becomes(false, nil))
             try NetworkNamespace.ip("addr", "add", "192.0.2.1/24", "dev", "one")
-            #expect(isHeard(), "an address")
-            drain()
-            #expect(heard.wait(timeout: .now() + 0.5) == .timedOut, "nothing has changed")
+            #expect(becomes(true, "one 192.0.2.1"))
+            try NetworkNamespace.ip("addr", "add", "2001:db8::1/64", "dev", "two", "nodad")
+            #expect(becomes(true, "one 192.0.2.1, two 2001:db8:0:0::/64"))
+            try NetworkNamespace.ip("route", "add", "default", "dev", "two")
+            #expect(becomes(true, "two 2001:db8:0:0::/64"))
+            try NetworkNamespace.ip("link", "set", "two", "down")
+            #expect(becomes(false, nil), "no carrier")
             listening.cancel()
+            monitor.shutdown()
         }
     }
 
@@ -64,15 +80,13 @@ import Testing
         await #expect(processExitsWith: .success) {
             let others = Set(ThreadSwitches.read().keys)
             let clock = SystemClock().wallClockChanges()
-            if NetworkNamespace.canBeMade { try NetworkNamespace.enter() }
-            let network = NetworkMonitor.changes()
             usleep(300_000)
             let before = ThreadSwitches.read().filter { !others.contains($0.key) }
             usleep(1_500_000)
             let after = ThreadSwitches.read().filter { !others.contains($0.key) }
-            #expect(before.count >= 2, "One thread listens for the clock and one for the network.")
+            #expect(before.count >= 1, "A thread listens for the clock.")
             #expect(before == after)
-            withExtendedLifetime((clock, network)) {}
+            withExtendedLifetime(clock) {}
         }
     }
 }

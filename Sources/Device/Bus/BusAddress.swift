@@ -1,0 +1,30 @@
+/// Addresses of message buses, as the D-Bus specification writes them: `unix:path=/run/dbus/system_bus_socket`.
+enum BusAddress {
+    /// Where the system bus is when nothing else is said. The specification says /var/run, which is this.
+    static let wellKnown = "unix:path=/run/dbus/system_bus_socket"
+
+    /// The paths of the sockets among the address's alternatives.
+    static func socketPaths(_ address: String) -> [String] {
+        address.split(separator: ";").compactMap { alternative in
+            guard alternative.hasPrefix("unix:") else { return nil }
+            let pairs = alternative.dropFirst("unix:".count).split(separator: ",")
+            return pairs.first { $0.hasPrefix("path=") }.map { unescaped($0.dropFirst("path=".count)) }
+        }
+    }
+
+    /// Bytes other than letters, digits and some others are written as % and two hexadecimal digits.
+    private static func unescaped(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,138 @@
+import CNightshift
+import Glibc
+import NightshiftAPI
+
+/// The thread that listens to the bus and to the kernel, and tells the board.
+final class BusListener {
+    private let board: ReportBoard
+    private let address: String
+    private let path: String
+    private let network: Int32
+    private var connection: BusConnection?
+    /// Why there is no connection.
+    private var absence = "not asked yet"
+    private var socketWatch: SocketWatch?
+    private var observer = BusObserver()
+    private var reconnection = Reconnection()
+
+    init(board: ReportBoard, address: String, freeSpaceOf path: String) {
+        self.board = board
+        self.address = address
+        self.path = path
+        network = nightshift_network_change_descriptor()
+    }
+
+    func run() {
+        connect(hasAppeared: false)
+        publish()
+        while wait() {}
+        perform(observer.disconnected())
+        if network >= 0 { close(network) }
+    }
+
+    /// Sleeps until something happens, and deals with it; false at the end.
+    private func wait() -> Bool {
+        // poll(2) ignores negative descriptors.
+        var polled = [
+            pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: network, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: connection?.descriptor ?? -1, events: connection?.events ?? 0, revents: 0),
+            pollfd(fd: socketWatch?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        let count = poll(&polled, nfds_t(polled.count), PollTimeout.milliseconds(until: deadline, now: now))
+        guard count >= 0 || errno == EINTR else { return false }
+        let isReady = polled.map { $0.revents != 0 }
+        if isReady[0] {
+            let wishes = board.takeWishes()
+            guard !wishes.isEnded else { return false }
+            perform(observer.holdAwake(wishes.awakeReason, now: now))
+        }
+        let networkChanged = isReady[1] && drainNetwork()
+        let hasAppeared = isReady[3] && socketWatch?.isNews() == true
+        if connection == nil, networkChanged || hasAppeared || reconnection.deadline.map({ $0 <= now }) == true {
+            connect(hasAppeared: hasAppeared)
+        }
+        listen()
+        observer.tick(now: now)
+        publish()
+        return true
+    }
+
+    private var deadline: Double? {
+        guard let connection else { return reconnection.deadline }
+        return [connection.deadline, observer.deadline].compactMap(\.self).min()
+    }
+
+    private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
+
+    private func connect(hasAppeared: Bool) {
+        // Before the attempt: a socket that appears after it has failed is then heard of.
+        if socketWatch == nil { socketWatch = SocketWatch(paths: BusAddress.socketPaths(address)) }
+        do {
+            connection = try BusConnection(address: address)
+            reconnection.reached()
+            perform(observer.connected(now: now))
+            listen()
+        } catch {
+            disconnect(error, hasAppeared: hasAppeared)
+        }
+    }
+
+    private func listen() {
+        guard let connection else { return }
+        do {
+            while let event = try connection.next() {
+                // Whoever answers is a bus.
+                reconnection.succeeded()
+                socketWatch = nil
+                perform(observer.handle(event, now: now))
+            }
+        } catch {
+            disconnect(error, hasAppeared: false)
+        }
+    }
+
+    private func disconnect(_ failure: BusFailure, hasAppeared: Bool) {
+        connection = nil
+        absence = "no system bus at \(address): \(failure.text)"
+        perform(observer.disconnected())
+        if socketWatch == nil { socketWatch = SocketWatch(paths: BusAddress.socketPaths(address)) }
+        reconnection.failed(hasAppeared: hasAppeared, now: now)
+    }
+
+    private func perform(_ actions: [BusObserver.Action]) {
+        for action in actions {
+            switch action {
+            case .close(let descriptor): close(descriptor)
+            case .send(let request):
+                // One that cannot be sent is never answered, which is dealt with anyway.
+                try? connection?.send(request)
+            }
+        }
+    }
+
+    private func publish() {
+        let (kernel, interface) = KernelReading.now(freeSpaceOf: path)
+        perform(observer.route(through: interface, now: now))
+        let bus = connection == nil ? BusObserver.readings(withoutBus: absence) : observer.readings
+        board.publish(bus + [kernel], isSettled: connection == nil || observer.isSettled)
+    }
+
+    /// Takes the notices, which say no more than that something changed.
+    private func drainNetwork() -> Bool {
+        var notice: UInt8 = 0
+        var isNews = false
+        // Each receives one notice; ENOBUFS says that some were lost.
+        while recv(network, &notice, 1, Int32(MSG_DONTWAIT)) >= 0 || errno == ENOBUFS { isNews = true }
+        return isNews
+    }
+}
+
+/// The last argument of poll(2).
+enum PollTimeout {
+    /// Rounded up, so that the time has come when poll(2) returns.
+    static func milliseconds(until deadline: Double?, now: Double) -> Int32 {
+        guard let deadline else { return -1 }
+        return Int32(min(max(0, ((deadline - now) * 1000).rounded(.up)), 86_400_000))
+    }
+}

@@ -1,0 +1,197 @@
+/// Follows the services on a bus: who is there, what their objects say, and the inhibitor lock.
+///
+/// Pure: what the bus says goes in, what to ask of it comes out. A service that does not answer holds up no other.
+struct BusObserver {
+    enum Action: Equatable {
+        case send(BusRequest)
+        case close(Int32)
+    }
+
+    /// What is known of an object's properties.
+    struct Knowledge: Equatable {
+        /// nil until they have been told, and when they cannot be had.
+        var properties: [String: BusValue]?
+        /// Why they cannot be had.
+        var failure: BusFailure?
+        /// The question that is under way.
+        var question: Int?
+    }
+
+    private(set) var lock = InhibitorLock()
+    private(set) var foreign = ForeignInterface()
+    /// Why signals may be missed.
+    private(set) var trouble: BusFailure?
+    private var owners: [BusService: String] = [:]
+    /// The services of which the bus has said whether they are there.
+    private var answered: Set<BusService> = []
+    private var objects: [BusObject: Knowledge] = [:]
+    /// When an answer is overdue, in seconds of the caller's clock.
+    private var due: [BusRequest: Double] = [:]
+    private var questions = 0
+
+    /// Seconds in which a service on the same machine answers, however busy it is.
+    static let patience = 5.0
+
+    /// Whether everything that was asked at the beginning has been answered, or is overdue.
+    var isSettled: Bool {
+        !due.keys.contains { $0.isAboutDevice }
+    }
+
+    var deadline: Double? { due.values.min() }
+
+    /// nil until the bus has said.
+    func isPresent(_ service: BusService) -> Bool? {
+        answered.contains(service) ? owners[service] != nil : nil
+    }
+
+    subscript(object: BusObject) -> Knowledge { objects[object] ?? Knowledge() }
+
+    /// A connection has been made: subscribes, then asks.
+    mutating func connected(now: Double) -> [Action] {
+        BusRequest.subscriptions.map(Action.send) + BusService.allCases.flatMap { send(.owner($0), now: now) }
+    }
+
+    /// The connection has ended, and with it all that was known.
+    mutating func disconnected() -> [Action] {
+        owners = [:]
+        answered = []
+        objects = [:]
+        due = [:]
+        trouble = nil
+        foreign.forget()
+        return actions(lock.served(false), now: 0)
+    }
+
+    mutating func holdAwake(_ why: String?, now: Double) -> [Action] {
+        actions(lock.want(why), now: now)
+    }
+
+    /// To be called after what the bus said has been dealt with: what the kernel's default route leads through.
+    mutating func route(through interface: String?, now: Double) -> [Action] {
+        let isDisconnected =
+            if case .integer(let state)? = self[.networkManager].properties?["State"] {
+                NetworkManagerReading.isConnected(state: state) == false
+            } else {
+                false
+            }
+        let request = foreign.look(at: interface, isDisconnected: isDisconnected)
+        return request.map { send($0, now: now) } ?? []
+    }
+
+    mutating func handle(_ event: BusEvent, now: Double) -> [Action] {
+        switch event {
+        case .subscriptionFailed(let failure):
+            trouble = failure
+            return []
+        case .owner(let service, let owner):
+            return ownerIs(owner, of: service, now: now)
+        case .properties(let object, let number, let result):
+            due[.properties(object, number: number)] = nil
+            learn(object, number: number, result)
+            return []
+        case .changed(let object, let sender, let change):
+            // Anybody may send a signal to this connection; only the service's own counts.
+            guard owners[object.service] == sender else { return [] }
+            return changed(object, change, now: now)
+        case .prepareForSleep(let sender, let begins):
+            guard owners[.logind] == sender else { return [] }
+            guard let begins else { return ask(.logind, now: now) }
+            return prepareForSleep(begins, now: now)
+        case .lock(let number, let result):
+            settle { if case .inhibit(_, number) = $0 { true } else { false } }
+            return actions(lock.answered(number: number, result), now: now)
+        case .device(let number, let path):
+            settle { if case .device(_, number) = $0 { true } else { false } }
+            return foreign.found(number: number, path: path).map { send($0, now: now) } ?? []
+        case .deviceState(let number, let state):
+            settle { if case .deviceState(_, number) = $0 { true } else { false } }
+            foreign.told(number: number, state: state)
+            return []
+        }
+    }
+
+    /// Takes note of answers that are overdue.
+    mutating func tick(now: Double) {
+        for (request, time) in due where time <= now {
+            due[request] = nil
+            switch request {
+            case .properties(let object, let number):
+                // The question stays: a late answer is welcome.
+                objects[object] = Knowledge(failure: BusFailure("does not answer"), question: number)
+            case .inhibit(_, let number): lock.isOverdue(number: number)
+            case .owner, .subscribe, .device, .deviceState: break
+            }
+        }
+    }
+
+    private mutating func ownerIs(_ owner: String?, of service: BusService, now: Double) -> [Action] {
+        due[.owner(service)] = nil
+        answered.insert(service)
+        // The answer to the question may repeat what the signal said already.
+        guard owners[service] != owner else { return [] }
+        owners[service] = owner
+        var result: [Action] = []
+        for object in service.objects {
+            forget(object)
+            if owner != nil { result += ask(object, now: now) }
+        }
+        if service == .networkManager { foreign.forget() }
+        if service == .logind { result += actions(lock.served(owner != nil), now: now) }
+        return result
+    }
+
+    private mutating func forget(_ object: BusObject) {
+        if let question = self[object].question { due[.properties(object, number: question)] = nil }
+        objects[object] = nil
+    }
+
+    /// What was known counts until the answer comes.
+    private mutating func ask(_ object: BusObject, now: Double) -> [Action] {
+        // The answer that is under way will be as new as what made somebody ask.
+        guard self[object].question == nil else { return [] }
+        questions += 1
+        objects[object, default: Knowledge()].question = questions
+        return send(.properties(object, number: questions), now: now)
+    }
+
+    private mutating func learn(_ object: BusObject, number: Int, _ result: Result<[String: BusValue], BusFailure>) {
+        guard self[object].question == number else { return }
+        switch result {
+        case .success(let properties): objects[object] = Knowledge(properties: properties)
+        case .failure(let failure): objects[object] = Knowledge(failure: failure)
+        }
+    }
+
+    private mutating func changed(_ object: BusObject, _ change: PropertyChange, now: Double) -> [Action] {
+        objects[object]?.properties?.merge(change.changed) { _, new in new }
+        // Who could not tell before may be able to now.
+        let isOutOfDate = !change.invalidated.isEmpty || self[object].failure != nil
+        return isOutOfDate ? ask(object, now: now) : []
+    }
+
+    private mutating func prepareForSleep(_ begins: Bool, now: Double) -> [Action] {
+        objects[.logind]?.properties?["PreparingForSleep"] = .truth(begins)
+        // logind does not announce changes of external power; after a sleep it may be another.
+        return begins ? [] : ask(.logind, now: now)
+    }
+
+    private mutating func settle(_ isAnswered: (BusRequest) -> Bool) {
+        due = due.filter { !isAnswered($0.key) }
+    }
+
+    private mutating func send(_ request: BusRequest, now: Double) -> [Action] {
+        due[request] = now + Self.patience
+        return [.send(request)]
+    }
+
+    private mutating func actions(_ actions: [InhibitorLock.Action], now: Double) -> [Action] {
+        var result: [Action] = []
+        for action in actions {
+            switch action {
+            case .ask(let why, let number): result += send(.inhibit(why: why, number: number), now: now)
+            case .close(let descriptor): result.append(.close(descriptor))
+            }
+        }
+        return result
+    }
+}

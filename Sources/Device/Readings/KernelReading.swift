@@ -1,0 +1,115 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+
+/// What the kernel says: free space, and of the network as much as interfaces and routes tell.
+enum KernelReading {
+    /// Also the interface that the default route leads through.
+    static func now(freeSpaceOf path: String) -> (reading: ProviderReading, interface: String?) {
+        let addresses = NetworkInterfaces.addresses()
+        let route = DefaultRoute.interface(
+            ipv4: text("/proc/thread-self/net/route"), ipv6: text("/proc/thread-self/net/ipv6_route"))
+        var reading = ProviderReading(
+            source: .kernel, isPresent: true,
+            values: network(addresses, interface: route.map { NetworkInterface(named: $0) }))
+        if let freeBytes = freeBytes(of: path) { reading.values[.freeBytes] = String(freeBytes) }
+        return (reading, route)
+    }
+
+    /// `addresses` are nil where they cannot be had, which must not hold transfers up: an attempt will tell.
+    static func network(
+        _ addresses: [InterfaceAddress]?, interface: NetworkInterface?
+    ) -> [DeviceKey: String] {
+        guard let addresses else { return [:] }
+        var values: [DeviceKey: String] = [.network: addresses.isEmpty ? "no" : "yes"]
+        // Interfaces that no default route leads through (bridges of virtual machines) come and go without meaning.
+        let through = addresses.filter { $0.interface == interface?.name }
+        values[.networkName] = name(through.isEmpty ? addresses : through)
+        if let interface {
+            values[.interface] = interface.kind.rawValue
+            if interface.kind == .cellular { values[.expensive] = "yes" }
+        }
+        return values
+    }
+
+    private static func name(_ addresses: [InterfaceAddress]) -> String {
+        let names = Set(addresses.map { "\($0.interface) \($0.network)" }).sorted()
+        // One IPv6 prefix after another may be announced; the first few tell networks apart as well.
+        return names.isEmpty ? "none" : names.prefix(8).joined(separator: ", ")
+    }
+
+    private static func freeBytes(of path: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let (bytes, overflow) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
+            by: Int64(clamping: status.f_frsize))
+        return overflow ? .max : bytes
+    }
+
+    private static func text(_ path: String) -> String {
+        (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    }
+}
+
+/// A network interface as sysfs describes it.
+struct NetworkInterface: Equatable {
+    var name: String
+    var kind: NetworkKind
+}
+
+extension NetworkInterface {
+    init(named name: String, below root: String = "/sys/class/net") {
+        let folder = "\(root)/\(name)"
+        let uevent = (try? String(contentsOfFile: "\(folder)/uevent", encoding: .utf8)) ?? ""
+        let type = (try? String(contentsOfFile: "\(folder)/type", encoding: .utf8)) ?? ""
+        self.init(
+            name: name,
+            kind: Self.kind(
+                name: name, uevent: uevent, type: Int(type.trimmingCharacters(in: .whitespacesAndNewlines)),
+                isWireless: access("\(folder)/wireless", F_OK) == 0 || access("\(folder)/phy80211", F_OK) == 0,
+                isTunnel: access("\(folder)/tun_flags", F_OK) == 0))
+    }
+
+    /// A guess by the signs that udev's names and NetworkManager go by.
+    static func kind(name: String, uevent: String, type: Int?, isWireless: Bool, isTunnel: Bool) -> NetworkKind {
+        let device = uevent.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }?.dropFirst("DEVTYPE=".count)
+        if isWireless || device == "wlan" { return .wifi }
+        if device == "wwan" || name.hasPrefix("ww") { return .cellular }
+        if device == "bluetooth" { return .bluetooth }
+        if device == "wireguard" || isTunnel { return .vpn }
+        // ARPHRD_ETHER, linux/if_arp.h.
+        return type == 1 ? .wired : .other
+    }
+}
+
+/// The kernel's tables of routes.
+enum DefaultRoute {
+    /// The interface of the default route with the smallest metric, IPv4 first; nil where there is none.
+    static func interface(ipv4: String, ipv6: String) -> String? {
+        // Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
+        let first = best(ipv4) { fields in
+            guard fields.count >= 8, fields[1] == "00000000", fields[7] == "00000000",
+                let flags = Int(fields[3], radix: 16), isUsable(flags), let metric = Int(fields[6])
+            else { return nil }
+            return (String(fields[0]), metric)
+        }
+        // destination, its length, source, its length, next hop, metric, references, uses, flags, interface
+        return first
+            ?? best(ipv6) { fields in
+                guard fields.count >= 10, fields[0].allSatisfy({ $0 == "0" }), fields[1] == "00",
+                    let flags = Int(fields[8], radix: 16), isUsable(flags), let metric = Int(fields[5], radix: 16)
+                else { return nil }
+                return (String(fields[9]), metric)
+            }
+    }
+
+    /// RTF_UP, and not RTF_REJECT, linux/route.h.
+    private static func isUsable(_ flags: Int) -> Bool { flags & 0x1 != 0 && flags & 0x200 == 0 }
+
+    private static func best(_ table: String, _ route: ([Substring]) -> (interface: String, metric: Int)?) -> String? {
+        table.split(separator: "\n")
+            .compactMap { route($0.split(whereSeparator: { $0 == " " || $0 == "\t" })) }
+            .filter { $0.interface != "lo" }
+            .min { $0.metric < $1.metric }?.interface
+    }
+}

@@ -1,0 +1,61 @@
+import NightshiftAPI
+
+/// NetworkManager's properties turned into values.
+enum NetworkManagerReading {
+    static func values(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
+        var reader = PropertyReader(properties)
+        var values: [DeviceKey: String] = [:]
+        if let state = reader.integer("State", in: 0...70), let isConnected = isConnected(state: state) {
+            values[.network] = isConnected ? "yes" : "no"
+        }
+        if let state = reader.integer("Connectivity", in: 0...4) {
+            values[.connectivity] = connectivity[Int(state)].rawValue
+        }
+        let kind = reader.text("PrimaryConnectionType").map(kind)
+        if let kind { values[.interface] = kind.rawValue }
+        if let isExpensive = isExpensive(metered: reader.integer("Metered", in: 0...4), kind: kind) {
+            values[.expensive] = isExpensive ? "yes" : "no"
+        }
+        if let path = reader.text("PrimaryConnection") { values[.networkName] = name(path) }
+        return (values, reader.oddities)
+    }
+
+    /// NMState: 0 unknown, up to 40 not or not yet connected, from 50 (local), 60 (site), 70 (global) connected.
+    static func isConnected(state: Int64) -> Bool? {
+        state > 0 ? state >= 50 : nil
+    }
+
+    /// NMConnectivityState.
+    private static let connectivity: [NetworkConnectivity] = [.unknown, .none, .portal, .limited, .full]
+
+    /// NMMetered: 1 and 3 (a guess) yes, 2 and 4 (a guess) no, 0 unknown. A mobile network is held to be cheap only where
+    /// somebody said so.
+    private static func isExpensive(metered: Int64?, kind: NetworkKind?) -> Bool? {
+        switch metered {
+        case 1, 3: true
+        case 2: false
+        case 4: kind == .cellular
+        default: kind == .cellular ? true : nil
+        }
+    }
+
+    /// The names of settings in nm-settings(5).
+    static func kind(_ type: String) -> NetworkKind {
+        switch type {
+        case "802-3-ethernet", "pppoe", "infiniband", "bond", "bridge", "team", "vlan": .wired
+        case "802-11-wireless", "802-11-olpc-mesh", "wifi-p2p": .wifi
+        case "gsm", "cdma", "wimax": .cellular
+        case "bluetooth": .bluetooth
+        case "vpn", "wireguard", "tun", "ip-tunnel": .vpn
+        default: .other
+        }
+    }
+
+    /// A connection's path is new each time it is made, so it tells a network from the one before even where both are
+    /// called the same. "/" is no connection.
+    private static func name(_ path: String) -> String {
+        let prefix = "/org/freedesktop/NetworkManager/ActiveConnection/"
+        if path == "/" || path.isEmpty { return "none" }
+        return path.hasPrefix(prefix) ? "connection \(path.dropFirst(prefix.count))" : path
+    }
+}

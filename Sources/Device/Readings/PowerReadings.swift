@@ -1,0 +1,73 @@
+import NightshiftAPI
+
+/// UPower's properties turned into values.
+enum UPowerReading {
+    static func power(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
+        var reader = PropertyReader(properties)
+        var values: [DeviceKey: String] = [:]
+        if let isOnBattery = reader.truth("OnBattery") {
+            values[.power] = (isOnBattery ? PowerSource.battery : .external).rawValue
+        }
+        return (values, reader.oddities)
+    }
+
+    static func battery(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
+        var reader = PropertyReader(properties)
+        // UpDeviceKind goes to 28 today; more are no reason for doubt.
+        guard let isPresent = reader.truth("IsPresent"), let kind = reader.integer("Type", in: 0...255) else {
+            return ([:], reader.oddities)
+        }
+        // UpDeviceKind: 2 is a battery, 3 an uninterruptible power supply. Without either there is nothing to warn of.
+        guard isPresent, kind == 2 || kind == 3 else {
+            return ([.battery: "none", .warning: BatteryWarning.none.rawValue], [])
+        }
+        var values: [DeviceKey: String] = [:]
+        if let percentage = reader.number("Percentage", in: 0...100) { values[.battery] = String(percentage) }
+        if let level = reader.integer("WarningLevel", in: 0...5), let warning = warning(level) {
+            values[.warning] = warning.rawValue
+        }
+        return (values, reader.oddities)
+    }
+
+    /// UpDeviceLevel, whose 0 is "unknown".
+    private static func warning(_ level: Int64) -> BatteryWarning? {
+        switch level {
+        case 1: BatteryWarning.none
+        case 2: .discharging
+        case 3: .low
+        case 4: .critical
+        case 5: .action
+        default: nil
+        }
+    }
+}
+
+/// power-profiles-daemon's properties turned into values.
+enum PowerProfilesReading {
+    static func values(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
+        var reader = PropertyReader(properties)
+        guard let profile = reader.text("ActiveProfile") else { return ([:], reader.oddities) }
+        switch profile {
+        case "power-saver": return ([.lowPower: "yes"], [])
+        case "balanced", "performance": return ([.lowPower: "no"], [])
+        default:
+            let _: String? = reader.refuse("ActiveProfile", "power-saver, balanced or performance")
+            return ([:], reader.oddities)
+        }
+    }
+}
+
+/// logind's properties turned into values.
+enum LogindReading {
+    static func values(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
+        var reader = PropertyReader(properties)
+        var values: [DeviceKey: String] = [:]
+        if let isIdle = reader.truth("IdleHint") { values[.idle] = isIdle ? "yes" : "no" }
+        if let sleeps = reader.truth("PreparingForSleep") { values[.sleeping] = sleeps ? "yes" : "no" }
+        // Not every logind tells.
+        if properties["OnExternalPower"] != nil, let isExternal = reader.truth("OnExternalPower") {
+            values[.power] = (isExternal ? PowerSource.external : .battery).rawValue
+        }
+        return (values, reader.oddities)
+    }
+}

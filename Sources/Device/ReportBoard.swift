@@ -1,0 +1,101 @@
+import CSystemd
+import Glibc
+import NightshiftAPI
+import Synchronization
+
+/// Where the thread that listens and everybody else meet: the report for them, their wishes for it.
+final class ReportBoard: Sendable {
+    private struct State {
+        var readings: [ProviderReading]
+        var overrides: [DeviceKey: String]
+        var isSettled = false
+        var report: DeviceReport
+        var wishes = Wishes()
+        var hasBegun = false
+    }
+
+    /// What the thread that listens is to do.
+    struct Wishes {
+        var awakeReason: String?
+        var isEnded = false
+    }
+
+    private let state: Mutex<State>
+    private let continuation: AsyncStream<Void>.Continuation
+    /// An eventfd(2), readable when the wishes have changed or free space is to be read; closed with this object, so that
+    /// nobody uses the number of another file.
+    let descriptor: Int32
+
+    init(
+        readings: [ProviderReading], overrides: [DeviceKey: String], continuation: AsyncStream<Void>.Continuation
+    ) {
+        self.continuation = continuation
+        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        state = Mutex(
+            State(
+                readings: readings, overrides: overrides,
+                report: DeviceReport(readings: readings, overrides: overrides, isSettled: false)))
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    var report: DeviceReport { state.withLock { $0.report } }
+
+    /// False when it has begun before, or ended.
+    func begin() -> Bool {
+        state.withLock { state in
+            let isFirst = !state.hasBegun && !state.wishes.isEnded
+            state.hasBegun = true
+            return isFirst
+        }
+    }
+
+    func setOverrides(_ overrides: [DeviceKey: String]) {
+        update { $0.overrides = overrides }
+        wake()
+    }
+
+    func holdAwake(_ why: String?) {
+        state.withLock { $0.wishes.awakeReason = why }
+        wake()
+    }
+
+    func end() {
+        state.withLock { $0.wishes.isEnded = true }
+        continuation.finish()
+        wake()
+    }
+
+    /// For the thread that listens: what it is to do now. Takes the readiness of ``descriptor`` away.
+    func takeWishes() -> Wishes {
+        var count: UInt64 = 0
+        _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))
+        return state.withLock { $0.wishes }
+    }
+
+    /// For the thread that listens. What has once settled stays so.
+    func publish(_ readings: [ProviderReading], isSettled: Bool) {
+        update {
+            $0.readings = readings
+            $0.isSettled = $0.isSettled || isSettled
+        }
+    }
+
+    private func update(_ change: (inout State) -> Void) {
+        let isNews = state.withLock { state in
+            change(&state)
+            let report = DeviceReport(
+                readings: state.readings, overrides: state.overrides, isSettled: state.isSettled)
+            defer { state.report = report }
+            return report.isNews(after: state.report)
+        }
+        if isNews { continuation.yield() }
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        _ = write(descriptor, &one, MemoryLayout.size(ofValue: one))
+    }
+}

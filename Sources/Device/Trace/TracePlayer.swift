@@ -1,0 +1,22 @@
+import CNightshift
+import Glibc
+
+/// The thread that plays a trace in real time, and tells the board.
+struct TracePlayer {
+    let board: ReportBoard
+    let trace: DeviceTrace
+
+    func run() {
+        let beginning = now
+        var polled = [pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0)]
+        while !board.takeWishes().isEnded {
+            let seconds = now - beginning
+            board.publish([trace.reading(at: seconds)], isSettled: true)
+            let deadline = trace.next(after: seconds).map { beginning + $0 }
+            let count = poll(&polled, 1, PollTimeout.milliseconds(until: deadline, now: now))
+            guard count >= 0 || errno == EINTR else { return }
+        }
+    }
+
+    private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
+}

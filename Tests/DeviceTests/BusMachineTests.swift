@@ -1,0 +1,260 @@
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Device
+
+/// The pure machines behind the bus.
+@Suite struct BusMachineTests {
+    private static func present(_ service: BusService) -> (BusObserver, [BusObserver.Action]) {
+        var observer = BusObserver()
+        _ = observer.connected(now: 0)
+        for other in BusService.allCases where other != service { _ = observer.handle(.owner(other, nil), now: 0) }
+        let actions = observer.handle(.owner(service, ":1.1"), now: 0)
+        return (observer, actions)
+    }
+
+    @Test func subscriptionsComeBeforeQuestions() throws {
+        var observer = BusObserver()
+        let actions = observer.connected(now: 0)
+        let isQuestion = actions.map { action in
+            if case .send(.subscribe) = action { false } else { true }
+        }
+        let first = try #require(isQuestion.firstIndex(of: true))
+        #expect(isQuestion[first...].allSatisfy { $0 })
+        #expect(isQuestion[first...].count == BusService.allCases.count)
+        #expect(!observer.isSettled)
+    }
+
+    @Test func anAnswerSettlesAndOnlyTheRightOneCounts() {
+        var (observer, actions) = Self.present(.networkManager)
+        #expect(actions == [.send(.properties(.networkManager, number: 1))])
+        // The answer to the question may come after the signal, and says the same.
+        #expect(observer.handle(.owner(.networkManager, ":1.1"), now: 0).isEmpty)
+        // Another one takes the name: what the former says is of no interest.
+        #expect(
+            observer.handle(.owner(.networkManager, ":1.2"), now: 0)
+                == [.send(.properties(.networkManager, number: 2))])
+        _ = observer.handle(.properties(.networkManager, number: 1, .success(["State": .integer(20)])), now: 0)
+        #expect(observer[.networkManager].properties == nil && !observer.isSettled)
+        _ = observer.handle(.properties(.networkManager, number: 2, .success(["State": .integer(70)])), now: 0)
+        #expect(observer[.networkManager].properties == ["State": .integer(70)] && observer.isSettled)
+        #expect(observer.deadline == nil)
+        let change = PropertyChange(changed: ["State": .integer(20)], invalidated: [])
+        _ = observer.handle(.changed(.networkManager, sender: ":1.1", change), now: 0)
+        #expect(observer[.networkManager].properties == ["State": .integer(70)])
+        _ = observer.handle(.changed(.networkManager, sender: ":1.2", change), now: 0)
+        #expect(observer[.networkManager].properties == ["State": .integer(20)])
+    }
+
+    @Test func aLateAnswerCountsAndIsNotAskedForTwice() {
+        var (observer, _) = Self.present(.networkManager)
+        #expect(observer.deadline == BusObserver.patience)
+        observer.tick(now: BusObserver.patience - 0.1)
+        #expect(!observer.isSettled)
+        observer.tick(now: BusObserver.patience)
+        #expect(observer.isSettled && observer[.networkManager].failure == BusFailure("does not answer"))
+        let change = PropertyChange(changed: ["State": .integer(20)], invalidated: ["Metered"])
+        #expect(observer.handle(.changed(.networkManager, sender: ":1.1", change), now: 9).isEmpty)
+        _ = observer.handle(.properties(.networkManager, number: 1, .success([:])), now: 99)
+        #expect(observer[.networkManager].failure == nil && observer[.networkManager].properties == [:])
+    }
+
+    @Test func whatIsInvalidatedIsAskedForAndCountsUntilThen() {
+        var (observer, _) = Self.present(.networkManager)
+        _ = observer.handle(.properties(.networkManager, number: 1, .success(["State": .integer(70)])), now: 0)
+        let change = PropertyChange(changed: [:], invalidated: ["State"])
+        #expect(
+            observer.handle(.changed(.networkManager, sender: ":1.1", change), now: 0)
+                == [.send(.properties(.networkManager, number: 2))])
+        #expect(observer[.networkManager].properties == ["State": .integer(70)])
+        _ = observer.handle(.properties(.networkManager, number: 2, .failure(BusFailure("answers no"))), now: 0)
+        #expect(observer[.networkManager].properties == nil)
+        // Who could not tell and speaks is asked again.
+        let word = PropertyChange(changed: ["State": .integer(20)], invalidated: [])
+        #expect(
+            observer.handle(.changed(.networkManager, sender: ":1.1", word), now: 0)
+                == [.send(.properties(.networkManager, number: 3))])
+    }
+
+    @Test func afterSleepLogindIsAskedAgain() {
+        var (observer, _) = Self.present(.logind)
+        _ = observer.handle(.properties(.logind, number: 1, .success(["PreparingForSleep": .truth(false)])), now: 0)
+        #expect(observer.handle(.prepareForSleep(sender: ":1.9", true), now: 0).isEmpty)
+        #expect(observer[.logind].properties == ["PreparingForSleep": .truth(false)], "an impostor's")
+        #expect(observer.handle(.prepareForSleep(sender: ":1.1", true), now: 0).isEmpty)
+        #expect(observer[.logind].properties == ["PreparingForSleep": .truth(true)])
+        #expect(
+            observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0)
+                == [.send(.properties(.logind, number: 2))])
+        #expect(observer[.logind].properties == ["PreparingForSleep": .truth(false)])
+    }
+
+    @Test func anInterfaceIsAskedAboutOnlyWhereNetworkManagerKnowsOfNoNetwork() {
+        var (observer, _) = Self.present(.networkManager)
+        #expect(observer.route(through: "eth0", now: 0).isEmpty, "It has not said anything yet.")
+        _ = observer.handle(.properties(.networkManager, number: 1, .success(["State": .integer(70)])), now: 0)
+        #expect(observer.route(through: "eth0", now: 0).isEmpty)
+        let change = PropertyChange(changed: ["State": .integer(20)], invalidated: [])
+        _ = observer.handle(.changed(.networkManager, sender: ":1.1", change), now: 0)
+        #expect(observer.route(through: nil, now: 0).isEmpty)
+        #expect(observer.route(through: "eth0", now: 0) == [.send(.device(interface: "eth0", number: 1))])
+        #expect(observer.route(through: "eth0", now: 0).isEmpty)
+        #expect(!observer.isSettled)
+        #expect(
+            observer.handle(.device(number: 1, path: "/d"), now: 0)
+                == [.send(.deviceState(path: "/d", number: 1))])
+        #expect(observer.readings[2].values == [.network: "no"])
+        _ = observer.handle(.deviceState(number: 1, 10), now: 0)
+        #expect(observer.isSettled && observer.foreign.isForeign)
+        #expect(observer.readings[2].values.isEmpty)
+        // Another interface is another question; a late answer about the first one says nothing of it.
+        #expect(observer.route(through: "eth1", now: 0) == [.send(.device(interface: "eth1", number: 2))])
+        _ = observer.handle(.deviceState(number: 1, 10), now: 0)
+        #expect(!observer.foreign.isForeign)
+        _ = observer.handle(.device(number: 2, path: "/e"), now: 0)
+        _ = observer.handle(.deviceState(number: 2, 100), now: 0)
+        #expect(observer.readings[2].values == [.network: "no"])
+    }
+
+    @Test func theNewerPowerProfilesAreBelieved() {
+        var (observer, _) = Self.present(.powerProfiles)
+        _ = observer.handle(.owner(.hadessPowerProfiles, ":1.1"), now: 0)
+        _ = observer.handle(
+            .properties(.powerProfiles, number: 1, .success(["ActiveProfile": .text("power-saver")])), now: 0)
+        _ = observer.handle(
+            .properties(.hadessPowerProfiles, number: 2, .success(["ActiveProfile": .text("balanced")])), now: 0)
+        #expect(observer.readings.first { $0.source == .powerProfiles }?.values == [.lowPower: "yes"])
+    }
+
+    @Test func aSubscriptionThatFailsIsSaid() {
+        var (observer, _) = Self.present(.upower)
+        _ = observer.handle(.subscriptionFailed(BusFailure("answers LimitsExceeded")), now: 0)
+        #expect(observer.readings[0].oddities.contains("its changes may be missed: the bus answers LimitsExceeded"))
+    }
+
+    @Test func aLostBusLeavesNothingBehind() {
+        var (observer, _) = Self.present(.logind)
+        #expect(observer.holdAwake("a test", now: 0) == [.send(.inhibit(why: "a test", number: 1))])
+        #expect(observer.handle(.lock(number: 1, .success(7)), now: 0).isEmpty)
+        #expect(observer.lock.isHeld)
+        #expect(observer.disconnected() == [.close(7)])
+        #expect(observer.isPresent(.logind) == nil && observer.deadline == nil && !observer.lock.isHeld)
+        _ = observer.connected(now: 0)
+        let actions = observer.handle(.owner(.logind, ":1.1"), now: 0)
+        #expect(actions.contains(.send(.inhibit(why: "a test", number: 2))))
+    }
+
+    @Test func aSocketThatAnswersNobodyIsTriedAgain() {
+        var reconnection = Reconnection()
+        reconnection.reached()
+        reconnection.failed(hasAppeared: false, now: 0)
+        #expect(reconnection.deadline == 1)
+        reconnection.reached()
+        reconnection.failed(hasAppeared: false, now: 1)
+        #expect(reconnection.deadline == 3)
+    }
+
+    @Test func pausesDoubleAndEnd() throws {
+        var reconnection = Reconnection()
+        reconnection.failed(hasAppeared: false, now: 0)
+        #expect(reconnection.deadline == nil, "It was never there.")
+        reconnection.succeeded()
+        var now = 0.0
+        var pauses: [Double] = []
+        for _ in 1...20 {
+            reconnection.failed(hasAppeared: false, now: now)
+            guard let deadline = reconnection.deadline else { break }
+            pauses.append(deadline - now)
+            now = deadline
+        }
+        #expect(pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300])
+        #expect(reconnection.deadline == nil)
+        reconnection.failed(hasAppeared: true, now: now)
+        #expect(reconnection.deadline == now + 1)
+    }
+}
+
+/// The inhibitor lock: a table, and a walk at random against what a lock must be.
+@Suite struct InhibitorLockTests {
+    @Test func itIsAskedForWhenSomebodyWantsItAndLogindIsThere() {
+        var lock = InhibitorLock()
+        #expect(lock.want("a").isEmpty)
+        #expect(lock.served(true) == [.ask(why: "a", number: 1)])
+        #expect(lock.want("a").isEmpty)
+        #expect(lock.answered(number: 1, .success(5)).isEmpty)
+        // The new one is had before the old one ends.
+        #expect(lock.want("b") == [.ask(why: "b", number: 2)])
+        #expect(lock.answered(number: 2, .success(6)) == [.close(5)])
+        #expect(lock.want(nil) == [.close(6)])
+    }
+
+    @Test func aRefusalStandsUntilSomethingChanges() {
+        var lock = InhibitorLock()
+        _ = lock.served(true)
+        #expect(lock.want("a") == [.ask(why: "a", number: 1)])
+        #expect(lock.answered(number: 1, .failure(BusFailure("answers no"))).isEmpty)
+        #expect(lock.refusal == BusFailure("answers no"))
+        #expect(lock.want("a").isEmpty)
+        #expect(lock.want("b") == [.ask(why: "b", number: 2)])
+        #expect(lock.refusal == nil)
+        lock.isOverdue(number: 1)
+        #expect(lock.refusal == nil)
+        lock.isOverdue(number: 2)
+        #expect(lock.refusal == BusFailure("does not answer"))
+        #expect(lock.answered(number: 2, .success(5)).isEmpty)
+        #expect(lock.refusal == nil && lock.isHeld)
+    }
+
+    /// No descriptor is lost or closed twice, and in the end exactly what is wanted is held.
+    @Test(arguments: 1...20) func everyDescriptorIsClosedOnce(_ seed: Int) {
+        var random = SplitMix64(seed: UInt64(seed))
+        var lock = InhibitorLock()
+        var open: Set<Int32> = []
+        var questions: [Int] = []
+        var isServed = false
+        var wanted: String?
+        var next: Int32 = 1
+        func perform(_ actions: [InhibitorLock.Action]) {
+            for action in actions {
+                switch action {
+                case .ask(let why, let number):
+                    #expect(isServed && why == wanted)
+                    questions.append(number)
+                case .close(let descriptor): #expect(open.remove(descriptor) != nil)
+                }
+            }
+        }
+        func answer(_ number: Int) {
+            open.insert(next)
+            next += 1
+            perform(lock.answered(number: number, .success(next - 1)))
+        }
+        for _ in 1...500 {
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0:
+                wanted = ["a", "b", nil].randomElement(using: &random) ?? nil
+                perform(lock.want(wanted))
+            case 1:
+                isServed.toggle()
+                perform(lock.served(isServed))
+            case 2:
+                if !questions.isEmpty { answer(questions.removeFirst()) }
+            case 3:
+                guard !questions.isEmpty else { continue }
+                perform(lock.answered(number: questions.removeFirst(), .failure(BusFailure("answers no"))))
+            default: lock.isOverdue(number: questions.first ?? 0)
+            }
+            #expect(open.count <= 1)
+            #expect(lock.isHeld == !open.isEmpty)
+        }
+        isServed = true
+        perform(lock.served(true))
+        wanted = "z"
+        perform(lock.want(wanted))
+        while !questions.isEmpty { answer(questions.removeFirst()) }
+        #expect(lock.isHeld)
+        perform(lock.want(nil))
+        #expect(open.isEmpty)
+    }
+}

@@ -1,0 +1,213 @@
+import Device
+import Foundation
+import Glibc
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// The bus itself: not there, late, lost and back; and the inhibitor lock.
+@Suite(.timeLimit(.minutes(5))) struct BusTests {
+    @Test func withoutABusEverythingIsAssumedAndSaysWhy() async throws {
+        let bus = try PrivateBus()
+        let device = try WatchedMonitor(on: bus)
+        try await device.waitUntilSettled()
+        let detail = try #require(device.provider(.upower)?.detail)
+        #expect(detail.contains("no system bus at \(bus.address)"))
+        #expect(detail.contains("No such file or directory"))
+        #expect(device.source(.power) == .assumed)
+        #expect(device.source(.network) == .kernel)
+    }
+
+    @Test func aBusThatComesLaterIsFound() async throws {
+        let bus = try PrivateBus()
+        let device = try WatchedMonitor(on: bus)
+        try await device.waitUntilSettled()
+        try await bus.start()
+        try await device.wait(.upower, isPresent: false, detail: "not running")
+        let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
+        try await device.wait(.power, is: "battery", from: .upower)
+        withExtendedLifetime(upower) {}
+    }
+
+    @Test func aBusInAFolderThatComesLaterIsFound() async throws {
+        let directory = try TemporaryDirectory()
+        let bus = try await PrivateBus.started()
+        let device = try WatchedMonitor(.system(address: "unix:path=\(directory.path)/run/dbus/a%20bus"))
+        try await device.waitUntilSettled()
+        try FileManager.default.createDirectory(
+            atPath: directory.path("run/dbus"), withIntermediateDirectories: true)
+        let socket = bus.address.dropFirst("unix:path=".count)
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path("run/dbus/a bus"), withDestinationPath: String(socket))
+        try await device.wait(.upower, isPresent: false, detail: "not running")
+    }
+
+    @Test func aBusThatIsLostAndReturnsIsTakenUpAgain() async throws {
+        let bus = try await PrivateBus.started()
+        let device = try WatchedMonitor(on: bus)
+        for _ in 1...3 {
+            let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
+            try await device.wait(.power, is: "battery", from: .upower)
+            bus.stop()
+            try await device.wait(.upower, isPresent: false, detail: "no system bus")
+            #expect(device[.power] == "external" && device.source(.power) == .assumed)
+            try await bus.start()
+            withExtendedLifetime(upower) {}
+        }
+    }
+
+    /// Its socket is there and accepts, and then nothing.
+    @Test func aBusThatDoesNotAnswerHoldsUpNobody() async throws {
+        let bus = try await PrivateBus.started()
+        bus.freeze(true)
+        let device = try WatchedMonitor(on: bus)
+        try await device.waitUntilSettled()
+        #expect(device.source(.power) == .assumed)
+        #expect(device.provider(.upower)?.detail == "the bus has not answered")
+        bus.freeze(false)
+        let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
+        try await device.wait(.power, is: "battery", from: .upower)
+        withExtendedLifetime(upower) {}
+    }
+
+    @Test func theMachineIsHeldAwakeExactlyAsLongAsAsked() async throws {
+        let bus = try await PrivateBus.started()
+        let logind = try await MockService(.logind, on: bus)
+        let device = try WatchedMonitor(on: bus)
+        #expect(try await logind.inhibitors().isEmpty)
+        device.monitor.holdAwake("music is made")
+        try await eventually("the lock") {
+            try await logind.inhibitors() == [#""sleep:idle" "Nightshift" "music is made" "block""#]
+        }
+        device.monitor.holdAwake("a book is read")
+        try await eventually("the other lock alone") {
+            try await logind.inhibitors() == [#""sleep:idle" "Nightshift" "a book is read" "block""#]
+        }
+        device.monitor.holdAwake(nil)
+        try await eventually("its end") { try await logind.inhibitors().isEmpty }
+    }
+
+    @Test func theLockEndsWithTheMonitor() async throws {
+        let bus = try await PrivateBus.started()
+        let logind = try await MockService(.logind, on: bus)
+        let device = try WatchedMonitor(on: bus)
+        device.monitor.holdAwake("a test")
+        try await eventually("the lock") { try await logind.inhibitors().count == 1 }
+        device.monitor.shutdown()
+        try await eventually("its end") { try await logind.inhibitors().isEmpty }
+    }
+
+    @Test func theLockIsTakenAgainFromALogindThatReturns() async throws {
+        let bus = try await PrivateBus.started()
+        let device = try WatchedMonitor(on: bus)
+        device.monitor.holdAwake("a test")
+        try await device.waitUntilSettled()
+        #expect(device.provider(.logind)?.detail == "not running")
+        for _ in 1...2 {
+            let logind = try await MockService(.logind, on: bus)
+            try await eventually("the lock") { try await logind.inhibitors().count == 1 }
+            logind.stop()
+            try await device.wait(.logind, isPresent: false)
+        }
+        bus.stop()
+        try await device.wait(.logind, isPresent: false, detail: "no system bus")
+        try await bus.start()
+        let logind = try await MockService(.logind, on: bus)
+        try await eventually("the lock") { try await logind.inhibitors().count == 1 }
+    }
+
+    @Test func aRefusedLockIsSaidAndHurtsNobody() async throws {
+        let bus = try await PrivateBus.started()
+        let logind = try await MockService(.bareLogind, on: bus)
+        try await logind.add(["IdleHint": "b false", "PreparingForSleep": "b false"])
+        let device = try WatchedMonitor(on: bus)
+        device.monitor.holdAwake("a test")
+        try await device.wait(.logind, isPresent: true, detail: "Inhibit: it answers org.freedesktop.DBus.Error")
+        #expect(device[.idle] == "no" && device.source(.idle) == .logind)
+        device.monitor.holdAwake(nil)
+        try await device.wait(for: "a logind without reproach") { report in
+            report.providers.contains(DeviceProvider(name: .logind, isPresent: true, detail: nil))
+        }
+    }
+
+    @Test func overridesWinAtOnce() async throws {
+        let bus = try await PrivateBus.started()
+        let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
+        let device = try WatchedMonitor(on: bus, overrides: [.power: "external", .battery: "a lot"])
+        #expect(device[.power] == "external" && device.source(.power) == .override)
+        try await device.waitUntilSettled()
+        #expect(device[.power] == "external" && device.source(.power) == .override)
+        #expect(device[.battery] == "none" && device.source(.battery) == .upower, "no value of its key")
+        device.monitor.setOverrides([.idle: "yes"])
+        #expect(device[.power] == "battery" && device.source(.power) == .upower)
+        #expect(device[.idle] == "yes" && device.source(.idle) == .override)
+        try await device.wait(.idle, is: "yes", from: .override)
+        withExtendedLifetime(upower) {}
+    }
+
+    @Test func onlyWhatIsNewIsAnnounced() async throws {
+        let bus = try await PrivateBus.started()
+        let upower = try await MockService(.upower, on: bus)
+        let profiles = try await MockService(.powerProfiles, on: bus)
+        let device = try WatchedMonitor(on: bus)
+        try await device.waitUntilSettled()
+        // Announcements come one after the other: after that of the override, none of the start can follow.
+        device.monitor.setOverrides([.constrained: "yes"])
+        try await device.wait(.constrained, is: "yes", from: .override)
+        let before = device.announcements.read { $0 }
+        try await upower.set(["OnBattery": "b false"])
+        try await upower.set(["LidIsClosed": "b true"])
+        device.monitor.setOverrides([.constrained: "yes"])
+        try await profiles.set(["ActiveProfile": "s power-saver"])
+        try await device.wait(.lowPower, is: "yes", from: .powerProfiles)
+        try await device.announcements.wait(for: "one announcement") { $0 > before }
+        #expect(device.announcements.read { $0 } == before + 1)
+    }
+
+    @Test func changesEndWithTheMonitor() async throws {
+        let bus = try await PrivateBus.started()
+        let monitor = try DeviceMonitor(.system(address: bus.address), freeSpaceOf: "/", overrides: [:])
+        monitor.start()
+        monitor.shutdown()
+        for await _ in monitor.changes {}
+        #expect(monitor.report.conditions.power == .external)
+    }
+
+    @Test func nobodyWakesWhileNothingHappens() async throws {
+        let bus = try await PrivateBus.started()
+        let logind = try await MockService(.logind, on: bus)
+        let upower = try await MockService(.upower, on: bus)
+        await #expect(processExitsWith: .success) { [address = bus.address as String] in
+            let others = Set(ThreadSwitches.read().keys)
+            let monitor = try DeviceMonitor(.system(address: address), freeSpaceOf: "/", overrides: [:])
+            let absent = try DeviceMonitor(
+                .system(address: "unix:path=/nowhere/at/all"), freeSpaceOf: "/", overrides: [:])
+            monitor.start()
+            absent.start()
+            monitor.holdAwake("a test")
+            let end = ContinuousClock.now + .seconds(20)
+            while !(monitor.report.isSettled && absent.report.isSettled), ContinuousClock.now < end { usleep(10_000) }
+            // The answer to the inhibitor lock comes last.
+            usleep(1_000_000)
+            let before = ThreadSwitches.read().filter { !others.contains($0.key) }
+            usleep(2_000_000)
+            let after = ThreadSwitches.read().filter { !others.contains($0.key) }
+            #expect(monitor.report.isSettled && monitor.report.conditions.power == .external)
+            #expect(before.count >= 2, "One thread listens for each monitor.")
+            #expect(before == after)
+            withExtendedLifetime((monitor, absent)) {}
+        }
+        withExtendedLifetime((logind, upower)) {}
+    }
+}
+
+extension MockService {
+    /// What logind's mock says of locks: `what`, `who`, `why` and `mode` of each.
+    func inhibitors() async throws -> [String] {
+        // a(ssssuu) 1 "sleep:idle" "Nightshift" "why" "block" 1000 123456
+        let printed = try await call("org.freedesktop.login1.Manager", "ListInhibitors")
+        let words = printed.split(separator: " ", maxSplits: 2).dropFirst(2).joined()
+        return words.split(separator: " 1000 123456").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+            .filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,62 @@
+import Device
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// A trace in place of the device.
+@Suite(.timeLimit(.minutes(5))) struct DeviceTraceTests {
+    @Test func aTraceIsPlayedInRealTime() async throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(
+            """
+            {"at": 0, "device": {"power": "battery", "battery": "50"}}
+
+            {"at": 0.2, "device": {"idle": "yes"}}
+            {"at": 0.2, "device": {"battery": "49.5"}}
+            {"at": 0.3, "bytesPerSecond": 1000}
+            {"at": 0.4, "device": {"battery": "none"}}
+            """, to: "trace.jsonl")
+        let device = try WatchedMonitor(.trace(path: path), overrides: [.lowPower: "yes"])
+        let begin = ContinuousClock.now
+        try await device.wait(.power, is: "battery", from: .trace)
+        try await device.wait(.idle, is: "yes", from: .trace)
+        #expect(ContinuousClock.now - begin > .milliseconds(150))
+        #expect(device[.lowPower] == "yes" && device.source(.lowPower) == .override)
+        try await device.wait(.battery, is: "none", from: .trace)
+        #expect(ContinuousClock.now - begin > .milliseconds(350))
+        #expect(device.source(.network) == .assumed && device.source(.freeBytes) == .assumed)
+        #expect(device.monitor.report.providers == [DeviceProvider(name: .trace, isPresent: true)])
+        #expect(device.monitor.report.isSettled)
+    }
+
+    @Test func beforeItsFirstLineAndItsStartEverythingIsAssumed() async throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(#"{"at": 3600, "device": {"power": "battery"}}"#, to: "trace.jsonl")
+        let device = try WatchedMonitor(.trace(path: path))
+        #expect(device.source(.power) == .assumed)
+        try await device.waitUntilSettled()
+        #expect(device.source(.power) == .assumed)
+    }
+
+    @Test(arguments: [
+        (#"{"at": 1, "device": {"idle": "yes"}}"# + "\n" + #"{"at": 0.5, "device": {"idle": "no"}}"#, "line 2: "),
+        ("\n\nnot JSON", "line 3: "),
+        (#"{"at": 0, "device": {"power": "steam"}}"#, "line 1: power is external or battery, not 'steam'"),
+    ])
+    func aLineThatCannotBeReadIsNamed(_ text: String, _ reason: String) throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(text, to: "trace.jsonl")
+        let error = #expect(throws: UnreadableTrace.self) {
+            _ = try DeviceMonitor(.trace(path: path), freeSpaceOf: "/", overrides: [:])
+        }
+        #expect(error?.description.hasPrefix("\(path): \(reason)") == true, "\(error?.description ?? "nothing")")
+    }
+
+    @Test func aFileThatIsNotThereIsNamed() {
+        let error = #expect(throws: UnreadableTrace.self) {
+            _ = try DeviceMonitor(.trace(path: "/nowhere/at/all"), freeSpaceOf: "/", overrides: [:])
+        }
+        #expect(error?.path == "/nowhere/at/all")
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+
+/// A service on a ``PrivateBus`` that python3-dbusmock plays.
+///
+/// It ends with ``stop()``, with this object, or with this process.
+package final class MockService: Sendable {
+    package let bus: PrivateBus
+    package let kind: Kind
+    private let process: ChildProcess
+
+    /// The services there are templates or descriptions for.
+    package enum Kind: Sendable, Hashable {
+        case upower
+        case powerProfiles
+        /// power-profiles-daemon under its newer name, without properties until they are added.
+        case newerPowerProfiles
+        case networkManager
+        case logind
+        /// logind without methods, and without properties until they are added.
+        case bareLogind
+
+        /// Those that dbusmock has templates for.
+        package static let templates: [Kind] = [.upower, .powerProfiles, .networkManager, .logind]
+
+        package var name: String {
+            switch self {
+            case .upower: "org.freedesktop.UPower"
+            case .powerProfiles: "net.hadess.PowerProfiles"
+            case .newerPowerProfiles: "org.freedesktop.UPower.PowerProfiles"
+            case .networkManager: "org.freedesktop.NetworkManager"
+            case .logind, .bareLogind: "org.freedesktop.login1"
+            }
+        }
+
+        package var path: String { "/" + name.replacing(".", with: "/") }
+
+        package var interface: String {
+            switch self {
+            case .logind, .bareLogind: "\(name).Manager"
+            case .upower, .powerProfiles, .newerPowerProfiles, .networkManager: name
+            }
+        }
+
+        fileprivate var arguments: [String] {
+            switch self {
+            case .upower: ["--template", "upower"]
+            case .powerProfiles: ["--template", "power_profiles_daemon"]
+            case .newerPowerProfiles, .bareLogind: ["--system", name, path, interface]
+            case .networkManager: ["--template", "networkmanager"]
+            case .logind: ["--template", "logind"]
+            }
+        }
+    }
+
+    /// Starts it; returns when it answers. `parameters` are the template's, as JSON.
+    package init(_ kind: Kind, on bus: PrivateBus, parameters: String? = nil) async throws {
+        self.bus = bus
+        self.kind = kind
+        var environment = ProcessInfo.processInfo.environment
+        environment["DBUS_SYSTEM_BUS_ADDRESS"] = bus.address
+        environment["DBUS_SESSION_BUS_ADDRESS"] = bus.address
+        // The system's own Python, which has the package python3-dbusmock.
+        process = try ChildProcess(
+            "/usr/bin/python3",
+            arguments: ["-m", "dbusmock"] + kind.arguments + (parameters.map { ["--parameters", $0] } ?? []),
+            environment: environment, errors: .inherit)
+        try await eventually("dbusmock's \(kind), of Debian's package python3-dbusmock") {
+            if let exit = process.exit { throw PrivateBus.CannotRun(description: "dbusmock ended with \(exit)") }
+            // Answered only when the template is loaded.
+            return (try? await call("org.freedesktop.DBus.Mock", "GetCalls")) != nil
+        }
+    }
+
+    deinit {
+        stop()
+    }
+
+    package func stop() {
+        process.stop(SIGKILL)
+    }
+
+    /// Suspends the service, so that it keeps its name and does not answer, or lets it go on.
+    package func freeze(_ isFrozen: Bool) {
+        process.kill(isFrozen ? SIGSTOP : SIGCONT)
+    }
+
+    /// Calls a method of its main object; see ``PrivateBus/call(_:_:_:_:_:)``.
+    @discardableResult
+    package func call(_ interface: String, _ method: String, _ arguments: [String] = []) async throws -> String {
+        try await bus.call(kind.name, kind.path, interface, method, arguments)
+    }
+
+    /// Changes properties that it has and announces it. Values are a signature and a value: `["OnBattery": "b true"]`.
+    /// dbusmock cannot announce paths of objects.
+    package func set(_ properties: [String: String], path: String? = nil, interface: String? = nil) async throws {
+        let values = properties.flatMap { name, value in
+            [name] + value.split(separator: " ", maxSplits: 1).map(String.init)
+        }
+        try await bus.call(
+            kind.name, path ?? kind.path, "org.freedesktop.DBus.Mock", "UpdateProperties",
+            ["sa{sv}", interface ?? kind.interface, String(properties.count)] + values)
+    }
+
+    /// Adds properties, and says nothing of it.
+    package func add(_ properties: [String: String]) async throws {
+        for (name, value) in properties {
+            try await call(
+                "org.freedesktop.DBus.Mock", "AddProperty",
+                ["ssv", kind.interface, name] + value.split(separator: " ", maxSplits: 1).map(String.init))
+        }
+    }
+
+    /// Sends a signal of its main interface with one value: `b true`.
+    package func emit(_ signal: String, _ value: String) async throws {
+        let words = value.split(separator: " ", maxSplits: 1).map(String.init)
+        try await call(
+            "org.freedesktop.DBus.Mock", "EmitSignal", ["sssav", kind.interface, signal, words[0], "1"] + words)
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+
+/// A message bus of its own, as the system bus of whoever is given its ``address``.
+///
+/// The daemon ends with ``stop()``, with this object, or with this process.
+package final class PrivateBus: Sendable {
+    package let address: String
+    private let directory: TemporaryDirectory
+    private let daemon: Watched<ChildProcess?>
+
+    /// The path of the file that comes to be when somebody has the bus start a service.
+    package var activations: String { directory.path("activations") }
+
+    /// Makes a bus that is not running yet, with services that would be started for whoever asks for them.
+    package init(activatable names: [String] = []) throws {
+        directory = try TemporaryDirectory()
+        address = "unix:path=\(directory.path("socket"))"
+        daemon = Watched(nil)
+        for name in names {
+            try directory.write(
+                """
+                [D-BUS Service]
+                Name=\(name)
+                Exec=/bin/touch \(directory.path("activations"))
+
+                """, to: "\(name).service")
+        }
+        try directory.write(
+            """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig>
+              <type>session</type>
+              <listen>\(address)</listen>
+              <auth>EXTERNAL</auth>
+              <servicedir>\(directory.path)</servicedir>
+              <policy context="default">
+                <allow send_destination="*" eavesdrop="true"/>
+                <allow eavesdrop="true"/>
+                <allow own="*"/>
+              </policy>
+            </busconfig>
+
+            """, to: "bus.conf")
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// A bus that is running.
+    package static func started() async throws -> PrivateBus {
+        let bus = try PrivateBus()
+        try await bus.start()
+        return bus
+    }
+
+    /// Starts the daemon, at the same address each time; returns when it listens.
+    package func start() async throws {
+        let printed = directory.path("printed")
+        try? FileManager.default.removeItem(atPath: printed)
+        let process = try ChildProcess(
+            "dbus-daemon",
+            arguments: ["--config-file=\(directory.path("bus.conf"))", "--nofork", "--nopidfile", "--print-address"],
+            output: .file(printed), errors: .inherit)
+        try await eventually("dbus-daemon, of Debian's package dbus-daemon") {
+            if let exit = process.exit { throw CannotRun(description: "dbus-daemon ended with \(exit)") }
+            return !((try? fileBytes(printed)) ?? []).isEmpty
+        }
+        daemon.update { $0 = process }
+    }
+
+    /// Kills the daemon, so that everybody loses their connection.
+    package func stop() {
+        let process = daemon.update { process in
+            defer { process = nil }
+            return process
+        }
+        process?.stop(SIGKILL)
+    }
+
+    /// Suspends the daemon as a whole, or lets it go on.
+    package func freeze(_ isFrozen: Bool) {
+        daemon.read { $0 }?.kill(isFrozen ? SIGSTOP : SIGCONT)
+    }
+
+    /// Calls a method with busctl(1), whose grammar the arguments follow: a signature, then values. Returns what it prints.
+    @discardableResult
+    package func call(
+        _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [String] = []
+    ) async throws -> String {
+        let outcome = try await ChildProcess.run(
+            "busctl",
+            ["--address=\(address)", "--timeout=5", "--", "call", service, path, interface, method] + arguments)
+        guard outcome.code == 0 else {
+            throw CannotRun(description: "busctl call \(service) \(method): \(outcome.exit) \(outcome.errors)")
+        }
+        return outcome.output
+    }
+
+    /// Something that a test needs did not run.
+    package struct CannotRun: Error, CustomStringConvertible {
+        package let description: String
+    }
+}
