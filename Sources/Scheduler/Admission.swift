@@ -56,7 +56,8 @@ package enum Admission {
     package struct Lane: Hashable, Sendable {
         package var maximumConnections: Int
         package var running: [Running]
-        /// Best first, at least as many as there are free connections, where there are so many.
+        /// Of the classes of tasks that the moment allows (``Permission``), merged: best first, at least as many as there are
+        /// free connections, where there are so many.
         package var small: [Candidate]
         package var large: [Candidate]
         /// How many the origin's state lets start: 0 in a pause, 1 when one transfer has to probe it first.
@@ -78,6 +79,15 @@ package enum Admission {
         package var makeRoom: [TaskID] = []
         /// Boot seconds at which a large transfer's slice ends that others wait for.
         package var nextLook: Double?
+    }
+
+    /// The heads of several classes of a lane's tasks as one queue: what a task needs of the device gives it no precedence
+    /// over others that may run as well.
+    ///
+    /// - Parameter classes: each best first and of one size.
+    package static func merged(_ classes: [[Candidate]], limit: Int) -> [Candidate] {
+        guard classes.count > 1 else { return Array((classes.first ?? []).prefix(limit)) }
+        return Array(classes.flatMap(\.self).sorted { $0.precedes($1, smallFirst: false) }.prefix(limit))
     }
 
     package static func plan(lanes: [Lane], maximumTransfers: Int, now: Double) -> Plan {

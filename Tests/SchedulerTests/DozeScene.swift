@@ -1,0 +1,70 @@
+import NightshiftAPI
+import Scheduler
+
+/// A doze machine with its clock, driven by words.
+struct DozeScene {
+    var machine: DozeMachine
+    var conditions = DeviceConditions()
+    var time: Double
+    /// Every change with the second at which it came.
+    private(set) var log: [String] = []
+
+    init(from start: Double = 0) {
+        time = start
+        machine = DozeMachine(state: DozeMachine.State(since: start))
+    }
+
+    var now: ClockReading { ClockReading(bootID: "boot", bootSeconds: time, wallSeconds: time) }
+
+    mutating func device(_ change: (inout DeviceConditions) -> Void) {
+        change(&conditions)
+        note(machine.changed(to: conditions, now: now))
+    }
+
+    mutating func activity(held: Bool = false, busy: Bool = false, wakes: Bool = false) {
+        note(machine.changed(held: held, busy: busy, wakes: wakes, now: now))
+    }
+
+    mutating func request(_ phase: DozePhase) -> AwakeReason? {
+        switch machine.request(phase, now: now) {
+        case .success(let changes):
+            note(changes)
+            return nil
+        case .failure(let refusal): return refusal.reason
+        }
+    }
+
+    /// Lets time pass, with a look at each deadline.
+    mutating func wait(until end: Double) {
+        while let deadline = machine.nextDeadline, deadline <= end {
+            time = max(time, deadline)
+            let before = log.count
+            note(machine.tick(now: now))
+            // A deadline that passes and changes nothing would be waited for without end.
+            if log.count == before, machine.nextDeadline.map({ $0 <= time }) ?? false {
+                log.append("stuck \(Int(time))")
+                break
+            }
+        }
+        time = end
+    }
+
+    /// Changes since the last look, as "dozeBegan 60".
+    mutating func changes() -> [String] {
+        defer { log = [] }
+        return log
+    }
+
+    private mutating func note(_ changes: [DozeMachine.Change]) {
+        for change in changes {
+            let words =
+                switch change {
+                case .dozeBegan: "doze"
+                case .dozeEnded(let reason): "awake: \(reason.rawValue)"
+                case .windowOpened(let reason): "window: \(reason.rawValue)"
+                case .windowClosed: "closed"
+                }
+            log.append("\(words) \(Int(time))")
+        }
+    }
+}
