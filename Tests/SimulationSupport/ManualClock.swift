@@ -65,12 +65,18 @@ package final class ManualClock: ServiceClock {
     /// How many sleep.
     package var sleepers: Int { state.withLock { $0.sleepers.count } }
 
-    /// Lets time go on to `bootSeconds` in one step and wakes whose time has come. Both clocks go on.
-    package func advance(to bootSeconds: Double) {
+    /// Lets time go on to `bootSeconds` in one step and wakes whose time has come. All clocks go on.
+    package func advance(to bootSeconds: Double) { pass(to: bootSeconds, asleep: false) }
+
+    /// The machine sleeps for so long: its awake clock stands still. Who was to be woken meanwhile is woken behind it.
+    package func sleepMachine(for seconds: Double) { pass(to: now().bootSeconds + seconds, asleep: true) }
+
+    private func pass(to bootSeconds: Double, asleep: Bool) {
         let due = state.withLock { state in
             let passed = bootSeconds - state.reading.bootSeconds
             if passed > 0 {
                 state.reading.bootSeconds = bootSeconds
+                if !asleep { state.reading.awakeSeconds += passed }
                 state.reading.wallSeconds += passed
             }
             let due = state.sleepers.filter { $0.value.bootSeconds <= bootSeconds }

@@ -115,6 +115,12 @@ struct ScriptedExchange {
         if let upload = begun.request.body, upload.meter.value < upload.size {
             return receive(upload, now.bootSeconds, state)
         }
+        if begun.request.body != nil, case .stall = behaviour {
+            // It has all bytes and never answers.
+            self.behaviour = .silent
+            nextStep = now.bootSeconds + begun.request.idleTimeout
+            return .nothing
+        }
         let version = resource.versions[resource.current]
         var answer =
             begun.request.body == nil

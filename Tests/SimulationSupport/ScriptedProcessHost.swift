@@ -1,5 +1,6 @@
 package import Apps
 import Glibc
+package import NightshiftAPI
 import Synchronization
 
 /// Processes that do only what tests say, for a service in virtual time.
@@ -25,6 +26,7 @@ package final class ScriptedProcessHost: ProcessHost {
         var isWatched: Bool
         /// SIGTERM came and nobody has acted on it.
         var isAskedToEnd = false
+        var locks: [HeldLock] = []
     }
 
     private struct State {
@@ -125,7 +127,16 @@ package final class ScriptedProcessHost: ProcessHost {
         state.withLock { $0.ignoresKills = ignoresKills }
     }
 
+    /// Locks that the process holds from now on, on files that others have open.
+    package func setLocks(_ pid: Int32, _ locks: [HeldLock]) {
+        state.withLock { $0.entries[pid]?.locks = locks }
+    }
+
     // MARK: - ProcessHost
+
+    package func locks(_ process: ProcessIdentity) -> [HeldLock] {
+        state.withLock { $0.entries[process.pid]?.locks ?? [] }
+    }
 
     package func launch(_ plan: LaunchPlan) throws(LaunchFailure) -> ProcessIdentity {
         guard isInService else { throw LaunchFailure("The service is dead.") }

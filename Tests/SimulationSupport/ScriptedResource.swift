@@ -56,7 +56,7 @@ package enum ScriptedBehaviour: Sendable, Hashable {
     case cannotConnect
     /// The connection stands and nothing is ever said.
     case silent
-    /// Nothing more comes after so many bytes of the body.
+    /// Nothing more comes after so many bytes of the body; an upload is taken whole and never answered.
     case stall(after: Int64)
     /// The connection breaks after so many bytes of the body.
     case cut(after: Int64)

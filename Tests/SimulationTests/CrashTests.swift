@@ -70,7 +70,8 @@ extension Simulations {
 /// The same short story again and again, each time broken off one write later.
 enum CrashStory {
     static func everyWrite(
-        _ name: String, step: Int, _ disaster: @escaping @Sendable (World) async throws -> Void
+        _ name: String, step: Int, story: @escaping @Sendable (World) async -> Void = tell,
+        _ disaster: @escaping @Sendable (World) async throws -> Void
     ) async {
         var writes = 0
         var goesOn = true
@@ -79,11 +80,13 @@ enum CrashStory {
             await Simulation.run("\(name) after write \(writes)", seed: UInt64(writes)) { world in
                 world.commits.open(for: writes)
                 await world.start()
-                await tell(world)
+                await story(world)
                 broken = world.commits.hasFailed
                 if broken { try await disaster(world) }
                 world.commits.open()
+                await world.tell { $0 = DeviceMoment() }
                 await world.advance(by: 1)
+                await world.inspect()
                 for id in world.ledger.open { await world.resume(id) }
                 let ended = await world.advance(atMost: 86_400) { world.ledger.open.isEmpty }
                 if !ended {
@@ -103,7 +106,7 @@ enum CrashStory {
     }
 
     /// Files of all sizes, one that is replaced, one with a broken connection, one with a checksum, and every verb.
-    private static func tell(_ world: World) async {
+    @Sendable private static func tell(_ world: World) async {
         let transport = world.transport
         transport.setBandwidth(3_000_000)
         func serve(_ name: String, _ sizes: [Int64], _ script: [ScriptedBehaviour] = []) -> String {

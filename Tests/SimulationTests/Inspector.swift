@@ -24,7 +24,7 @@ struct Inspector {
         for record in records { check(record, now, world) }
         checkRunning(page.tasks, world)
         checkFolder(world)
-        if world.nextEvent == nil, world.network.isAvailable,
+        if world.nextEvent == nil, world.moment.conditions.network.isAvailable,
             let stuck = page.tasks.first(where: { !$0.state.isTerminal && $0.state != .suspended })
         {
             world.fail(

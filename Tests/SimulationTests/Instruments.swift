@@ -136,6 +136,20 @@ final class RequestRecorder: Sendable {
     }
 }
 
+/// What a service says of discretionary work.
+final class ActivityRecorder: Sendable {
+    private let state = Mutex<[TransferActivity]>([])
+
+    func note(_ activity: TransferActivity) {
+        state.withLock { $0.append(activity) }
+    }
+
+    var all: [TransferActivity] { state.withLock { $0 } }
+
+    /// Whether there was something to do, each time that changed.
+    var phases: [Bool] { all.map { $0.discretionary > 0 } }
+}
+
 /// The descriptors of this process.
 enum OpenFiles {
     static func all() -> [(descriptor: Int32, path: String)] {

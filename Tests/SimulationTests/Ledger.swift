@@ -35,7 +35,7 @@ extension World {
     /// A request for a download whose file and requests can be told from others'.
     func request(
         _ url: String, session: String = "terminal", priority: Double? = nil, kept: Bool = false,
-        _ adjust: (inout TaskRequest) -> Void = { _ in }
+        adjust: (inout TaskRequest) -> Void = { _ in }
     ) -> TaskRequest {
         let mark = ledger.nextMark(url)
         var request = TaskRequest(url: url)
@@ -138,5 +138,10 @@ extension World {
 
     func status(_ id: TaskID) async -> TaskStatus? {
         try? await service.task(id)
+    }
+
+    /// What was decided so far.
+    func journal() async -> [JournalEntry] {
+        (try? await service.journal(JournalQuery(limit: Limits.pageSize)).entries) ?? []
     }
 }

@@ -59,7 +59,7 @@ struct Scenario {
     /// One random act of somebody, or time.
     mutating func act() async {
         let random = world.random
-        switch random.number(0...21) {
+        switch random.number(0...22) {
         case 0...4: await enqueueSome()
         case 5: if let id = random.pick(world.ledger.open) { await world.suspend(id) }
         case 6, 7: if let id = random.pick(world.ledger.open) { await world.resume(id) }
@@ -71,8 +71,9 @@ struct Scenario {
                     TaskChange(priority: random.fraction(), rateLimit: Int64(random.pick([0, 50_000, 500_000]) ?? 0)))
             }
         case 10: if let id = random.pick(world.ledger.ended), random.chance(0.3) { await world.remove(id) }
-        case 11: setNetwork(available: false)
-        case 12: setNetwork(available: true)
+        case 11: await setNetwork(available: false)
+        case 12: await setNetwork(available: true)
+        case 22: await changeDevice()
         case 13: world.clock.setWallClock(world.now.wallSeconds + Double(random.number(-20_000...20_000)))
         case 20: await burst()
         case 21: await upload()
@@ -125,9 +126,30 @@ struct Scenario {
             })
     }
 
-    func setNetwork(available: Bool) {
+    func setNetwork(available: Bool) async {
         world.transport.setOnline(available)
-        world.network.set(available: available)
+        await world.tell { $0.conditions.network.isAvailable = available }
+    }
+
+    /// The device says something else of itself.
+    private func changeDevice() async {
+        let random = world.random
+        await world.tell { moment in
+            switch random.number(0...6) {
+            case 0: moment.conditions.network.kind = random.pick(NetworkKind.allCases) ?? .other
+            case 1: moment.conditions.network.name = random.pick(["home", "train", nil]) ?? nil
+            case 2: moment.conditions.network.isExpensive.toggle()
+            case 3: moment.conditions.power = random.chance(0.5) ? .battery : .external
+            case 4: moment.conditions.batteryPercentage = random.chance(0.9) ? random.fraction() * 100 : nil
+            case 5: moment.phase = random.pick(DozePhase.allCases) ?? .awake
+            default: moment.conditions.isSleeping.toggle()
+            }
+        }
+    }
+
+    /// A device that is plugged in and in use, on a network that costs nothing.
+    private func makeDeviceGood() async {
+        await world.tell { $0 = DeviceMoment() }
     }
 
     private mutating func enqueueSome() async {
@@ -144,6 +166,11 @@ struct Scenario {
                     if random.chance(0.2) { request.countOfBytesClientExpectsToReceive = 20 << 20 }
                     if random.chance(0.1) { request.rateLimit = 100_000 }
                     if random.chance(0.15) { request.idleTimeout = 3 }
+                    if random.chance(0.3) { request.isDiscretionary = true }
+                    if random.chance(0.2) { request.allowsExpensiveNetworkAccess = false }
+                    if random.chance(0.2) { request.allowsCellularAccess = false }
+                    if random.chance(0.1) { request.requiresExternalPower = true }
+                    if random.chance(0.1) { request.minimumBattery = random.fraction() * 100 }
                 }
             }
         }
@@ -166,7 +193,8 @@ struct Scenario {
     /// Good weather: everything that was accepted ends.
     func finish() async {
         makeWeather(bad: false)
-        setNetwork(available: true)
+        await setNetwork(available: true)
+        await makeDeviceGood()
         await world.settle()
         for id in world.ledger.open { await world.resume(id) }
         let world = world

@@ -20,7 +20,10 @@ final class World {
     let paths: ServicePaths
     /// Where downloads with a destination go.
     let downloads: String
-    let network = ManualNetwork()
+    /// What the device says; each service begins with it and is told of changes by ``tell(_:)``.
+    private(set) var moment = DeviceMoment()
+    /// What services have said of discretionary work, in order.
+    let activity = ActivityRecorder()
     private(set) var clock: ManualClock
     private(set) var transport: ScriptedTransport
     private(set) var store: Store
@@ -55,20 +58,20 @@ final class World {
         commits = CommitGate(failsAfter: nil)
         store = try Store(paths: paths, now: clock.now())
         store.add(transactionObserver: commits)
-        service = Self.makeService(paths, store, transport, clock, network, random)
+        service = Self.makeService(paths, store, transport, clock, moment, activity, random)
         transport.setObserver { [requests] in requests.note($0, $1) }
     }
 
     private static func makeService(
         _ paths: ServicePaths, _ store: Store, _ transport: ScriptedTransport, _ clock: ManualClock,
-        _ network: ManualNetwork, _ random: SharedRandom
+        _ moment: DeviceMoment, _ activity: ActivityRecorder, _ random: SharedRandom
     ) -> TransferService {
         var logger = Logger(label: "simulation")
         logger.logLevel = .critical
         return TransferService(
             TransferService.Environment(
-                paths: paths, store: store, transport: transport, clock: clock, network: network.feed(),
-                random: { random.jitter() }, logger: logger))
+                paths: paths, store: store, transport: transport, clock: clock, moment: moment,
+                activity: { activity.note($0) }, random: { random.jitter() }, logger: logger))
     }
 
     var now: ClockReading { clock.now() }
@@ -95,7 +98,7 @@ final class World {
         store = try Store(paths: paths, now: clock.now())
         commits = CommitGate(failsAfter: nil)
         store.add(transactionObserver: commits)
-        service = Self.makeService(paths, store, transport, clock, network, random)
+        service = Self.makeService(paths, store, transport, clock, moment, activity, random)
         transport.setObserver { [requests] in requests.note($0, $1) }
         await start()
         await inspect()
@@ -105,7 +108,6 @@ final class World {
     func bootAnew() async throws {
         try? await running?.value
         try store.close()
-        network.forgetWatchers()
         replaceClock(off: nil)
         try await boot()
     }
@@ -113,7 +115,6 @@ final class World {
     /// Stops in order, and starts again in another boot where `off` is given.
     func restart(off seconds: Double? = nil) async throws {
         try await stop()
-        network.forgetWatchers()
         replaceClock(off: seconds)
         try await boot()
     }
@@ -122,7 +123,6 @@ final class World {
     func crash() async throws {
         commits.shut()
         clock.halt()
-        network.forgetWatchers()
         let old = (service, store, clock, transport)
         replaceClock(off: nil)
         await ProcessQuiescence.wait()
@@ -152,6 +152,13 @@ final class World {
     /// A process that dies closes its files.
     private func closeLeftDescriptors() {
         for (descriptor, path) in OpenFiles.all() where path.hasPrefix(directory.path) { close(descriptor) }
+    }
+
+    /// Lets the device say something else; a service that runs hears of it.
+    func tell(_ change: (inout DeviceMoment) -> Void) async {
+        change(&moment)
+        guard running != nil, !isDying else { return }
+        await call { [service, moment] in await service.apply(moment) }
     }
 
     // MARK: Time

@@ -10,7 +10,11 @@ struct ActiveTransfer {
     var startedAt: Double
     var exchange: Exchange = .starting
     /// Why the service ends the exchange; nil while it may run.
-    var stopping: WaitReason?
+    var stopping: Interruption?
+    /// While its connection is in doubt.
+    var probation: Probation?
+    /// What was looked at when it was admitted; goes with the entry that says so.
+    var inputs: [String: String] = [:]
     /// Questions asked again at once since the task was started.
     var repetitions = 0
     /// Where the last exchange found the bytes: progress is counted from here.
@@ -45,6 +49,20 @@ struct ActiveTransfer {
         case .download(let receiver, _): receiver.position.value
         case .upload(let receiver, _, _): receiver.sent.value
         }
+    }
+
+    /// Whether its owner or the service has ended it for good, or for another reason than its connection.
+    var isEnding: Bool {
+        switch stopping {
+        case nil, .reconnect: false
+        case .wait, .hold: true
+        }
+    }
+
+    /// Whether all bytes of an upload were handed on: nothing moves until the server has answered.
+    var awaitsResponse: Bool {
+        guard case .upload(let receiver, _, _) = exchange, let size = record.source?.size else { return false }
+        return receiver.sent.value >= size
     }
 
     /// What admission weighs.

@@ -1,3 +1,4 @@
+package import Foundation
 package import NightshiftAPI
 
 /// Which tasks to list, in the order of their ids.
@@ -20,11 +21,18 @@ package struct TaskQuery: Sendable {
 /// Which journal entries to list, oldest first.
 package struct JournalQuery: Sendable {
     package var task: TaskID?
+    /// Entries about the app, and about tasks of its sessions.
+    package var app: AppID?
+    package var since: Date?
     package var after: Int64
     package var limit: Int
 
-    package init(task: TaskID? = nil, after: Int64 = 0, limit: Int) {
+    package init(
+        task: TaskID? = nil, app: AppID? = nil, since: Date? = nil, after: Int64 = 0, limit: Int
+    ) {
         self.task = task
+        self.app = app
+        self.since = since
         self.after = after
         self.limit = limit
     }

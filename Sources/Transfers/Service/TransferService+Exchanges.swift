@@ -14,6 +14,7 @@ extension TransferService {
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
         transfer.record.attempts += 1
         transfer.checkpointAt = now.bootSeconds
+        transfer.inputs = inputs(record)
         if var host = hosts[record.origin], !host.backoff.isOpen {
             // Lanes of several sessions may lead to one origin: the first that comes is its probe.
             guard host.backoff.admit(now: now.bootSeconds) else { return }
@@ -25,7 +26,7 @@ extension TransferService {
     }
 
     /// Asks the server: the first time, or again at once.
-    private func exchange(_ transfer: ActiveTransfer) async {
+    func exchange(_ transfer: ActiveTransfer) async {
         switch transfer.record.kind {
         case .download: await download(transfer)
         case .upload: await upload(transfer)
@@ -113,7 +114,9 @@ extension TransferService {
         guard let accepted = receiver.reception?.accepted, !transfer.isAccepted else { return [] }
         transfer.isAccepted = true
         hostAnswered(transfer.record.origin)
-        return (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
+        var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
+        if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
+        return entries
     }
 
     private func downloadEnded(_ id: TaskID, _ receiver: DownloadReceiver, _ end: ExchangeEnd) async {
@@ -232,29 +235,7 @@ extension TransferService {
         }
         await exchange(transfer)
         // A stop that came while there was nothing to stop.
-        if let reason = active[transfer.record.id]?.stopping { interrupt(transfer.record.id, reason) }
-    }
-
-    /// The service itself ended the exchange; what it brought is kept.
-    func interrupted(_ start: ActiveTransfer, _ descriptor: Int32?, _ entries: [JournalEntry]) async {
-        var transfer = start
-        let id = transfer.record.id
-        let reason = transfer.stopping ?? .starting
-        if let descriptor {
-            let synced = await syncDisk.run { fdatasync(descriptor) == 0 }
-            close(descriptor)
-            if !synced {
-                transfer.record.partial?.distrustUnsynced()
-            } else if transfer.isAccepted {
-                transfer.record.partial?.synced = transfer.record.received
-            }
-        }
-        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-        let more = (try? transfer.record.apply(.interrupt(reason), now: now)) ?? []
-        // Without the commit the older row holds, and the bytes behind it are found by the file's length.
-        _ = await save(transfer.record, entries + more)
-        release(id)
-        await pump()
+        if let interruption = active[transfer.record.id]?.stopping { interrupt(transfer.record.id, interruption) }
     }
 
     /// Ends a task or lets it wait, as the failure demands.
@@ -264,6 +245,7 @@ extension TransferService {
     ) async {
         var transfer = start
         guard !failure.isPermanent else { return await fail(transfer, failure, entries) }
+        if await excuse(transfer, failure, entries) { return }
         let id = transfer.record.id
         let now = now
         if failure.code == .inputOutput { transfer.record.partial?.distrustUnsynced() }
@@ -337,12 +319,6 @@ extension TransferService {
         logger.info("Transfer failed", metadata: ["task": "\(id)", "code": "\(failure.code.rawValue)"])
         release(id)
         await pump()
-    }
-
-    /// Ends the exchange of a task; what follows is decided when it has ended.
-    func interrupt(_ id: TaskID, _ reason: WaitReason) {
-        active[id]?.stopping = reason
-        active[id]?.handle?.cancel()
     }
 
     /// The task is no longer active.

@@ -9,10 +9,11 @@ extension TransferService {
     /// What a look at the store brings for a decision.
     private struct Queue: Sendable {
         var lanes: [Lane] = []
-        var candidates: [LaneID: (small: [QueuedTask], large: [QueuedTask])] = [:]
-        var notBefore: Double?
-        var beginAt: Double?
-        var deadline: Double?
+        /// What the lane's tasks need that could start as far as the queue is concerned, whatever the moment allows.
+        var rules: [LaneID: [TransferRules]] = [:]
+        /// The best of those that the moment allows.
+        var candidates: [LaneID: (small: [Admission.Candidate], large: [Admission.Candidate])] = [:]
+        var times = QueueTimes()
     }
 
     /// Starts what may start and sets the alarm for the next change that time brings.
@@ -42,9 +43,11 @@ extension TransferService {
         let now = now
         let lanes = queue.lanes.map { admissionLane($0, queue, now.bootSeconds) }
         latestLanes = Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes))
+        noteHeldClasses(queue, now)
         let plan = Admission.plan(lanes: lanes, maximumTransfers: maximumTransfers, now: now.bootSeconds)
         for id in plan.makeRoom { interrupt(id, .smallerFirst) }
         setAlarm(at: nextLook(queue, plan, now))
+        defer { reportActivity(queue) }
         guard !plan.start.isEmpty else { return }
         starting.formUnion(plan.start)
         defer {
@@ -53,19 +56,56 @@ extension TransferService {
         }
         let records = try await store.read { transaction in try plan.start.compactMap { try transaction.task($0) } }
         for record in records where !isStopping && held[record.id] == nil && record.state == .waiting {
-            await begin(record)
+            // The moment may be another one than the look's by now.
+            if !moment.conditions.isSleeping, hold(record) == nil { await begin(record) }
         }
     }
 
-    /// Ends waits and tasks whose time has come; false when there are none.
+    /// Keeps in mind since when the moment holds a class of tasks back.
+    private func noteHeldClasses(_ queue: Queue, _ now: ClockReading) {
+        var found: [HeldClass: (reason: WaitReason, since: Double)] = [:]
+        for lane in queue.lanes {
+            let isLoopback = Self.isLoopback(lane.origin)
+            for rules in queue.rules[lane.id] ?? [] {
+                guard let reason = Permission.hold(rules, moment, isLoopback: isLoopback) else { continue }
+                let key = HeldClass(rules: rules, isLoopback: isLoopback)
+                let known = heldClasses[key]
+                found[key] = (reason, known?.reason == reason ? known?.since ?? now.wallSeconds : now.wallSeconds)
+            }
+        }
+        heldClasses = found
+    }
+
+    /// Tells whoever keeps windows of doze open.
+    private func reportActivity(_ queue: Queue) {
+        let window = DeviceMoment(conditions: moment.conditions, phase: .window)
+        let now = now.bootSeconds
+        var discretionary = active.values.count { $0.record.rules.discretion != .none }
+        for lane in queue.lanes where allowance(lane.origin, now) > 0 {
+            let isLoopback = Self.isLoopback(lane.origin)
+            discretionary += (queue.rules[lane.id] ?? []).count {
+                $0.discretion != .none && Permission.hold($0, window, isLoopback: isLoopback) == nil
+            }
+        }
+        let changes = (discretionary > 0) != (activity.discretionary > 0)
+        activity.discretionary = discretionary
+        if changes { environment.activity(activity) }
+    }
+
+    /// Ends waits and tasks whose time has come, and loosens what others wait for; false when there are none.
     private func releaseDue(_ queue: Queue) async throws(StoreError) -> Bool {
         let now = now
-        let isReleased =
-            queue.notBefore ?? .infinity <= now.bootSeconds || queue.beginAt ?? .infinity <= now.wallSeconds
+        let times = queue.times
+        var isReleased =
+            times.notBefore ?? .infinity <= now.bootSeconds || times.beginAt ?? .infinity <= now.wallSeconds
         if isReleased {
             try await store.write { try $0.releaseDue(bootSeconds: now.bootSeconds, wallSeconds: now.wallSeconds) }
         }
-        guard queue.deadline ?? .infinity <= now.bootSeconds else { return isReleased }
+        if times.loosensAt ?? .infinity <= now.bootSeconds {
+            try await loosenDue(now)
+            isReleased = true
+        }
+        guard times.deadline ?? .infinity <= now.bootSeconds else { return isReleased }
         let overdue = try await store.read { try $0.overdueTasks(bootSeconds: now.bootSeconds, limit: 1_000) }
         // One that cannot be ended now keeps the queue busy, not stuck: it is looked at again with the next change.
         for id in overdue where !finishing.contains(id) { await timeOut(id) }
@@ -73,19 +113,42 @@ extension TransferService {
         return true
     }
 
+    /// Lets tasks whose time runs out wait for less.
+    private func loosenDue(_ now: ClockReading) async throws(StoreError) {
+        let limit = 1_000
+        let loosened = try await store.write { transaction in
+            try transaction.tasksToLoosen(bootSeconds: now.bootSeconds, limit: limit).map { record in
+                var record = record
+                for entry in (try? record.apply(.loosen, now: now)) ?? [] { try transaction.record(entry) }
+                try transaction.putRules(record)
+                return record
+            }
+        }
+        for record in loosened where active[record.id] != nil {
+            active[record.id]?.record.rules = record.rules
+            active[record.id]?.record.loosensAt = record.loosensAt
+            active[record.id]?.record.isDiscretionForced = record.isDiscretionForced
+        }
+        if loosened.count == limit { pumpRequested = true }
+    }
+
     private func look() async throws(StoreError) -> Queue {
         // Rows of tasks that run still say 'waiting': read that many more, so that enough are left.
         let margin = active.count + starting.count + finishing.count + held.count
         let limit = maximumTransfers
-        return try await store.read { transaction in
+        return try await store.read { [moment] transaction in
             var queue = Queue()
-            (queue.notBefore, queue.beginAt, queue.deadline) = try transaction.nextTimes()
+            queue.times = try transaction.nextTimes()
             queue.lanes = try transaction.readyLanes()
             for lane in queue.lanes {
+                let rules = try transaction.readyRules(lane: lane.id)
+                let isLoopback = Self.isLoopback(lane.origin)
+                let allowed = rules.filter { Permission.hold($0, moment, isLoopback: isLoopback) == nil }
                 let wanted = min(lane.maximumConnections, limit) + margin
+                queue.rules[lane.id] = rules
                 queue.candidates[lane.id] = (
-                    try transaction.readyTasks(lane: lane.id, isLarge: false, limit: wanted),
-                    try transaction.readyTasks(lane: lane.id, isLarge: true, limit: wanted)
+                    try transaction.heads(lane.id, allowed, isLarge: false, limit: wanted),
+                    try transaction.heads(lane.id, allowed, isLarge: true, limit: wanted)
                 )
             }
             return queue
@@ -93,22 +156,17 @@ extension TransferService {
     }
 
     private func admissionLane(_ lane: Lane, _ queue: Queue, _ now: Double) -> Admission.Lane {
-        func candidates(_ tasks: [QueuedTask]) -> [Admission.Candidate] {
-            tasks.filter { !isBusy($0.id) }.map {
-                Admission.Candidate(id: $0.id, priority: $0.priority, isLarge: $0.isLarge)
-            }
-        }
         let rows = queue.candidates[lane.id]
         return Admission.Lane(
             maximumConnections: lane.maximumConnections,
             running: active.values.filter { $0.record.lane == lane.id }.map(\.running),
-            small: candidates(rows?.small ?? []), large: candidates(rows?.large ?? []),
+            small: (rows?.small ?? []).filter { !isBusy($0.id) }, large: (rows?.large ?? []).filter { !isBusy($0.id) },
             allowance: allowance(lane.origin, now))
     }
 
     /// How many transfers an origin's state lets start.
     func allowance(_ origin: String, _ now: Double) -> Int {
-        if !networkAvailable, !Self.isLoopback(origin) { return 0 }
+        if moment.conditions.isSleeping { return 0 }
         // All bytes of so many files wait for the disk that more would not help.
         if finishing.count >= Self.finishingLimit { return 0 }
         guard let host = hosts[origin] else { return .max }
@@ -122,8 +180,10 @@ extension TransferService {
 
     private func nextLook(_ queue: Queue, _ plan: Admission.Plan, _ now: ClockReading) -> Double? {
         let hostEnds = queue.lanes.compactMap { hosts[$0.origin]?.backoff.blockedUntil(now.bootSeconds) }
-        let beginAt = queue.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
-        return ([queue.notBefore, beginAt, queue.deadline, plan.nextLook] + hostEnds).compactMap(\.self).min()
+        let times = queue.times
+        let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
+        return ([times.notBefore, beginAt, times.loosensAt, times.deadline, plan.nextLook] + hostEnds)
+            .compactMap(\.self).min()
     }
 
     private func setAlarm(at bootSeconds: Double?) {
@@ -159,5 +219,19 @@ extension TransferService {
     static func isLoopback(_ origin: String) -> Bool {
         let host = origin.drop { $0 != ":" }.dropFirst(3)
         return host.hasPrefix("localhost:") || host.hasPrefix("127.") || host.hasPrefix("[::1]")
+    }
+}
+
+extension StoreTransaction {
+    /// The best tasks of a lane of these rules and of one size.
+    fileprivate func heads(
+        _ lane: LaneID, _ rules: [TransferRules], isLarge: Bool, limit: Int
+    ) throws -> [Admission.Candidate] {
+        let classes = try rules.map { rules in
+            try readyTasks(lane: lane, rules: rules, isLarge: isLarge, limit: limit).map {
+                Admission.Candidate(id: $0.id, priority: $0.priority, isLarge: $0.isLarge)
+            }
+        }
+        return Admission.merged(classes, limit: limit)
     }
 }

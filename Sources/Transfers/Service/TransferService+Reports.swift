@@ -43,7 +43,13 @@ extension TransferService {
         if let beginAt = record.beginAt, beginAt > now.wallSeconds {
             return Wait(reason: .beginDate, since: since, until: Date(timeIntervalSince1970: beginAt))
         }
-        if !networkAvailable, !Self.isLoopback(record.origin) { return Wait(reason: .network, since: since) }
+        if let reason = hold(record) {
+            let began = heldClasses[HeldClass(rules: record.rules, isLoopback: Self.isLoopback(record.origin))]?.since
+            return Wait(
+                reason: reason, since: max(since, Date(timeIntervalSince1970: began ?? 0)),
+                detail: particulars(of: reason, record))
+        }
+        if moment.conditions.isSleeping { return Wait(reason: .sleeping, since: since) }
         if let host = hosts[record.origin], !host.backoff.isOpen {
             let until = host.backoff.blockedUntil(now.bootSeconds).map { now.wallTime(ofBootSeconds: $0) }
             return Wait(
@@ -86,7 +92,9 @@ extension TransferService {
     package nonisolated func journal(_ query: JournalQuery) async throws(Problem) -> JournalPage {
         let limit = max(1, min(query.limit, Limits.pageSize))
         let entries = try await ask { transaction in
-            try transaction.journal(after: query.after, tasks: query.task.map { [$0] }, limit: limit)
+            try transaction.journal(
+                after: query.after, tasks: query.task.map { [$0] }, app: query.app,
+                since: query.since?.timeIntervalSince1970, limit: limit)
         }
         return JournalPage(entries: entries, next: entries.count == limit ? entries.last?.id : nil)
     }
@@ -105,7 +113,7 @@ extension TransferService {
         }
         return ServiceStatus(
             version: NightshiftVersion.current, processID: getpid(), startedAt: startedAt.date,
-            home: environment.paths.state.path, networkAvailable: networkAvailable,
+            home: environment.paths.state.path, networkAvailable: moment.conditions.network.isAvailable,
             settings: ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers),
             tasks: Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, counts[$0] ?? 0) }),
             bytesPerSecond: active.values.reduce(0) { $0 + $1.speed.bytesPerSecond },

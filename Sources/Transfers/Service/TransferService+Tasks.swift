@@ -53,8 +53,17 @@ extension TransferService {
             complete(index, &record)
             records.append(record)
         }
+        let held = await heldFromTheFirst(records, now)
         let ids = try await change { [records] transaction -> Result<[TaskID], Problem> in
-            try Self.insert(records, session, sources, now, transaction)
+            let inserted = try Self.insert(records, session, sources, now, transaction)
+            if case .success(let ids) = inserted {
+                for (index, entry) in held {
+                    var entry = entry
+                    entry.task = ids[index]
+                    try transaction.record(entry)
+                }
+            }
+            return inserted
         }
         // What a large batch took would otherwise stay with the process for good.
         if records.count >= Self.largeBatch { nightshift_release_memory() }
@@ -196,6 +205,7 @@ extension TransferService {
                     for entry in entries { try transaction.record(entry) }
                     try also(transaction, &after)
                     try transaction.update(after)
+                    if after.loosensAt != before.loosensAt { try transaction.putRules(after) }
                     return .success((before, after))
                 })
         } catch {
@@ -257,6 +267,13 @@ extension TransferService {
         request.checksum = task.checksum ?? old.checksum
         request.proxy = task.proxy ?? old.proxy
         request.tls = task.tls ?? (inherits ? old.tls : nil)
+        request.isDiscretionary = task.isDiscretionary ?? old.isDiscretionary
+        request.allowsCellularAccess = task.allowsCellularAccess ?? old.allowsCellularAccess
+        request.allowsExpensiveNetworkAccess = task.allowsExpensiveNetworkAccess ?? old.allowsExpensiveNetworkAccess
+        request.allowsConstrainedNetworkAccess =
+            task.allowsConstrainedNetworkAccess ?? old.allowsConstrainedNetworkAccess
+        request.requiresExternalPower = task.requiresExternalPower ?? old.requiresExternalPower
+        request.minimumBattery = task.minimumBattery ?? old.minimumBattery
         request.resumeData = nil
         return request
     }

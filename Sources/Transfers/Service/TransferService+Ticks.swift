@@ -12,7 +12,9 @@ extension TransferService {
 
     private func tick() async {
         while !active.isEmpty, !isStopping {
-            guard (try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + 1)) != nil else { break }
+            let next = min(now.bootSeconds + 1, nextProbationEnd ?? .infinity)
+            guard (try? await environment.clock.sleep(untilBootSeconds: next)) != nil else { break }
+            endProbations()
             let time = now.bootSeconds
             for id in active.keys {
                 if let count = active[id]?.count { active[id]?.speed.read(count, at: time) }

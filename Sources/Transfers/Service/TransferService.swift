@@ -17,35 +17,29 @@ package actor TransferService {
         package var store: Store
         package var transport: any Transport
         package var clock: any ServiceClock
-        package var network: NetworkFeed
+        /// What the device says when the service begins; ``TransferService/apply(_:)`` tells what changes.
+        package var moment: DeviceMoment
+        /// Hears when the first task that waits for a good moment may run, and when the last one no longer does.
+        package var activity: @Sendable (TransferActivity) -> Void
         package var fallback: NetworkFallback
         /// 0..<1, for jitter.
         package var random: @Sendable () -> Double
         package var logger: Logger
 
         package init(
-            paths: ServicePaths, store: Store, transport: any Transport, clock: any ServiceClock, network: NetworkFeed,
+            paths: ServicePaths, store: Store, transport: any Transport, clock: any ServiceClock, moment: DeviceMoment,
+            activity: @escaping @Sendable (TransferActivity) -> Void = { _ in },
             fallback: NetworkFallback = NetworkFallback(), random: @escaping @Sendable () -> Double, logger: Logger
         ) {
             self.paths = paths
             self.store = store
             self.transport = transport
             self.clock = clock
-            self.network = network
+            self.moment = moment
+            self.activity = activity
             self.fallback = fallback
             self.random = random
             self.logger = logger
-        }
-    }
-
-    /// Whether there is a network, and when to look again.
-    package struct NetworkFeed: Sendable {
-        package var isAvailable: @Sendable () -> Bool
-        package var changes: AsyncStream<Void>
-
-        package init(isAvailable: @escaping @Sendable () -> Bool, changes: AsyncStream<Void>) {
-            self.isAvailable = isAvailable
-            self.changes = changes
         }
     }
 
@@ -95,13 +89,18 @@ package actor TransferService {
     /// The lanes as the last decision saw them, to explain it.
     var latestLanes: [LaneID: Admission.Lane] = [:]
     var hosts: [String: HostState] = [:]
-    var networkAvailable: Bool
+    var moment: DeviceMoment
+    /// What the moment holds back, as the last decision found it, to say since when.
+    var heldClasses: [HeldClass: (reason: WaitReason, since: Double)] = [:]
+    var activity = TransferActivity()
     var rateLimit: Int64?
     var maximumTransfers = TransferService.defaultMaximumTransfers
     /// Boot seconds until which nothing starts because the store cannot be written.
     var storePausedUntil: Double?
 
     // The loop.
+    /// Whether everything that the last service left has been looked at.
+    private(set) var isRunning = false
     var isStopping = false
     var isPumping = false
     var pumpRequested = false
@@ -123,7 +122,7 @@ package actor TransferService {
         partials = PartialStorage(paths: environment.paths)
         publisher = Publisher(paths: environment.paths, partials: partials, mode: fileMode)
         startedAt = environment.clock.now()
-        networkAvailable = environment.network.isAvailable()
+        moment = environment.moment
         (reports, reporting) = AsyncStream.makeStream()
     }
 
@@ -132,9 +131,9 @@ package actor TransferService {
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func run() async throws(StoreError) {
         try await recover()
+        isRunning = true
         await pump()
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.followNetwork() }
             group.addTask { await self.followWallClock() }
             for await report in reports {
                 group.addTask { await report(self) }
@@ -163,31 +162,16 @@ package actor TransferService {
     nonisolated var store: Store { environment.store }
     nonisolated var logger: Logger { environment.logger }
 
-    private func followNetwork() async {
-        for await _ in environment.network.changes {
-            await networkChanged(environment.network.isAvailable())
-        }
-    }
-
     private func followWallClock() async {
         // Begin dates are times of the wall clock: they may have come nearer.
         for await _ in environment.clock.wallClockChanges() { await pump() }
     }
+}
 
-    private func networkChanged(_ isAvailable: Bool) async {
-        environment.transport.forgetConnections()
-        let cameBack = isAvailable && !networkAvailable
-        let went = !isAvailable && networkAvailable
-        networkAvailable = isAvailable
-        guard cameBack || went else { return }
-        // What failed for want of a network need not wait for its pause to end.
-        if cameBack { hosts = hosts.filter { $0.value.wasRefused } }
-        _ = try? await store.write { [now = now] transaction in
-            try transaction.record(JournalEntry(time: now.date, decision: cameBack ? .networkReturned : .networkLost))
-            if cameBack { try transaction.endPauses(origin: nil) }
-        }
-        await pump()
-    }
+/// Tasks that the moment treats alike.
+struct HeldClass: Hashable {
+    var rules: TransferRules
+    var isLoopback: Bool
 }
 
 /// What is known of an origin, while there is anything against it.

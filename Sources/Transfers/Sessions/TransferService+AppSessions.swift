@@ -42,9 +42,12 @@ extension TransferService {
 
     /// Accepts tasks that the app has numbered. One that is here already is not taken twice: its id is the answer again.
     ///
-    /// - Parameter startDelay: seconds for which the app's tasks do not start (the resume rate limiter).
+    /// - Parameters:
+    ///   - startDelay: seconds for which the app's tasks do not start (the resume rate limiter).
+    ///   - fromBackground: whether the app is in the background: its tasks then wait for a good moment until it is in front.
     package nonisolated func enqueue(
-        _ app: AppID, _ identifier: String, _ request: SessionEnqueueRequest, startDelay: Double?
+        _ app: AppID, _ identifier: String, _ request: SessionEnqueueRequest, startDelay: Double?,
+        fromBackground: Bool
     ) async throws(Problem) -> [TaskID] {
         let session = SessionID(app: app, identifier: identifier)
         try await requireSession(session)
@@ -63,7 +66,7 @@ extension TransferService {
                 pointer: "/tasks/\(index)/clientData")
         }
         do throws(Problem) {
-            return try await take(request.tasks, session, startDelay)
+            return try await take(request.tasks, session, startDelay, fromBackground)
         } catch {
             // The same request may have come twice at once: then the other one has taken what both bring.
             let known = try await known(numbers, session)
@@ -79,7 +82,7 @@ extension TransferService {
     }
 
     private nonisolated func take(
-        _ tasks: [SessionTaskRequest], _ session: SessionID, _ startDelay: Double?
+        _ tasks: [SessionTaskRequest], _ session: SessionID, _ startDelay: Double?, _ fromBackground: Bool
     ) async throws(Problem) -> [TaskID] {
         let numbers = tasks.map(\.taskIdentifier)
         let known = try await known(numbers, session)
@@ -92,6 +95,7 @@ extension TransferService {
                 record.taskIdentifier = new[index].taskIdentifier
                 record.clientData = new[index].clientData
                 record.asksFirst = new[index].asksBeforeBeginning ?? false && record.beginAt != nil
+                if fromBackground { record.forceDiscretion() }
                 if let startDelay {
                     record.notBefore = now.bootSeconds + startDelay
                     record.wait = StoredWait(reason: .relaunchDelay, since: now.wallSeconds, detail: nil)
@@ -143,10 +147,23 @@ extension TransferService {
         }
     }
 
-    /// The user is back: the app's tasks that were held back because it was woken often may start.
-    package func endStartDelay(_ app: AppID) async {
+    /// The user is back: the app's tasks that were held back because it was woken often may start, and those that it added
+    /// in the background no longer wait for a good moment.
+    package func cameToFront(_ app: AppID) async {
+        let now = now
         do throws(StoreError) {
-            try await store.write { try $0.endStartDelay(of: app) }
+            try await store.write { transaction in
+                try transaction.endStartDelay(of: app)
+                let lifted = try transaction.liftForcedDiscretion(of: app)
+                guard lifted > 0 else { return }
+                try transaction.record(
+                    JournalEntry(
+                        time: now.date, decision: .conditionsLifted, app: app,
+                        detail: lifted == 1 ? "1 task." : "\(lifted) tasks."))
+            }
+            for (id, transfer) in active where transfer.record.app == app && transfer.record.isDiscretionForced {
+                active[id]?.record.liftDiscretion()
+            }
         } catch {
             storeFailed(error)
         }

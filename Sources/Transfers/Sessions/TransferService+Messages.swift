@@ -46,6 +46,7 @@ extension TransferService {
             }
             return .success(ended)
         }
+        if !ended.isEmpty { await forgetAnswers(session, of: ended.map(\.id)) }
         for record in ended {
             if let file = record.file, file.hasPrefix(environment.paths.files.path) { unlink(file) }
         }
@@ -65,6 +66,10 @@ extension TransferService {
             try await acknowledge(app, identifier, ids.filter { $0 <= last })
             after = end
         }
+    }
+
+    private func forgetAnswers(_ session: SessionID, of tasks: [TaskID]) {
+        for task in tasks { answers[session]?.forget(task) }
     }
 
     func isListening(_ app: AppID) -> Bool { !deaf.contains(app) }

@@ -33,6 +33,7 @@ package enum RequestRules {
         request.proxy = request.proxy ?? settings.proxy
         request.tls = request.tls ?? settings.tls
         try checkNumbers(request, pointer: pointer)
+        try check(minimumBattery: request.minimumBattery, pointer: "\(pointer)/minimumBattery")
         try checkTexts(request, pointer: pointer)
         try checkTLS(request.tls, pointer: "\(pointer)/tls")
         var source: FileIdentity?
@@ -57,6 +58,8 @@ package enum RequestRules {
         record.source = source
         record.isLarge = (request.countOfBytesClientExpectsToReceive ?? source?.size ?? 0) >= Admission.largeSize
         if isSuspended { record.timeLeft = timeout } else { record.deadline = now.bootSeconds + timeout }
+        record.rules = rules(request, settings)
+        record.scheduleLoosening()
         if let date = request.earliestBeginDate, date.timeIntervalSince1970 > now.wallSeconds {
             record.beginAt = date.timeIntervalSince1970
         }
@@ -71,6 +74,7 @@ package enum RequestRules {
         }
         try check(timeout: settings.idleTimeout, pointer: "/idleTimeout")
         try check(timeout: settings.resourceTimeout, pointer: "/resourceTimeout")
+        try check(minimumBattery: settings.minimumBattery, pointer: "/minimumBattery")
         try check(proxy: settings.proxy, pointer: "/proxy")
         try checkTLS(settings.tls, pointer: "/tls")
     }

@@ -1,4 +1,5 @@
 package import NightshiftAPI
+import Scheduler
 package import Store
 
 /// What can happen to a task.
@@ -9,8 +10,8 @@ package enum TaskEvent: Sendable {
     case accept(AcceptedResponse)
     /// Bytes were synced: they survive a power cut.
     case checkpoint(synced: Int64)
-    /// The exchange was ended by the service itself: to make room, or because it stops.
-    case interrupt(WaitReason)
+    /// The exchange was ended by the service itself: to make room, because the moment forbids it, or because it stops.
+    case interrupt(WaitReason, detail: String? = nil)
     case hold(Hold)
     /// Every byte is here.
     case finish(ResponseSummary?)
@@ -26,6 +27,8 @@ package enum TaskEvent: Sendable {
     /// A server wants to know something that only the task's app can say.
     case ask(String)
     case answer
+    /// So much of its time has passed that it waits for less.
+    case loosen
 }
 
 /// What an accepted response says of the download.
@@ -81,7 +84,7 @@ extension TaskRecord {
     ///
     /// - `suspended`: `resume`, `cancel`, `answer`.
     /// - `waiting` (and running, which is not stored): `suspend`, `accept`, `checkpoint`, `interrupt`, `hold`, `finish`,
-    ///   `fail`, `cancel`, `ask`, `answer`.
+    ///   `fail`, `cancel`, `ask`, `answer`, `loosen`.
     /// - `finishing`: `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
     ///   came before everything was on disk), `fail`.
     /// - `completed`, `failed`, `cancelled`: none.
@@ -93,6 +96,7 @@ extension TaskRecord {
             state = .suspended
             timeLeft = deadline.map { max(0, $0 - now.bootSeconds) }
             deadline = nil
+            loosensAt = nil
             notBefore = nil
             wait = nil
             return [entry(.suspended, now)]
@@ -101,6 +105,7 @@ extension TaskRecord {
             deadline = timeLeft.map { now.bootSeconds + $0 }
             timeLeft = nil
             failures = 0
+            scheduleLoosening()
             return [entry(.resumed, now)]
         case (.waiting, .accept(let accepted)):
             return accept(accepted, now)
@@ -111,9 +116,9 @@ extension TaskRecord {
             state = .waiting
             publication = nil
             return []
-        case (.waiting, .interrupt(let reason)):
+        case (.waiting, .interrupt(let reason, let detail)):
             guard reason != .starting else { return [] }
-            wait = StoredWait(reason: reason, since: now.wallSeconds, detail: nil)
+            wait = StoredWait(reason: reason, since: now.wallSeconds, detail: detail)
             return [entry(.held, now, wait: wait)]
         case (.waiting, .hold(let hold)), (.finishing, .hold(let hold)):
             return self.hold(hold, now)
@@ -158,6 +163,11 @@ extension TaskRecord {
             question = nil
             wait = nil
             return [entry(.answered, now)]
+        case (.waiting, .loosen):
+            guard let detail = loosen() else { return [] }
+            var loosened = entry(.conditionsLoosened, now, detail: detail)
+            loosened.inputs = [Permission.discretionInput: rules.discretion.rawValue]
+            return [loosened]
         case (.waiting, .cancel(let token, let failure)), (.suspended, .cancel(let token, let failure)):
             resumeData = token
             error = failure

@@ -33,6 +33,7 @@ extension TaskRecord {
         status.attempts = attempts
         status.restarts = restarts
         status.response = response?.withoutSecrets
+        status.rules = rules.isEmpty ? nil : rules
         status.source = request.source
         status.destination = request.destination
         status.file = file

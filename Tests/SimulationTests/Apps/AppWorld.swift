@@ -45,7 +45,7 @@ final class AppWorld {
                 entries: EntryDirectories(paths: world.paths, environment: variables), clock: world.clock,
                 transfers: AppService.TransferHooks(
                     forceQuit: { try? await service.forceQuit($0) },
-                    endStartDelay: { await service.endStartDelay($0) },
+                    cameToFront: { await service.cameToFront($0) },
                     setListening: { await service.setListening($0, $1) },
                     acknowledge: { try? await service.acknowledge($0, $1, through: $2) }),
                 variables: variables, homeDirectory: world.directory.path, fileCreationMask: 0o022, logger: logger))
@@ -188,7 +188,7 @@ final class AppWorld {
             // The session alone.
             guard !tasks.isEmpty else { return [] }
             return try await transfers.enqueue(
-                app, session, SessionEnqueueRequest(tasks: tasks), startDelay: delay)
+                app, session, SessionEnqueueRequest(tasks: tasks), startDelay: delay, fromBackground: false)
         } ?? []
     }
 

@@ -48,6 +48,9 @@ import Transfers
         Row("bytes to receive below -1", "/countOfBytesClientExpectsToReceive") {
             $0.countOfBytesClientExpectsToReceive = -2
         },
+        Row("a battery level above 100", "/minimumBattery") { $0.minimumBattery = 100.4 },
+        Row("a battery level below 0", "/minimumBattery") { $0.minimumBattery = -0.1 },
+        Row("a battery level that is no number", "/minimumBattery") { $0.minimumBattery = .nan },
         Row("a description that is too long", "/description") { $0.description = long(Limits.descriptionLength + 1) },
         Row("a proxy that is no URL", "/proxy") { $0.proxy = "proxy:3128" },
         Row("a method that is none", "/method") { $0.method = "GE T" },
@@ -168,6 +171,40 @@ import Transfers
         #expect(record.priority == 0.9)
     }
 
+    @Test func whatATaskNeedsIsItsOwnWordElseItsSessions() throws {
+        var settings = SessionSettings()
+        settings.isDiscretionary = true
+        settings.allowsCellularAccess = false
+        settings.allowsExpensiveNetworkAccess = false
+        settings.allowsConstrainedNetworkAccess = false
+        settings.requiresExternalPower = true
+        settings.minimumBattery = 49.5
+        settings.resourceTimeout = 500
+        var request = TaskRequest(url: "https://example.org/f")
+        let all = try Self.record(request, settings)
+        var expected = TransferRules()
+        expected.discretion = .full
+        expected.allowsCellularAccess = false
+        expected.allowsExpensiveNetworkAccess = false
+        expected.allowsConstrainedNetworkAccess = false
+        expected.requiresExternalPower = true
+        expected.minimumBattery = 50
+        #expect(all.rules == expected)
+        #expect(all.loosensAt == Self.now.bootSeconds + 250)
+        #expect(all.status(now: Self.now).rules == expected)
+        request.isDiscretionary = false
+        request.allowsCellularAccess = true
+        request.allowsExpensiveNetworkAccess = true
+        request.allowsConstrainedNetworkAccess = true
+        request.requiresExternalPower = false
+        request.minimumBattery = 0
+        let none = try Self.record(request, settings)
+        #expect(none.rules.isEmpty)
+        #expect(none.loosensAt == nil)
+        #expect(none.status(now: Self.now).rules == nil)
+        #expect(!none.isDiscretionForced)
+    }
+
     @Test func suspendedAndLaterTasks() throws {
         var request = TaskRequest(url: "https://example.org/f")
         request.suspended = true
@@ -193,6 +230,9 @@ import Transfers
         settings = SessionSettings()
         settings.idleTimeout = -1
         #expect(pointer { try RequestRules.check(settings) } == "/idleTimeout")
+        settings = SessionSettings()
+        settings.minimumBattery = 101
+        #expect(pointer { try RequestRules.check(settings) } == "/minimumBattery")
         #expect(pointer { try RequestRules.check(TaskChange(priority: -0.1)) } == "/priority")
         #expect(pointer { try RequestRules.check(TaskChange(rateLimit: -1)) } == "/rateLimit")
         #expect(pointer { try RequestRules.check(TaskChange(description: Self.long(5_000))) } == "/description")

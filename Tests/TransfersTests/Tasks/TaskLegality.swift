@@ -6,7 +6,7 @@ import Transfers
 enum TaskLegality {
     enum Kind: String, CaseIterable, Sendable {
         case suspend, resume, accept, checkpoint, interrupt, hold, finish, publish, complete, fetchAgain, fail, cancel
-        case ask, answer
+        case ask, answer, loosen
     }
 
     /// Where an event leads from a state; nil where it is not possible.
@@ -19,7 +19,7 @@ enum TaskLegality {
         case (.waiting, .finish): .finishing
         case (.waiting, .fail), (.finishing, .fail): .failed
         case (.waiting, .cancel): .cancelled
-        case (.waiting, .ask), (.waiting, .answer): .waiting
+        case (.waiting, .ask), (.waiting, .answer), (.waiting, .loosen): .waiting
         case (.suspended, .answer): .suspended
         case (.finishing, .publish): .finishing
         case (.finishing, .complete): .completed
@@ -58,6 +58,12 @@ enum TaskLegality {
         claim(record.resumeData == nil || record.partial != nil, "bytes behind resume data")
         claim(record.state != .completed || record.lastError == nil, "no last error of one that is complete")
         claim(record.partial == nil || record.received >= 0, "no negative progress")
+        claim(
+            record.loosensAt == nil || record.rules.discretion != .none,
+            "a time to loosen only where something can loosen")
+        claim(record.loosensAt == nil || record.state != .suspended, "no time to loosen while suspended")
+        claim(
+            !record.isDiscretionForced || record.rules.discretion != .none, "forced only where it waits for something")
         claim(record.state != .running, "running is never stored")
         return faults
     }

@@ -14,7 +14,9 @@ import Transfers
             session: .terminal, origin: "http://h:80", state: .waiting, priority: 0.5, createdAt: 1_800_000_000,
             request: TaskRequest(url: "http://h/"))
         record.id = TaskID(1)
+        record.request.resourceTimeout = 900
         record.deadline = 1_000
+        record.forceDiscretion()
         let path: [TaskEvent] =
             switch state {
             case .waiting, .running: []
@@ -59,6 +61,7 @@ import Transfers
             return .cancel(resumeData: nil, failure: chance() ? nil : TransferFailure(.forceQuit, "quit"))
         case .ask: return .ask("A server asks.")
         case .answer: return .answer
+        case .loosen: return .loosen
         }
     }
 
@@ -146,6 +149,45 @@ import Transfers
         record = Self.record()
         try accept(400)
         #expect(record.resumedAt == nil)
+    }
+
+    @Test func whatItWaitsForLoosensTwice() throws {
+        var record = Self.record()
+        #expect(record.loosensAt == 550)
+        #expect(record.rules.discretion == .full)
+        let first = try record.apply(.loosen, now: Self.start)
+        #expect(first.map(\.decision) == [.conditionsLoosened])
+        #expect(first.first?.detail == "Half of its time has passed.")
+        #expect(first.first?.inputs == ["discretion": "relaxed"])
+        #expect(record.loosensAt == 910)
+        #expect(record.isDiscretionForced)
+        let second = try record.apply(.loosen, now: Self.start)
+        #expect(second.first?.detail == "Nine tenths of its time have passed.")
+        #expect(record.rules.isEmpty)
+        #expect(record.loosensAt == nil)
+        #expect(try record.apply(.loosen, now: Self.start).isEmpty)
+    }
+
+    @Test func theTimeToLoosenMovesWithTheDeadline() throws {
+        var record = Self.record()
+        var now = Self.start
+        now.bootSeconds = 200
+        _ = try record.apply(.suspend, now: now)
+        #expect(record.loosensAt == nil)
+        now.bootSeconds = 5_000
+        _ = try record.apply(.resume, now: now)
+        #expect(record.deadline == 5_800)
+        #expect(record.loosensAt == 5_350)
+    }
+
+    @Test func onlyDiscretionOfItsOwnOutlivesItsAppComingToTheFront() {
+        var record = Self.record()
+        record.liftDiscretion()
+        #expect(record.rules.isEmpty)
+        record.rules.discretion = .relaxed
+        record.forceDiscretion()
+        #expect(record.rules.discretion == .relaxed)
+        #expect(!record.isDiscretionForced)
     }
 
     @Test func failuresCountInARow() throws {

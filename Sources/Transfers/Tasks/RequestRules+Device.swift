@@ -1,0 +1,24 @@
+import NightshiftAPI
+
+/// What a request says of power and network.
+extension RequestRules {
+    /// The task's own word, else its session's.
+    static func rules(_ request: TaskRequest, _ settings: SessionSettings) -> TransferRules {
+        var rules = TransferRules()
+        rules.discretion = request.isDiscretionary ?? settings.isDiscretionary ? .full : .none
+        rules.allowsCellularAccess = request.allowsCellularAccess ?? settings.allowsCellularAccess
+        rules.allowsExpensiveNetworkAccess =
+            request.allowsExpensiveNetworkAccess ?? settings.allowsExpensiveNetworkAccess
+        rules.allowsConstrainedNetworkAccess =
+            request.allowsConstrainedNetworkAccess ?? settings.allowsConstrainedNetworkAccess
+        rules.requiresExternalPower = request.requiresExternalPower ?? settings.requiresExternalPower
+        rules.minimumBattery = Int((request.minimumBattery ?? settings.minimumBattery).rounded())
+        return rules
+    }
+
+    static func check(minimumBattery: Double?, pointer: String) throws(Problem) {
+        guard (0...100).contains(minimumBattery ?? 0) else {
+            throw .invalid("A battery level is 0 to 100 percent.", pointer: pointer)
+        }
+    }
+}

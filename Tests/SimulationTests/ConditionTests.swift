@@ -1,0 +1,335 @@
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// Tasks that wait for a good moment, and what the moment does to those that run.
+    @Suite struct ConditionTests {
+        @Test func whatIsForbiddenWaitsAndStartsTheMomentItIsAllowed() async {
+            await #expect(processExitsWith: .success) {
+                for (reason, rule, bad) in Weather.forbidding {
+                    await Simulation.run("held by \(reason)") { world in
+                        let url = Story.serve(world, size: 1_000)
+                        await world.start()
+                        await world.tell(bad)
+                        let id = await world.enqueue(world.request(url, adjust: rule))
+                        let since = world.now.date
+                        await world.advance(by: 2 * 86_400)
+                        let status = await world.status(id)
+                        #expect(status?.state == .waiting, "\(reason)")
+                        #expect(status?.wait?.reason == reason)
+                        #expect(status?.wait?.since == since, "\(reason)")
+                        #expect(world.transport.begun.isEmpty, "\(reason)")
+                        // What waits for nothing else than the world costs no time.
+                        #expect(world.clock.sleepers <= 1)
+                        let moment = world.now.bootSeconds
+                        await world.tell { $0 = DeviceMoment() }
+                        #expect(world.transport.begun.map(\.time) == [moment], "\(reason)")
+                        await world.advance(by: 5)
+                        #expect(await world.status(id)?.state == .completed)
+                    }
+                }
+            }
+        }
+
+        @Test func aRunningTransferIsInterruptedAndContinuedWithoutAByteLost() async {
+            await #expect(processExitsWith: .success) {
+                for (reason, rule, bad) in Weather.forbidding {
+                    await Simulation.run("interrupted by \(reason)") { world in
+                        let url = Story.serve(world, size: 9_000_000)
+                        world.transport.setBandwidth(1_000_000)
+                        await world.start()
+                        let id = await world.enqueue(world.request(url, adjust: rule))
+                        let free = await world.enqueue(world.request(Story.serve(world, name: "free", size: 9_000_000)))
+                        await world.advance(by: 3)
+                        let at = world.now.date
+                        await world.tell(bad)
+                        let held = await world.status(id)
+                        #expect(held?.wait?.reason == reason)
+                        #expect(held?.wait?.since == at)
+                        let received = held?.countOfBytesReceived ?? 0
+                        #expect(received > 2_000_000)
+                        await world.advance(by: 600)
+                        #expect(await world.status(id)?.countOfBytesReceived == received)
+                        if reason != .network { #expect(await world.status(free)?.state == .completed) }
+                        let entry = await world.journal().last { $0.task == id }
+                        #expect(entry?.decision == .held)
+                        #expect(entry?.wait?.reason == reason)
+                        #expect(entry?.inputs?.isEmpty == false, "\(reason)")
+                        await world.tell { $0 = DeviceMoment() }
+                        let ranges = world.transport.begun.compactMap { $0.request.headers.first("Range") }
+                        #expect(ranges.first == "bytes=\(received)-")
+                        await world.advance(by: 60)
+                        let done = await world.status(id)
+                        #expect(done?.state == .completed)
+                        #expect(done?.attempts == 2)
+                        #expect(done?.restarts == 0)
+                        // It was no failure.
+                        #expect(done?.lastError == nil)
+                    }
+                }
+            }
+        }
+
+        @Test func aForbiddenNetworkNeverFailsATaskButItsTimeDoes() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("forbidden for long") { world in
+                    let url = Story.serve(world, size: 1_000)
+                    await world.start()
+                    await world.tell {
+                        $0.conditions.network.kind = .cellular
+                        $0.conditions.network.isExpensive = true
+                    }
+                    let rules: [(inout TaskRequest) -> Void] = [
+                        { $0.allowsCellularAccess = false }, { $0.allowsExpensiveNetworkAccess = false },
+                        {
+                            $0.allowsCellularAccess = false
+                            $0.isDiscretionary = true
+                        },
+                    ]
+                    let ids = await world.enqueue(
+                        (0..<60).map { number in world.request(url) { rules[number % 3](&$0) } })
+                    let brief = await world.enqueue(
+                        world.request(url) {
+                            $0.allowsExpensiveNetworkAccess = false
+                            $0.resourceTimeout = 3_600
+                        })
+                    for _ in 0..<6 {
+                        await world.advance(by: 86_400)
+                        await world.tell { $0.conditions.network.name = "tower at \(world.now.bootSeconds)" }
+                    }
+                    for id in ids { #expect(await world.status(id)?.state == .waiting) }
+                    #expect(await world.status(brief)?.error?.code == .timedOut)
+                    #expect(world.transport.begun.isEmpty)
+                    // What the user forbids never loosens.
+                    #expect(await world.status(ids[2])?.rules?.discretion == .relaxed)
+                    #expect(await world.status(ids[2])?.wait?.reason == .cellularNetwork)
+                    await world.advance(by: 86_400 + 1)
+                    for id in ids { #expect(await world.status(id)?.error?.code == .timedOut) }
+                    let failures = await world.journal().filter { $0.decision == .failed }
+                    #expect(failures.count == 61)
+                }
+            }
+        }
+
+        @Test func conditionsLoosenAtHalfAndNineTenthsOfTheTime() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("loosening") { world in
+                    await world.start()
+                    await world.tell { $0.conditions.isLowPower = true }
+                    let half = Story.serve(world, name: "half", size: 1_000)
+                    let most = Story.serve(world, name: "most", size: 1_000)
+                    let start = world.now.bootSeconds
+                    func wish(_ request: inout TaskRequest) {
+                        request.isDiscretionary = true
+                        request.resourceTimeout = 1_000
+                    }
+                    await world.enqueue(world.request(half, adjust: wish))
+                    await world.advance(by: 499.9)
+                    #expect(world.transport.begun.isEmpty)
+                    await world.advance(by: 10)
+                    #expect(world.transport.begun.map { $0.time - start } == [500])
+                    // In doze the second step is the one that counts.
+                    await world.tell {
+                        $0.conditions.isLowPower = false
+                        $0.phase = .dozing
+                    }
+                    let second = world.now.bootSeconds
+                    let id = await world.enqueue(world.request(most, adjust: wish))
+                    await world.advance(by: 300)
+                    await world.suspend(id)
+                    await world.advance(by: 5_000)
+                    await world.resume(id)
+                    #expect(await world.status(id)?.wait?.reason == .doze)
+                    await world.advance(by: 1_000)
+                    #expect(world.transport.begun.dropFirst().map { $0.time - second } == [5_900])
+                    #expect(await world.status(id)?.rules == nil)
+                    let loosened = await world.journal().filter { $0.decision == .conditionsLoosened }
+                    #expect(loosened.map { $0.inputs?["discretion"] } == ["relaxed", "relaxed", "none"])
+                    #expect(world.ledger.open.isEmpty)
+                }
+            }
+        }
+
+        @Test func looseningCountsTheTimeTheMachineWasOff() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("loosening over a reboot") { world in
+                    let url = Story.serve(world, size: 1_000)
+                    await world.start()
+                    await world.tell { $0.phase = .dozing }
+                    let start = world.now.wallSeconds
+                    await world.enqueue(
+                        world.request(url) {
+                            $0.isDiscretionary = true
+                            $0.resourceTimeout = 10_000
+                        })
+                    await world.advance(by: 1_000)
+                    try await world.restart(off: 3_000)
+                    await world.advance(by: 4_900)
+                    #expect(world.transport.begun.isEmpty)
+                    await world.advance(by: 200)
+                    #expect(world.now.wallSeconds - start == 9_100)
+                    #expect(world.transport.begun.count == 1)
+                    // Both steps are due at once where it was off for long enough.
+                    let late = await world.enqueue(
+                        world.request(url) {
+                            $0.isDiscretionary = true
+                            $0.resourceTimeout = 10_000
+                        })
+                    try await world.restart(off: 9_500)
+                    await world.advance(by: 1)
+                    #expect(await world.status(late)?.state == .completed)
+                }
+            }
+        }
+
+        @Test func theHeadsOfClassesDoNotHoldEachOtherBack() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("classes") { world in
+                    let urls = (0..<40).map { Story.serve(world, name: "\($0)", size: 1_000) }
+                    await world.start()
+                    await world.tell { $0.conditions.network.isExpensive = true }
+                    let held = await world.enqueue(
+                        urls.prefix(30).map { url in
+                            world.request(url, priority: 1) { $0.allowsExpensiveNetworkAccess = false }
+                        })
+                    let free = await world.enqueue(
+                        urls.suffix(10).enumerated().map { index, url in
+                            world.request(url) { $0.allowsCellularAccess = index % 2 == 0 ? false : nil }
+                        })
+                    await world.advance(by: 10)
+                    for id in free { #expect(await world.status(id)?.state == .completed) }
+                    for id in held { #expect(await world.status(id)?.wait?.reason == .expensiveNetwork) }
+                    let order = world.transport.begun.compactMap { begun in urls.firstIndex(of: begun.request.url) }
+                    #expect(order == Array(30..<40))
+                }
+            }
+        }
+
+        @Test func whyNothingStartsIsWrittenDownOncePerClass() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("held from the first") { world in
+                    let url = Story.serve(world, size: 1_000)
+                    await world.start()
+                    await world.tell {
+                        $0.conditions.power = .battery
+                        $0.conditions.batteryPercentage = 34
+                    }
+                    let ids = await world.enqueue([
+                        world.request(url), world.request(url) { $0.minimumBattery = 50 },
+                        world.request(url) { $0.requiresExternalPower = true },
+                        world.request(url) { $0.minimumBattery = 50 },
+                        world.request(url) {
+                            $0.minimumBattery = 60
+                            $0.suspended = true
+                        },
+                    ])
+                    let held = await world.journal().filter { $0.decision == .held }
+                    #expect(held.map(\.task) == [ids[1], ids[2]])
+                    #expect(held.map { $0.wait?.reason } == [.battery, .externalPower])
+                    #expect(held.first?.wait?.detail == "2 tasks. The battery holds 34 %; it asks for 50 %.")
+                    #expect(
+                        held.first?.inputs
+                            == ["network": "yes", "power": "battery", "battery": "34", "minimumBattery": "50"])
+                    let why = try await world.service.explain(ids[3])
+                    #expect(
+                        why.sentence
+                            == "\(WaitReason.battery.sentence) The battery holds 34 %; it asks for 50 %.")
+                    #expect(why.endedBy == "the battery being charged")
+                    // A start is explained by what was looked at, too.
+                    await world.tell { $0.conditions.batteryPercentage = 80 }
+                    await world.advance(by: 5)
+                    let started = await world.journal().last { $0.decision == .started && $0.task == ids[1] }
+                    #expect(started?.inputs?["battery"] == "80")
+                    #expect(await world.status(ids[3])?.state == .completed)
+                    #expect(await world.status(ids[2])?.wait?.reason == .externalPower)
+                    await world.tell { $0 = DeviceMoment() }
+                    await world.advance(by: 5)
+                }
+            }
+        }
+
+        @Test func nothingStartsWhileTheMachineGoesToSleep() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("sleep") { world in
+                    let url = Story.serve(world, size: 1_000)
+                    await world.start()
+                    await world.tell { $0.conditions.isSleeping = true }
+                    let id = await world.enqueue(world.request(url))
+                    await world.advance(by: 30)
+                    #expect(await world.status(id)?.wait?.reason == .sleeping)
+                    #expect(world.transport.begun.isEmpty)
+                    let moment = world.now.bootSeconds
+                    await world.tell { $0.conditions.isSleeping = false }
+                    #expect(world.transport.begun.map(\.time) == [moment])
+                    await world.advance(by: 2)
+                }
+            }
+        }
+
+        @Test func afterEveryWriteTheNextServiceKeepsTheRules() async {
+            await #expect(processExitsWith: .success) {
+                await CrashStory.everyWrite("a crash under rules", step: 1, story: Weather.story) { world in
+                    try await world.crash()
+                    try await world.boot()
+                }
+                await CrashStory.everyWrite("a power cut under rules", step: 3, story: Weather.story) { world in
+                    try await world.cutPower(off: 300)
+                    try await world.boot()
+                }
+            }
+        }
+    }
+}
+
+/// Rules, and moments that forbid what they ask for.
+enum Weather {
+    typealias Rule = @Sendable (inout TaskRequest) -> Void
+    typealias Change = @Sendable (inout DeviceMoment) -> Void
+
+    static let forbidding: [(WaitReason, Rule, Change)] = [
+        (.network, { _ in }, { $0.conditions.network.isAvailable = false }),
+        (.cellularNetwork, { $0.allowsCellularAccess = false }, { $0.conditions.network.kind = .cellular }),
+        (.expensiveNetwork, { $0.allowsExpensiveNetworkAccess = false }, { $0.conditions.network.isExpensive = true }),
+        (
+            .constrainedNetwork, { $0.allowsConstrainedNetworkAccess = false },
+            { $0.conditions.network.isConstrained = true }
+        ),
+        (.externalPower, { $0.requiresExternalPower = true }, { $0.conditions.power = .battery }),
+        (
+            .battery, { $0.minimumBattery = 50 },
+            {
+                $0.conditions.power = .battery
+                $0.conditions.batteryPercentage = 34
+            }
+        ),
+        (.discretionary, { $0.isDiscretionary = true }, { $0.conditions.isLowPower = true }),
+        (.doze, { $0.isDiscretionary = true }, { $0.phase = .dozing }),
+    ]
+
+    /// Tasks of every kind of rules under a device that changes its mind.
+    @Sendable static func story(_ world: World) async {
+        world.transport.setBandwidth(400_000)
+        let requests = forbidding.enumerated().map { number, row in
+            let url = Story.serve(world, host: "host\(number)", size: 3_000_000)
+            return world.request(url, adjust: row.1)
+        }
+        let ids = await world.enqueue(requests)
+        await world.advance(by: 1.2, inspecting: false)
+        guard !world.commits.hasFailed, let first = ids.first else { return }
+        for row in forbidding.dropFirst(2) {
+            guard !world.commits.hasFailed else { return }
+            await world.tell { $0 = DeviceMoment() }
+            await world.tell(row.2)
+            await world.advance(by: 0.7, inspecting: false)
+        }
+        guard !world.commits.hasFailed else { return }
+        await world.suspend(first)
+        await world.resume(first)
+        // Long enough for the first step of loosening, for whoever still waits.
+        await world.advance(atMost: 4 * 86_400) { world.commits.hasFailed || world.ledger.open.isEmpty }
+    }
+}
