@@ -33,6 +33,8 @@ import Testing
             X-Nightshift-WakeLimit=45.5
             X-Nightshift-LogLimit=65536
             X-Nightshift-Snapshot=/tmp/app.png
+            X-Nightshift-BackgroundPolicy=opportunistic:30
+            X-Nightshift-FileLocks=terminate
             X-Other-Key=anything
 
             [Desktop Action new]
@@ -50,6 +52,8 @@ import Testing
         #expect(manifest.wakeLimit == 45.5)
         #expect(manifest.logLimit == 65_536)
         #expect(manifest.snapshot == "/tmp/app.png")
+        #expect(manifest.backgroundPolicy == .brief)
+        #expect(manifest.fileLocks == .terminate)
     }
 
     @Test func `An entry without keys of ours is an app without modes`() throws {
@@ -58,6 +62,7 @@ import Testing
         #expect(manifest.command == ["app"])
         #expect(manifest.wakeCommand == nil && manifest.directory == nil && manifest.snapshot == nil)
         #expect(manifest.wakeLimit == 30 && manifest.logLimit == 1 << 20)
+        #expect(manifest.backgroundPolicy == nil && manifest.fileLocks == .warn)
     }
 
     @Test(arguments: [
@@ -84,12 +89,14 @@ import Testing
         (
             "X-Nightshift-BackgroundMode=transfer",
             "X-Nightshift-BackgroundMode: there is no such key; the keys are X-Nightshift-BackgroundModes, "
-                + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot"
+                + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot, "
+                + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks"
         ),
         (
             "X-NightShift-Wake=app",
             "X-NightShift-Wake: there is no such key; the keys are X-Nightshift-BackgroundModes, "
-                + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot"
+                + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot, "
+                + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks"
         ),
         ("X-Nightshift-Wake[de]=app", "X-Nightshift-Wake[de]: this key cannot have a locale"),
         ("X-Nightshift-WakeLimit=0", "X-Nightshift-WakeLimit: '0' is not a number of seconds from 1 to 600"),
@@ -110,6 +117,17 @@ import Testing
             "X-Nightshift-LogLimit=99999999999999999999",
             "X-Nightshift-LogLimit: '99999999999999999999' is not a number of bytes from 4096 to 1073741824"
         ),
+        (
+            "X-Nightshift-BackgroundPolicy=forever",
+            "X-Nightshift-BackgroundPolicy: 'forever' is not a policy; it is contiguous or opportunistic, with "
+                + ":SECONDS (10 to 3600) if wanted"
+        ),
+        (
+            "X-Nightshift-BackgroundPolicy=contiguous:9",
+            "X-Nightshift-BackgroundPolicy: 'contiguous:9' is not a policy; it is contiguous or opportunistic, with "
+                + ":SECONDS (10 to 3600) if wanted"
+        ),
+        ("X-Nightshift-FileLocks=ignore", "X-Nightshift-FileLocks: 'ignore' is not known; it is warn or terminate"),
         ("X-Nightshift-Snapshot=app.png", "X-Nightshift-Snapshot: 'app.png' is not an absolute path"),
         (
             "X-Nightshift-Wake=./wake.sh",

@@ -14,7 +14,9 @@ extension AppManifest {
         static let wakeLimit = keyPrefix + "WakeLimit"
         static let logLimit = keyPrefix + "LogLimit"
         static let snapshot = keyPrefix + "Snapshot"
-        static let all = [modes, wake, wakeLimit, logLimit, snapshot]
+        static let backgroundPolicy = keyPrefix + "BackgroundPolicy"
+        static let fileLocks = keyPrefix + "FileLocks"
+        static let all = [modes, wake, wakeLimit, logLimit, snapshot, backgroundPolicy, fileLocks]
     }
 
     /// Reads the desktop entry at `path`, whose text is given. Without keys of ours it is an app without modes.
@@ -46,6 +48,8 @@ extension AppManifest {
         logLimit =
             try Self.number(Key.logLimit, in: entry, range: Self.logLimits, "bytes from 4096 to 1073741824") ?? logLimit
         snapshot = try entry.absolutePath(Key.snapshot)
+        backgroundPolicy = try Self.backgroundPolicy(in: entry)
+        fileLocks = try Self.fileLocks(in: entry) ?? fileLocks
     }
 
     private static func checkKind(of entry: DesktopEntry) throws(EntryError) {
@@ -85,6 +89,25 @@ extension AppManifest {
             modes.insert(mode)
         }
         return modes
+    }
+
+    private static func backgroundPolicy(in entry: DesktopEntry) throws(EntryError) -> BackgroundPolicy? {
+        guard let (text, line) = try entry.string(Key.backgroundPolicy) else { return nil }
+        guard let policy = BackgroundPolicy(text) else {
+            throw entry.error(
+                "'\(text)' is not a policy; it is contiguous or opportunistic, with :SECONDS (10 to 3600) if wanted",
+                key: Key.backgroundPolicy, at: line)
+        }
+        return policy
+    }
+
+    private static func fileLocks(in entry: DesktopEntry) throws(EntryError) -> FileLockPolicy? {
+        guard let (text, line) = try entry.string(Key.fileLocks) else { return nil }
+        guard let policy = FileLockPolicy(rawValue: text) else {
+            let known = FileLockPolicy.allCases.map(\.rawValue).joined(separator: " or ")
+            throw entry.error("'\(text)' is not known; it is \(known)", key: Key.fileLocks, at: line)
+        }
+        return policy
     }
 
     private static func number<Number: LosslessStringConvertible & Comparable>(

@@ -17,15 +17,25 @@ extension AppMachine {
         guard phase != .absent else { return launch(background: false, arguments: [], now: now) }
         var actions = welcome()
         guard phase != .starting, record.state != .active, ending == nil else { return actions }
-        if phase == .frozen {
+        actions += endStint(.foreground, now)
+        if isFrozen {
             phase = .present
             actions.append(.thaw)
+            expectConfirmation(now)
         }
         // Who is looked at may take its time.
         for index in begun.indices { begun[index].deadline = nil }
+        commands.removeAll { $0.command.action == .expire }
         connectBy = nil
         if record.state != .inactive { actions += transition(to: .inactive, now) }
         return actions + transition(to: .active, now)
+    }
+
+    /// Its entry was installed, for the first time or anew.
+    package mutating func installed(_ entry: String, now: ClockReading) -> [AppAction] {
+        // Another program may stand behind it.
+        if phase == .absent { record.linksLibrary = false }
+        return [.note(.appInstalled, entry)] + reconsider(now: now)
     }
 
     /// Takes it away from its user.
@@ -35,17 +45,19 @@ extension AppMachine {
         let limit = isManaged ? Self.backgroundLimit : nil
         // What it was told while its user looked on has no limit; from here on it would keep the app awake.
         for index in commands.indices where commands[index].command.action == .enter {
-            commands[index].deadline = limit.map { now.bootSeconds + $0 }
+            commands[index].deadline = limit.map { now.awakeSeconds + $0 }
         }
         if record.state == .active { actions += transition(to: .inactive, limit: limit, now) }
         actions += transition(to: .background, limit: limit, now)
-        for index in begun.indices { begun[index].deadline = now.bootSeconds + wakeLimit }
+        for index in begun.indices { begun[index].deadline = now.awakeSeconds + wakeLimit }
         needsSnapshot = true
         // One that has only just been launched may still be on its way to connecting.
-        if !hasConnected, let limit = launchedAt.map({ $0 + Self.connectLimit }), limit > now.bootSeconds {
+        if !hasConnected, let limit = launchedAt.map({ $0 + Self.connectLimit }), limit > now.awakeSeconds {
             connectBy = limit
         }
-        return actions + rest(now)
+        // What it was told has a shorter limit from here on.
+        if isConnected { launchBy = nil }
+        return actions + beginStint(now) + rest(now)
     }
 
     /// The app, or its window system, says that it came to the front or left it.
@@ -71,12 +83,13 @@ extension AppMachine {
         }
         guard phase != .absent else { return actions }
         let cause: ExitCause = force ? .forceQuit : .quit
+        if phase == .standing { actions += goOn(now) }
         guard phase == .present, record.process != nil else {
             ending = Ending(cause: cause, deadline: nil)
             // As on iOS: who is suspended is not told.
             return actions + [.kill]
         }
-        ending = Ending(cause: cause, deadline: now.bootSeconds + Self.quitLimit)
+        ending = Ending(cause: cause, deadline: now.awakeSeconds + Self.quitLimit)
         return actions + (isConnected ? send(.terminate, to: nil, limit: nil, now) : [.terminate])
     }
 
@@ -89,11 +102,12 @@ extension AppMachine {
 
     /// The user is there: what was held against the app is forgotten.
     mutating func welcome() -> [AppAction] {
+        let wasInFront = record.state == .active || record.state == .inactive
+        let mayStart = !wasInFront || record.startDelay > 0
         record.isForceQuit = false
         record.faults = 0
         hasToldPause = false
-        guard record.startDelay > 0 else { return [] }
         record.startDelay = 0
-        return [.endStartDelay]
+        return mayStart ? [.cameToFront] : []
     }
 }

@@ -10,16 +10,20 @@ extension AppMachine {
         phase = .present
         record.process = process
         hasConnected = false
-        launchedAt = now.bootSeconds
+        launchedAt = now.awakeSeconds
+        isBackgroundLaunch = record.state == .background
         if record.state == .inactive {
             // A program that does not link the library has no other way to say so; one that does is told when it connects.
             enter(.active, now)
         } else if begun.isEmpty {
-            connectBy = now.bootSeconds + Self.connectLimit
+            connectBy = now.awakeSeconds + Self.connectLimit
         }
+        // What a wake starts in place of the app need not link the library.
+        if record.linksLibrary, begun.isEmpty || !hasWakeCommand { launchBy = now.awakeSeconds + Self.launchLimit }
         let how = record.state == .background ? "In the background, as process" : "As process"
         var actions: [AppAction] = [.note(.appLaunched, "\(how) \(process.processID).")]
         if record.state == .active { actions.append(.note(.appEntered, AppState.active.rawValue)) }
+        if record.state == .background { actions += beginStint(now) }
         // Its end was asked for before it was there.
         if ending != nil { actions.append(.kill) }
         return actions
@@ -45,13 +49,37 @@ extension AppMachine {
         record.linksLibrary = true
         connectBy = nil
         if hasConnected {
+            for index in commands.indices
+            where commands[index].deadline == nil && commands[index].command.action == .enter {
+                commands[index].deadline = commands[index].command.limit.map { now.awakeSeconds + $0 }
+            }
             actions += commands.map { .send($0.command) }
+            unconfirmed.formUnion(record.background.tasks.filter { $0.guest == nil }.map(\.key))
+            expectConfirmation(now)
         } else {
             hasConnected = true
-            if record.state == .active { actions += send(.enter, to: .active, limit: nil, now) }
+            switch record.state {
+            case .active: actions += send(.enter, to: .active, limit: nil, now)
+            // It was launched in front, takes itself for active, and its user has left it meanwhile.
+            case .background where !isBackgroundLaunch:
+                actions += send(.enter, to: .background, limit: isManaged ? Self.backgroundLimit : nil, now)
+            case .background, .inactive, .notRunning, .suspended: launchBy = nil
+            }
         }
         for index in begun.indices where begun[index].command == nil { actions += handle(index, now) }
         return actions + rest(now)
+    }
+
+    /// A command that somebody runs as background work: no app, and not launched by the service, but its to limit.
+    package mutating func adoptedCommand(_ process: StoredProcess, now: ClockReading) -> [AppAction] {
+        guard phase == .absent else { return [] }
+        phase = .present
+        isCommand = true
+        record.process = process
+        enter(.background, now)
+        // Until then it has its first background task, or is done.
+        connectBy = now.awakeSeconds + Self.confirmationLimit
+        return [.note(.appLaunched, "As a command, process \(process.processID).")] + beginStint(now)
     }
 
     package mutating func disconnected() {
@@ -60,6 +88,8 @@ extension AppMachine {
 
     /// The app has done what a command asked.
     package mutating func acknowledged(_ number: Int64, now: ClockReading) -> [AppAction] {
+        let isFirstState = commands.contains { $0.command.number == number && $0.command.action == .enter }
+        if isFirstState { launchBy = nil }
         commands.removeAll { $0.command.number == number }
         var actions: [AppAction] = []
         if let index = begun.firstIndex(where: { $0.command == number }) {
@@ -94,7 +124,7 @@ extension AppMachine {
 
     /// Time has passed.
     package mutating func tick(now: ClockReading) -> [AppAction] {
-        let time = now.bootSeconds
+        let time = now.awakeSeconds
         if let ending {
             guard ending.deadline ?? .infinity <= time else { return [] }
             self.ending?.deadline = nil
@@ -105,10 +135,18 @@ extension AppMachine {
         // No snapshot is no reason to end an app.
         if late.contains(where: { $0.action == .enter }) { return end(.backgroundTimeout) }
         if begun.contains(where: { $0.deadline ?? .infinity <= time }) { return end(.eventsOverdue) }
+        if launchBy ?? .infinity <= time { return end(.launchTimeout) }
         let isUnconnected = connectBy ?? .infinity <= time
-        if isUnconnected { connectBy = nil }
-        if isUnconnected || !late.isEmpty { return rest(now) }
-        return consider(now)
+        if isUnconnected {
+            connectBy = nil
+            // Nobody is there to hear it.
+            if !isConnected { commands.removeAll { $0.command.action == .enter || $0.command.action == .snapshot } }
+        }
+        let isConfirmed = nextConfirmation ?? .infinity <= time
+        let dropped = isConfirmed ? dropUnconfirmed(now) : []
+        if nextExpiration ?? .infinity <= time { return dropped + expire(now) }
+        let isSettled = isUnconnected || isConfirmed || !late.isEmpty
+        return dropped + (isSettled ? rest(now) : consider(now))
     }
 
     /// What a service that starts makes of what the last one left.
@@ -119,7 +157,8 @@ extension AppMachine {
         let rest: [AppAction] = record.isForceQuit ? [.cancelTransfers] : []
         guard record.process != nil else {
             record.state = .notRunning
-            return rest
+            forgetTasks()
+            return endStint(.ended, now) + rest
         }
         guard isAlive else {
             return ended(AppExit(time: now.date, cause: .unseen), now) + rest
@@ -127,11 +166,12 @@ extension AppMachine {
         phase = .present
         hasConnected = true
         if record.state == .suspended { enter(.background, now) }
-        connectBy = now.bootSeconds + Self.connectLimit
-        return [.note(.appAdopted, "Process \(record.process?.processID ?? 0).")] + rest
+        connectBy = now.awakeSeconds + Self.connectLimit
+        let adopted: AppAction = .note(.appAdopted, "Process \(record.process?.processID ?? 0).")
+        return [adopted] + recoverStint(now) + rest
     }
 
-    private mutating func end(_ cause: ExitCause) -> [AppAction] {
+    mutating func end(_ cause: ExitCause) -> [AppAction] {
         ending = Ending(cause: cause, deadline: nil)
         return [.kill]
     }
@@ -144,6 +184,8 @@ extension AppMachine {
             record.faultAt = now.wallSeconds
             hasToldPause = false
         }
+        let stint = endStint(exit.cause.isTermination ? .terminated : .ended, now)
+        forgetTasks()
         phase = .absent
         isConnected = false
         hasConnected = false
@@ -151,12 +193,24 @@ extension AppMachine {
         begun = []
         ending = nil
         connectBy = nil
+        launchBy = nil
         launchedAt = nil
+        leftAtRest = nil
         needsSnapshot = false
         record.process = nil
         record.lastExit = exit
         enter(.notRunning, now)
-        return [.note(.appEnded, exit.sentence)] + consider(now)
+        return stint + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])] + consider(now)
+    }
+}
+
+extension ExitCause {
+    /// Whether the service ended the process because of what the app did.
+    fileprivate var isTermination: Bool {
+        switch self {
+        case .launchTimeout, .backgroundTimeout, .eventsOverdue, .taskOverdue, .fileLock: true
+        case .exited, .failed, .signalled, .unseen, .quit, .forceQuit, .killed, .launchFailed: false
+        }
     }
 }
 

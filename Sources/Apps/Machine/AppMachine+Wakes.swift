@@ -14,7 +14,7 @@ extension AppMachine {
         begun.map { wake in
             WakeStatus(
                 reason: wake.wake.reason, session: wake.wake.session,
-                deadline: wake.deadline.map { now.wallTime(ofBootSeconds: $0) })
+                deadline: wake.deadline.map { now.wallTime(ofAwakeSeconds: $0) })
         }
             + fresh.map { WakeStatus(reason: $0.reason, session: $0.session) }
     }
@@ -45,12 +45,11 @@ extension AppMachine {
             phase = .starting
             enter(.background, now)
             return [note(wakes), .spawn(background: true, wakes: wakes, arguments: [])]
-        case .frozen:
+        case .frozen, .standing:
             // A frozen program that does not link the library has no way to hear of it.
             guard hasConnected else { return [] }
-            phase = .present
-            enter(.background, now)
-            return [.thaw] + beginHere(wakes, now)
+            let actions = phase == .standing ? goOn(now) : wakeUp(now)
+            return actions + beginHere(wakes, now)
         case .present:
             // In front of its user it hears of everything directly; going to rest it comes back here.
             guard record.state == .background, isManaged, hasConnected, !begun.isEmpty || isAtRest else { return [] }
@@ -73,24 +72,40 @@ extension AppMachine {
         guard phase == .present, record.state == .background, isManaged, begun.isEmpty, isAtRest else { return [] }
         let wakes = consider(now)
         guard wakes.isEmpty else { return wakes }
+        guard record.background.tasks.isEmpty else { return standStill(now) }
         if needsSnapshot, isConnected {
             needsSnapshot = false
             return send(.snapshot, to: nil, limit: Self.snapshotLimit, now)
         }
         phase = .frozen
+        return suspend(now) + [.freeze]
+    }
+
+    /// Lets it run in the background again after it was suspended.
+    mutating func wakeUp(_ now: ClockReading) -> [AppAction] {
+        phase = .present
+        enter(.background, now)
+        return [.thaw] + beginStint(now)
+    }
+
+    /// Its stint is over, because nothing is left to do.
+    mutating func suspend(_ now: ClockReading) -> [AppAction] {
+        leftAtRest = remaining(now)
+        let actions = endStint(.suspended, now)
         enter(.suspended, now)
-        return [.freeze, .note(.appEntered, AppState.suspended.rawValue)]
+        return actions + [.note(.appEntered, AppState.suspended.rawValue)]
     }
 
     /// Nothing that it was asked is unanswered.
-    private var isAtRest: Bool { commands.isEmpty && ending == nil && connectBy == nil }
+    var isAtRest: Bool { commands.isEmpty && ending == nil && connectBy == nil }
 
     private mutating func begin(_ wakes: [WantedWake], _ now: ClockReading) {
-        begun += wakes.map { BegunWake(wake: $0, deadline: now.bootSeconds + wakeLimit) }
+        begun += wakes.map { BegunWake(wake: $0, deadline: now.awakeSeconds + wakeLimit) }
         let isRested = Self.end(of: record.startDelay, from: record.startDelayFrom, now: now) == nil
         let doubled = min(record.startDelay * 2, Self.longestStartDelay)
         record.startDelay = isRested ? Self.firstStartDelay : doubled
         record.startDelayFrom = now.wallSeconds
+        refill(for: wakes, now)
     }
 
     private func note(_ wakes: [WantedWake]) -> AppAction {
@@ -104,7 +119,7 @@ extension AppMachine {
         nextNumber += 1
         command.session = wake.session
         command.through = wake.through
-        command.limit = begun[index].deadline.map { max(0, $0 - now.bootSeconds) }
+        command.limit = begun[index].deadline.map { max(0, $0 - now.awakeSeconds) }
         begun[index].command = command.number
         // Its limit is the wake's own.
         commands.append(Pending(command: command))
@@ -120,12 +135,18 @@ extension AppMachine {
     mutating func send(
         _ action: ProcessCommand.Action, to state: AppState?, limit: Double?, _ now: ClockReading
     ) -> [AppAction] {
-        guard isConnected else { return [] }
+        guard hasConnected else { return [] }
         var command = ProcessCommand(number: nextNumber, action: action)
         nextNumber += 1
         command.state = state
         command.limit = limit
-        commands.append(Pending(command: command, deadline: limit.map { now.bootSeconds + $0 }))
+        guard isConnected else {
+            // Its connection broke. What it is to do waits for the next one, and so does the limit.
+            commands.append(Pending(command: command))
+            connectBy = connectBy ?? now.awakeSeconds + Self.connectLimit
+            return []
+        }
+        commands.append(Pending(command: command, deadline: limit.map { now.awakeSeconds + $0 }))
         return [.send(command)]
     }
 

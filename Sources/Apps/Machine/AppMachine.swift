@@ -3,9 +3,9 @@ package import Store
 
 /// One app's states and its process: what happens goes in, what is to be done comes out.
 ///
-/// It reads no clock and touches no process. Boot seconds count limits, seconds since 1970 what is kept. The states and
-/// their exits are UIKit's: not running → inactive → active → inactive → background → suspended, and from every one of
-/// them to not running.
+/// It reads no clock and touches no process. Limits count awake seconds (``ClockReading/awakeSeconds``), pauses seconds
+/// since 1970. The states and their exits are UIKit's: not running → inactive → active → inactive → background →
+/// suspended, and from every one of them to not running.
 package struct AppMachine: Sendable {
     /// What is kept.
     package internal(set) var record: AppRecord
@@ -15,6 +15,10 @@ package struct AppMachine: Sendable {
     package var wakeLimit: Double
     /// Whether wakes start a program of their own (`X-Nightshift-Wake`).
     package var hasWakeCommand = false
+    /// What its background time is measured by.
+    package var terms = BackgroundTerms()
+    /// Whether background work runs on the device.
+    package internal(set) var device = DozePhase.awake
 
     var phase = Phase.absent
     /// Whether the process reads commands.
@@ -34,10 +38,23 @@ package struct AppMachine: Sendable {
     var ending: Ending?
     /// Something has changed since the last snapshot.
     var needsSnapshot = false
-    /// Boot seconds at which the service launched the process.
+    /// Awake seconds at which the service launched the process.
     var launchedAt: Double?
+    /// Whether it was launched without its user seeing it.
+    var isBackgroundLaunch = false
     /// Until when a process launched in the background may still turn out to link the library.
     var connectBy: Double?
+    /// Until when an app that is known to link the library has to have connected and entered its first state.
+    var launchBy: Double?
+    /// Background tasks that the process has not told again since its connection broke, and until when it has to.
+    var unconfirmed: Set<TaskKey> = []
+    var confirmBy: Double?
+    /// Background time that was left when it was last suspended.
+    var leftAtRest: Double?
+    /// Whether locks that it holds were told in this stint.
+    var hasToldLocks = false
+    /// Whether it is a command that somebody runs as background work, not an app: nobody but that caller hears of it.
+    var isCommand = false
     /// Whether the pause after faults has been told.
     var hasToldPause = false
 
@@ -46,12 +63,15 @@ package struct AppMachine: Sendable {
         /// Its launch is under way.
         case starting
         case present
+        /// Suspended: it has nothing left to do.
         case frozen
+        /// In doze, with background tasks open: it stands still until a window.
+        case standing
     }
 
     struct Pending: Sendable {
         var command: ProcessCommand
-        /// Boot seconds.
+        /// Awake seconds.
         var deadline: Double?
     }
 
@@ -59,14 +79,20 @@ package struct AppMachine: Sendable {
         var wake: WantedWake
         /// The command that asks the app to handle it; nil until it is connected.
         var command: Int64?
-        /// Boot seconds; nil while the user sees the app.
+        /// Awake seconds; nil while the user sees the app.
         var deadline: Double?
     }
 
     struct Ending: Sendable {
         var cause: ExitCause
-        /// Boot seconds at which it is killed; nil when it has been.
+        /// Awake seconds at which it is killed; nil when it has been.
         var deadline: Double?
+    }
+
+    /// A background task: its number, and the process that gave it where that is not the app's own.
+    struct TaskKey: Hashable, Sendable {
+        var guest: Int32?
+        var number: Int64
     }
 
     /// - Parameter firstNumber: of its commands; greater than any that a process can still hold from an earlier service.
@@ -85,6 +111,10 @@ package struct AppMachine: Sendable {
     package static let quitLimit: Double = 5
     /// Seconds in which a process launched in the background may connect before it is taken for one that never will.
     package static let connectLimit: Double = 20
+    /// Seconds between the launch of an app that links the library and its first state (Apple's watchdog).
+    package static let launchLimit: Double = 20
+    /// Seconds after a connection in which a process tells its background tasks again, or a command its first one.
+    package static let confirmationLimit: Double = 5
     /// Seconds; doubled by each further fault.
     package static let firstFaultPause: Double = 1
     package static let longestFaultPause: Double = 3_600
@@ -92,18 +122,19 @@ package struct AppMachine: Sendable {
     package static let firstStartDelay: Double = 60
     package static let longestStartDelay: Double = 86_400
 
-    /// Boot seconds at which ``tick(now:)`` has something to do.
+    /// Awake seconds at which ``tick(now:)`` has something to do.
     package var nextDeadline: Double? {
         // Whose end is under way has no other.
         if let ending { return ending.deadline }
         let pause: Double? =
             phase == .absent && isInstalled && !record.isForceQuit && !wanted.isEmpty ? faultPauseEnd : nil
         return
-            (commands.map(\.deadline) + begun.map(\.deadline) + [connectBy, pause])
+            (commands.map(\.deadline) + begun.map(\.deadline)
+            + [connectBy, launchBy, nextConfirmation, nextExpiration, pause])
             .compactMap(\.self).min()
     }
 
-    /// Boot seconds, as of the last look at the clocks.
+    /// Awake seconds, as of the last look at the clocks.
     var faultPauseEnd: Double?
 
     /// How long it is not launched in the background after its faults, in seconds since 1970.
@@ -127,26 +158,6 @@ package struct AppMachine: Sendable {
     }
 
     mutating func lookAtPause(_ now: ClockReading) {
-        faultPauseEnd = launchesPausedUntil(now: now).map { now.bootSeconds + $0 - now.wallSeconds }
+        faultPauseEnd = launchesPausedUntil(now: now).map { now.awakeSeconds + $0 - now.wallSeconds }
     }
-}
-
-/// What an ``AppMachine`` wants done, in this order.
-package enum AppAction: Hashable, Sendable {
-    case spawn(background: Bool, wakes: [WantedWake], arguments: [String])
-    /// To the process's stream of commands.
-    case send(ProcessCommand)
-    case freeze
-    case thaw
-    /// SIGTERM.
-    case terminate
-    /// SIGKILL, to all of it.
-    case kill
-    /// The app has completed its wake for a session. Where its exit status was the completion, that acknowledges the
-    /// session's messages too.
-    case finishWake(session: String, through: Int64, acknowledging: Bool)
-    case cancelTransfers
-    /// Tasks that were held back because the app was woken often may start.
-    case endStartDelay
-    case note(Decision, String?)
 }

@@ -65,7 +65,7 @@ struct ControlGroup: Hashable, Sendable {
         pread(descriptor, &byte, 1, 0)
     }
 
-    private var processes: [pid_t] {
+    var processes: [pid_t] {
         let text = (try? String(contentsOfFile: "\(path)/cgroup.procs", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").compactMap { pid_t($0) }
     }

@@ -1,3 +1,5 @@
+package import NightshiftAPI
+
 /// Where the processes of apps live: the seam at which simulations take the machine's place.
 ///
 /// All calls may come from any thread, and block it for a moment: for as long as a program takes to start, or a group of
@@ -16,6 +18,9 @@ package protocol ProcessHost: AnyObject, Sendable {
     ///
     /// It runs from now on, though it may have been suspended.
     func adopt(_ process: ProcessIdentity) -> Bool
+
+    /// Locks that the process and what it has started hold on files that others have open as well.
+    func locks(_ process: ProcessIdentity) -> [HeldLock]
 
     /// Stops the process with everything that it has started; false where it could not be, and then it runs.
     func suspend(_ process: ProcessIdentity) -> Bool

@@ -5,6 +5,9 @@ import Glibc
 struct ProcessStatistics: Hashable, Sendable {
     /// `R`, `S`, `D`, `T`, `Z` and so on.
     let state: Character
+    let parent: pid_t
+    /// The process group.
+    let group: pid_t
     /// Clock ticks after boot.
     let startTime: UInt64
 
@@ -23,8 +26,12 @@ struct ProcessStatistics: Hashable, Sendable {
         guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = text[text.utf8.index(after: end)...].split(separator: " ")
         // Numbered from 3 in the manual: state is 3, starttime 22.
-        guard fields.count > 19, let state = fields[0].first, let startTime = UInt64(fields[19]) else { return nil }
+        guard fields.count > 19, let state = fields[0].first, let parent = pid_t(fields[1]),
+            let group = pid_t(fields[2]), let startTime = UInt64(fields[19])
+        else { return nil }
         self.state = state
+        self.parent = parent
+        self.group = group
         self.startTime = startTime
     }
 }

@@ -15,6 +15,8 @@ extension AppService {
         let before = machine.record
         let actions = input(&machine, now)
         machines[id] = machine
+        writeClock(id)
+        reportActivity()
         if actions.isEmpty, machine.record == before { return setAlarm() }
         await carryOut(actions, id)
     }
@@ -22,15 +24,33 @@ extension AppService {
     /// The machine of an app, with what its entry says now.
     func machine(_ id: AppID) -> AppMachine {
         let manifest = manifest(id)
-        var machine =
-            machines[id]
-            ?? AppMachine(
-                record: AppRecord(id: id, now: now.wallSeconds), isInstalled: false,
-                wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
+        var machine = machines[id] ?? newMachine(id)
         machine.isInstalled = manifest != nil
         machine.wakeLimit = manifest?.wakeLimit ?? AppManifest.defaultWakeLimit
         machine.hasWakeCommand = manifest?.wakeCommand != nil
+        machine.terms = terms(machine.record, manifest)
         return machine
+    }
+
+    private func newMachine(_ id: AppID) -> AppMachine {
+        var machine = AppMachine(
+            record: AppRecord(id: id, now: now.wallSeconds), isInstalled: false,
+            wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
+        machine.device = phase
+        return machine
+    }
+
+    /// The user's word on the app goes before its entry's, and that before the device's.
+    private func terms(_ record: AppRecord, _ manifest: AppManifest?) -> BackgroundTerms {
+        var terms = BackgroundTerms(
+            policy: settings.backgroundPolicy, source: .device, lead: settings.expirationLead,
+            fileLocks: manifest?.fileLocks ?? .warn)
+        if let policy = record.background.policy {
+            (terms.policy, terms.source) = (policy, .app)
+        } else if let policy = manifest?.backgroundPolicy {
+            (terms.policy, terms.source) = (policy, .manifest)
+        }
+        return terms
     }
 
     func manifest(_ id: AppID) -> AppManifest? {
@@ -43,18 +63,18 @@ extension AppService {
         var entries: [JournalEntry] = []
         var finished: [(session: String, through: Int64, acknowledging: Bool)] = []
         var isForceQuit = false
-        var mayStart = false
+        var isInFront = false
         var listening: Bool?
         while !actions.isEmpty {
             switch actions.removeFirst() {
             case .spawn(let background, let wakes, let arguments):
                 actions += spawn(id, background: background, wakes: wakes, arguments: arguments)
             case .send(let command): connection(of: id)?.continuation.yield(.command(command))
+            case .tellGuest(let process, let command):
+                if let guest = connections[process], guest.app == id { guest.continuation.yield(.command(command)) }
             case .freeze:
-                if let process = process(of: id), !environment.host.suspend(process) {
-                    environment.logger.warning("A process could not be suspended", metadata: ["app": "\(id)"])
-                }
                 listening = false
+                actions = freeze(id) + actions
             case .thaw:
                 if let process = process(of: id) { _ = environment.host.resume(process) }
                 listening = true
@@ -63,9 +83,12 @@ extension AppService {
             case .finishWake(let session, let through, let acknowledging):
                 finished.append((session, through, acknowledging))
             case .cancelTransfers: isForceQuit = true
-            case .endStartDelay: mayStart = true
-            case .note(let decision, let detail):
-                entries.append(JournalEntry(time: now.date, decision: decision, app: id, detail: detail))
+            case .cameToFront: isInFront = true
+            case .note(let decision, let detail, let inputs):
+                entries.append(
+                    JournalEntry(
+                        time: now.date, decision: decision, app: id, detail: detail,
+                        inputs: inputs.isEmpty ? nil : inputs))
             }
         }
         setAlarm()
@@ -76,12 +99,24 @@ extension AppService {
         await write(id, entries, finished.map { ($0.session, $0.through) })
         if let listening { await environment.transfers.setListening(id, listening) }
         if isForceQuit { await environment.transfers.forceQuit(id) }
-        if mayStart { await environment.transfers.endStartDelay(id) }
+        if isInFront { await environment.transfers.cameToFront(id) }
         // What was finished may have made room for what came meanwhile.
         if !finished.isEmpty { await look() }
     }
 
-    private func write(_ id: AppID, _ entries: [JournalEntry], _ finished: [(session: String, through: Int64)]) async {
+    /// Suspends the app, unless that would leave others waiting for a lock of its.
+    private func freeze(_ id: AppID) -> [AppAction] {
+        guard let process = process(of: id) else { return [] }
+        let locks = environment.host.locks(process)
+        let consequences = locks.isEmpty ? [] : input(id) { $0.found(locks, now: $1) }
+        guard !consequences.contains(.kill) else { return consequences }
+        if !environment.host.suspend(process) {
+            environment.logger.warning("A process could not be suspended", metadata: ["app": "\(id)"])
+        }
+        return consequences
+    }
+
+    func write(_ id: AppID, _ entries: [JournalEntry], _ finished: [(session: String, through: Int64)]) async {
         let record = machines[id]?.record
         do {
             try await store.write { transaction in
@@ -138,6 +173,8 @@ extension AppService {
         var machine = machine(id)
         let actions = input(&machine, now)
         machines[id] = machine
+        writeClock(id)
+        reportActivity()
         return actions
     }
 
@@ -174,30 +211,35 @@ extension AppService {
     // MARK: - Time
 
     private func setAlarm() {
-        let runs = machines.values.contains { $0.record.state != .suspended && $0.record.process?.isManaged == true }
-        if !runs { trimAt = nil } else if trimAt == nil { trimAt = now.bootSeconds + Self.trimInterval }
+        let now = now
+        let runs = machines.values.contains {
+            !$0.isFrozen && $0.record.state != .notRunning && $0.record.process?.isManaged == true
+        }
+        if !runs { trimAt = nil } else if trimAt == nil { trimAt = now.awakeSeconds + Self.trimInterval }
         let next = (machines.values.map(\.nextDeadline) + [trimAt]).compactMap(\.self).min()
-        guard alarm?.bootSeconds != next else { return }
+        guard alarm?.awakeSeconds != next else { return }
         alarm?.task.cancel()
         alarm = nil
         guard let next, !isStopping else { return }
         let clock = environment.clock
+        // Early where the machine sleeps meanwhile: then it is set again.
+        let bootSeconds = now.bootSeconds + next - now.awakeSeconds
         let task = Task {
-            guard (try? await clock.sleep(untilBootSeconds: next)) != nil else { return }
+            guard (try? await clock.sleep(untilBootSeconds: bootSeconds)) != nil else { return }
             await self.alarmRang(next)
         }
         alarm = (next, task)
     }
 
-    private func alarmRang(_ bootSeconds: Double) async {
-        if alarm?.bootSeconds == bootSeconds { alarm = nil }
-        if trimAt ?? .infinity <= now.bootSeconds {
+    private func alarmRang(_ awakeSeconds: Double) async {
+        if alarm?.awakeSeconds == awakeSeconds { alarm = nil }
+        if trimAt ?? .infinity <= now.awakeSeconds {
             trimAt = nil
             for (id, machine) in machines where machine.record.process?.isManaged == true {
                 if let manifest = manifest(id) { LogFile.trim(logPath(id), limit: manifest.logLimit) }
             }
         }
-        for (id, machine) in machines where machine.nextDeadline ?? .infinity <= now.bootSeconds {
+        for (id, machine) in machines where machine.nextDeadline ?? .infinity <= now.awakeSeconds {
             await perform(id) { $0.tick(now: $1) }
         }
         setAlarm()

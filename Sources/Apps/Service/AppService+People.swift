@@ -27,7 +27,7 @@ extension AppService {
         } catch {
             throw Problem(error)
         }
-        await perform(manifest.id) { _, _ in [.note(.appInstalled, manifest.entry)] }
+        await perform(manifest.id) { $0.installed(manifest.entry, now: $1) }
         await look()
         return try await status(manifest.id)
     }

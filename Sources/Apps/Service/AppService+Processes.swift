@@ -8,27 +8,26 @@ extension AppService {
     /// The commands for the calling process, beginning with who it is taken for. The stream's end disconnects it.
     ///
     /// - Parameters:
-    ///   - executable: the caller's program, where the kernel does not tell.
+    ///   - executable: the caller's program, where the kernel does not tell; with `run`, the program that is to be run.
     ///   - app: what the caller says it is; it is believed where that is an installed app.
+    ///   - child: a child of the caller that leads a process group, to be limited as background work. Within an app the
+    ///     caller becomes a guest of that app instead.
+    ///   - asGuest: whether the caller is only a process beside the app's own, which hears nothing but `expire`.
     package func connect(
-        process pid: Int32, executable: String?, app claimed: AppID?
+        process pid: Int32, executable: String?, app claimed: AppID?, run child: Int32? = nil, asGuest: Bool = false
     ) async throws(Problem) -> AsyncStream<ProcessEvent> {
         guard !isStopping else { throw .unavailable("The service is stopping.") }
         guard let process = ProcessIdentity.of(pid, bootID: now.bootID) else {
             throw .conflict("There is no process \(pid).")
         }
-        let id = app(of: process, executable: executable, claimed: claimed)
+        let launched = launchedApp(of: process)
+        if let child, launched == nil { return try await connect(runner: pid, of: child, executable) }
+        let id = launched ?? app(of: process, executable: executable, claimed: claimed)
         let owner = machines[id]?.record.process.map { ProcessIdentity($0) }
         // A script that starts the real program leads the session that both are in.
-        let isGuest = owner.map { $0 != process && getsid(pid) != $0.pid && $0.isAlive } ?? false
-        let (stream, continuation) = AsyncStream<ProcessEvent>.makeStream()
-        nextConnection += 1
-        let number = nextConnection
-        connections[pid]?.continuation.finish()
-        connections[pid] = Connection(number: number, app: id, isGuest: isGuest, continuation: continuation)
-        continuation.onTermination = { [reporting] _ in
-            reporting.yield { await $0.disconnected(pid, number) }
-        }
+        let isStranger = owner.map { $0 != process && getsid(pid) != $0.pid && $0.isAlive } ?? false
+        let isGuest = isStranger || child != nil || asGuest
+        let stream = open(pid, id, isGuest: isGuest)
         let machine = machine(id)
         var hello = ProcessHello(
             app: id, isInstalled: machine.isInstalled, isManaged: machine.isManaged && !isGuest,
@@ -37,11 +36,26 @@ extension AppService {
         if !isGuest, !machine.hasConnected, hello.state == .active || hello.state == .notRunning {
             hello.state = .inactive
         }
-        continuation.yield(.hello(hello))
+        hello.clock = clocks[id]?.path
+        connections[pid]?.continuation.yield(.hello(hello))
         if !isGuest {
             if owner == nil { _ = environment.host.adopt(process) }
             let stored = StoredProcess(process, isManaged: false)
             await perform(id) { $0.connected(stored, now: $1) }
+        }
+        return stream
+    }
+
+    /// A new stream for a process, in place of an older one.
+    func open(_ pid: Int32, _ id: AppID, isGuest: Bool, isRunner: Bool = false) -> AsyncStream<ProcessEvent> {
+        let (stream, continuation) = AsyncStream<ProcessEvent>.makeStream()
+        nextConnection += 1
+        let number = nextConnection
+        connections[pid]?.continuation.finish()
+        connections[pid] = Connection(
+            number: number, app: id, isGuest: isGuest, isRunner: isRunner, continuation: continuation)
+        continuation.onTermination = { [reporting] _ in
+            reporting.yield { await $0.disconnected(pid, number) }
         }
         return stream
     }
@@ -57,7 +71,7 @@ extension AppService {
     /// The app has done what a command asked.
     package func acknowledge(process pid: Int32, command: Int64) async throws(Problem) {
         let id = try app(ofProcess: pid)
-        guard connections[pid]?.isGuest == false else { return }
+        guard isOwn(pid) else { return }
         await lookAgain(id)
         await perform(id) { $0.acknowledged(command, now: $1) }
     }
@@ -68,7 +82,7 @@ extension AppService {
             throw .invalid("An app can become active, inactive or background.", pointer: "/state")
         }
         let id = try app(ofProcess: pid)
-        guard connections[pid]?.isGuest == false else { return }
+        guard isOwn(pid) else { return }
         await lookAgain(id)
         await perform(id) { $0.changed(to: state, now: $1) }
     }
@@ -109,11 +123,18 @@ extension AppService {
         return until - now.wallSeconds
     }
 
+    /// Whether the process is the one that the app's machine is about.
+    private func isOwn(_ pid: Int32) -> Bool {
+        connections[pid].map { !$0.isGuest && !$0.isRunner } ?? false
+    }
+
     func disconnected(_ pid: Int32, _ number: Int) async {
         guard let connection = connections[pid], connection.number == number else { return }
         connections[pid] = nil
-        guard !connection.isGuest else { return }
-        await perform(connection.app) { machine, _ in
+        // The command goes on without who has run it, and so does its time.
+        guard !connection.isRunner, machines[connection.app] != nil else { return }
+        await perform(connection.app) { machine, now in
+            if connection.isGuest { return machine.guestLeft(pid, now: now) }
             machine.disconnected()
             return []
         }
@@ -130,7 +151,8 @@ extension AppService {
         case .signalled(let signal):
             exit.signal = signal
             exit.cause = .signalled
-        case .unknown: if machine.isManaged { exit.cause = .unseen }
+        // Of a command the status is its parent's to know.
+        case .unknown: if machine.isManaged, !machine.isCommand { exit.cause = .unseen }
         }
         // Also those of children that outlive it: a new process of the app is not to be mistaken for them.
         for (pid, connection) in connections where connection.app == id && !connection.isGuest {
@@ -142,18 +164,25 @@ extension AppService {
         // What it handled last is nothing to launch it for.
         await lookAgain(id)
         await perform(id) { $0.exited(exit, now: $1) }
-        if id.isProgram { machines[id] = nil }
+        clocks.removeValue(forKey: id)?.remove()
+        if id.isProgram {
+            machines[id] = nil
+            reportActivity()
+        }
         for waiter in endWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
         await look()
     }
 
-    private func app(of process: ProcessIdentity, executable: String?, claimed: AppID?) -> AppID {
+    /// The app that the service has launched, and that the process is of.
+    private func launchedApp(of process: ProcessIdentity) -> AppID? {
         let session = getsid(process.pid)
-        let launched = machines.first { _, machine in
+        return machines.first { _, machine in
             guard let leader = machine.record.process, leader.isManaged else { return false }
             return leader.processID == process.pid || leader.processID == session
-        }
-        if let launched { return launched.key }
+        }?.key
+    }
+
+    private func app(of process: ProcessIdentity, executable: String?, claimed: AppID?) -> AppID {
         if let claimed, manifest(claimed) != nil { return claimed }
         let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process.pid)/exe")
         let program = link ?? executable ?? "/proc/\(process.pid)/exe"

@@ -8,7 +8,9 @@ extension AppService {
         let machine = machine(id)
         let record = machine.record
         let manifest = manifest(id)
-        var status = AppStatus(id: id, name: manifest?.name ?? id.programName, state: record.state)
+        var status = AppStatus(
+            id: id, name: manifest?.name ?? id.programName, state: record.state,
+            background: machine.background(now: now))
         status.manifest = manifest
         status.stateSince = Date(timeIntervalSince1970: record.stateSince)
         status.processID = record.process?.processID
@@ -86,6 +88,7 @@ extension AppStatus {
             return ("It runs in the foreground.", "its user")
         case .background:
             guard !wakes.isEmpty else {
+                guard background.tasks.isEmpty else { return backgroundWork }
                 return isManaged
                     ? ("It runs in the background and is about to be suspended.", "the service's next step")
                     : ("It runs in the background. The service did not launch it and never suspends it.", "its user")
@@ -120,5 +123,25 @@ extension AppStatus {
             }
             return ("It is about to be launched in the background. \(reasons)", "the service's next step")
         }
+    }
+
+    /// For one that runs, or stands still, with background tasks open.
+    private var backgroundWork: (sentence: String, endedBy: String?) {
+        let names = background.tasks.prefix(3).map(\.name).joined(separator: ", ")
+        let more = background.tasks.count > 3 ? " and \(background.tasks.count - 3) more" : ""
+        guard let remaining = background.remaining else {
+            return (
+                "It works in the background: \(names)\(more). The service did not launch it and never suspends it.",
+                "its tasks ending, or its user"
+            )
+        }
+        let left = "\(Int(remaining.rounded())) s of its time are left (\(background.policy))."
+        guard !background.standsStill else {
+            return (
+                "It works in the background: \(names)\(more). The device dozes, so it stands still. \(left)",
+                "the next window, its user, or an event of its sessions"
+            )
+        }
+        return ("It works in the background: \(names)\(more). \(left)", "its tasks ending, or its time")
     }
 }

@@ -22,12 +22,14 @@ package actor AppService {
         package var homeDirectory: String
         /// The umask of launched processes.
         package var fileCreationMask: UInt32
+        /// Hears what keeps the device busy, each time that it changes.
+        package var activity: @Sendable (AppActivity) -> Void
         package var logger: Logger
 
         package init(
             paths: ServicePaths, store: Store, host: any ProcessHost, entries: EntryDirectories,
             clock: any ServiceClock, transfers: TransferHooks, variables: [String: String], homeDirectory: String,
-            fileCreationMask: UInt32, logger: Logger
+            fileCreationMask: UInt32, activity: @escaping @Sendable (AppActivity) -> Void = { _ in }, logger: Logger
         ) {
             self.paths = paths
             self.store = store
@@ -38,6 +40,7 @@ package actor AppService {
             self.variables = variables
             self.homeDirectory = homeDirectory
             self.fileCreationMask = fileCreationMask
+            self.activity = activity
             self.logger = logger
         }
     }
@@ -46,8 +49,8 @@ package actor AppService {
     package struct TransferHooks: Sendable {
         /// Ends every task of the app.
         package var forceQuit: @Sendable (AppID) async -> Void
-        /// Lets the app's tasks start that were held back because it was woken often.
-        package var endStartDelay: @Sendable (AppID) async -> Void
+        /// The app came to the front: its tasks may start that were held back because it was in the background.
+        package var cameToFront: @Sendable (AppID) async -> Void
         /// Whether the app's process can read.
         package var setListening: @Sendable (AppID, Bool) async -> Void
         /// The app has handled the messages of its session up to one.
@@ -55,12 +58,12 @@ package actor AppService {
 
         package init(
             forceQuit: @escaping @Sendable (AppID) async -> Void,
-            endStartDelay: @escaping @Sendable (AppID) async -> Void,
+            cameToFront: @escaping @Sendable (AppID) async -> Void,
             setListening: @escaping @Sendable (AppID, Bool) async -> Void,
             acknowledge: @escaping @Sendable (AppID, _ session: String, _ through: Int64) async -> Void
         ) {
             self.forceQuit = forceQuit
-            self.endStartDelay = endStartDelay
+            self.cameToFront = cameToFront
             self.setListening = setListening
             self.acknowledge = acknowledge
         }
@@ -73,10 +76,21 @@ package actor AppService {
     var nextConnection = 0
     /// Who waits for an app's process to be gone.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
-    var alarm: (bootSeconds: Double, task: Task<Void, Never>)?
-    /// Boot seconds at which logs are looked at again; nil while no app runs.
+    /// The next look at the clocks, in awake seconds.
+    var alarm: (awakeSeconds: Double, task: Task<Void, Never>)?
+    /// Awake seconds at which logs are looked at again; nil while no app runs.
     var trimAt: Double?
     var isStopping = false
+    /// What people have set for the device.
+    var settings = DeviceSettings()
+    /// Whether background work runs on the device.
+    var phase = DozePhase.awake
+    /// Whether the machine was about to sleep when that was last told.
+    var wasAsleep = false
+    /// What was last told of it.
+    var activity = AppActivity()
+    /// What processes read their time from.
+    var clocks: [AppID: ClockFile] = [:]
     private var isPrepared = false
     /// What ``run()`` has to do first.
     private var recovered: [(AppID, [AppAction])] = []
@@ -93,6 +107,8 @@ package actor AppService {
         var app: AppID
         /// Not the process that the machine is about, but another one of the same app.
         var isGuest: Bool
+        /// Not a process of it at all, but who runs the command that the machine is about.
+        var isRunner = false
         var continuation: AsyncStream<ProcessEvent>.Continuation
     }
 
@@ -146,14 +162,17 @@ package actor AppService {
         guard !isPrepared else { return }
         isPrepared = true
         for record in try await store.read({ try $0.apps() }) {
-            let manifest = (try? environment.entries.find(record.id)) ?? nil
-            var machine = AppMachine(
-                record: record, isInstalled: manifest != nil,
-                wakeLimit: manifest?.wakeLimit ?? AppManifest.defaultWakeLimit, firstNumber: firstNumber)
+            machines[record.id] = AppMachine(
+                record: record, isInstalled: false, wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
+            machines[record.id]?.device = phase
+            var machine = machine(record.id)
             let isAlive = record.process.map { environment.host.adopt(ProcessIdentity($0)) } ?? false
             recovered.append((record.id, machine.recover(isAlive: isAlive, now: now)))
             machines[record.id] = machine
+            writeClock(record.id)
         }
+        removeStaleClocks()
+        reportActivity()
     }
 
     /// Greater than every number that an earlier service can have given: it counts microseconds.

@@ -11,7 +11,7 @@ import Testing
     @Test func `L1: a launch by the user leads to active, and every transition is told`() {
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: ["-v"], now: $1) }
-        #expect(app.taken == [.spawn(background: false, wakes: [], arguments: ["-v"])])
+        #expect(app.taken == [.cameToFront, .spawn(background: false, wakes: [], arguments: ["-v"])])
         #expect(app.state == .inactive)
         app.spawned()
         app.connected()
@@ -29,9 +29,47 @@ import Testing
         #expect(app.state == .suspended)
 
         app.feed { $0.front(now: $1) }
-        #expect(app.taken.first == .thaw)
+        #expect(app.taken.prefix(2) == [.cameToFront, .thaw])
         #expect(app.commands.map(\.state) == [.inactive, .active])
         #expect(app.state == .active)
+    }
+
+    @Test func `L1: who is left by its user before it connects hears of it when it does`() {
+        var app = TestApp()
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        app.spawned()
+        app.feed { $0.back(now: $1) }
+        #expect(app.state == .background && app.commands.isEmpty)
+        app.connected()
+        #expect(app.commands.map(\.state) == [.background] && app.commands.first?.limit == AppMachine.backgroundLimit)
+        #expect(app.state == .background, "it is not suspended before it has heard")
+        app.acknowledgeAll()
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+    }
+
+    @Test(arguments: [true, false])
+    func `L1: what happens while its connection is broken it hears over the next one, if that comes`(comes: Bool) {
+        var app = TestApp()
+        app.launchedByUser()
+        app.feed { machine, _ in
+            machine.disconnected()
+            return []
+        }
+        app.feed { $0.back(now: $1) }
+        #expect(app.state == .background && app.commands.isEmpty)
+        guard comes else {
+            app.pass(AppMachine.connectLimit)
+            #expect(app.state == .suspended, "nobody was there to hear it")
+            return
+        }
+        // However long that took, it has its five seconds from then on.
+        app.pass(AppMachine.backgroundLimit * 2)
+        app.connected()
+        #expect(app.commands.map(\.state) == [.inactive, .background])
+        app.acknowledgeAll()
+        app.acknowledgeAll()
+        #expect(app.state == .suspended && !app.all.contains(.kill))
     }
 
     @Test func `L1: a program that does not link the library is active, and suspended without being asked`() {
@@ -172,10 +210,10 @@ import Testing
         for _ in 0..<20 {
             if !app.taken.contains(where: { $0.isSpawn }) {
                 let due = app.machine.nextDeadline
-                app.pass(max(0, (due ?? 0) - app.now.bootSeconds))
+                app.pass(max(0, (due ?? 0) - app.now.awakeSeconds))
             }
             #expect(app.taken.contains { $0.isSpawn })
-            launches.append(app.now.bootSeconds)
+            launches.append(app.now.awakeSeconds)
             app.spawned()
             app.exited(.signalled)
         }
@@ -183,7 +221,7 @@ import Testing
         #expect(pauses.prefix(6) == [1, 2, 4, 8, 16, 32])
         #expect(pauses.last == 3_600)
         #expect(app.machine.record.faults == 20)
-        #expect(app.all.contains { if case .note(.appLaunchPaused, _) = $0 { true } else { false } })
+        #expect(app.all.contains { if case .note(.appLaunchPaused, _, _) = $0 { true } else { false } })
         // Its user makes it good.
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         #expect(app.machine.record.faults == 0)
@@ -330,7 +368,7 @@ import Testing
         app.want([.events("a", 9)])
         #expect((app.machine.startsPausedUntil(now: app.now) ?? 0) - app.now.wallSeconds == 60)
         app.feed { $0.front(now: $1) }
-        #expect(app.taken.contains(.endStartDelay))
+        #expect(app.taken.contains(.cameToFront))
         #expect(app.machine.startsPausedUntil(now: app.now) == nil)
     }
 }

@@ -16,6 +16,17 @@ import Testing
         walk.comeToRest()
     }
 
+    @Test(arguments: 1...60) func `L3 L4: whatever happens, nobody is ended untold, and time is as it is shown`(
+        seed: UInt64
+    ) {
+        var walk = AppWalk(seed: seed, isSteady: true)
+        for _ in 0..<600 {
+            walk.step()
+            if walk.hasFailed { return }
+        }
+        walk.comeToRest()
+    }
+
     @Test func `T11: a process that has not ended yet is killed once, not again and again`() {
         var app = TestApp(wakeLimit: 10)
         app.want([.events("a", 1)])

@@ -8,7 +8,7 @@ import Testing
 /// One machine with everything that can happen to it, and a model of what it may answer.
 struct AppWalk {
     /// What the world knows of the app's process, from the machine's actions alone.
-    private struct Process {
+    struct Process {
         var number: Int32
         var isManaged: Bool
         var isFrozen = false
@@ -21,14 +21,19 @@ struct AppWalk {
         var commands: [ProcessCommand] = []
         /// Sessions that it was launched or asked for, with how far.
         var wakes: [String: Int64] = [:]
+        /// Background tasks that it has begun and not ended; those of a guest under its number.
+        var tasks: Set<Int64> = []
+        var guestTasks: Set<Int64> = []
     }
 
     let seed: UInt64
+    let isSteady: Bool
+    private static let upheavals: Set = [0, 2, 5, 6, 7, 8, 9, 19, 20, 23]
     private(set) var hasFailed = false
-    private var random: SplitMix64
-    private var machine: AppMachine
-    private var now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_800_000_000)
-    private var process: Process?
+    var random: SplitMix64
+    var machine: AppMachine
+    var now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_800_000_000)
+    var process: Process?
     /// The store: up to which message there is something, and how far the app was woken.
     private var last: [String: Int64] = [:]
     private var woken: [String: Int64] = [:]
@@ -37,11 +42,18 @@ struct AppWalk {
     private var restarts: Int64 = 0
     private var trace: [String] = []
     private var launchesFail = false
+    var budget: Budget?
+    var killedAt: Double?
+    /// What is set, as the service would look it up.
+    var terms = BackgroundTerms()
+    var phase = DozePhase.awake
     /// What happens at the end of a walk only: everybody behaves.
-    private var isCalm = false
+    var isCalm = false
 
-    init(seed: UInt64) {
+    /// - Parameter isSteady: whether the app lives on for longer.
+    init(seed: UInt64, isSteady: Bool = false) {
         self.seed = seed
+        self.isSteady = isSteady
         random = SplitMix64(seed: seed)
         machine = AppMachine(
             record: AppRecord(id: TestApp.id, now: 1_800_000_000), isInstalled: seed % 7 != 0, wakeLimit: 30,
@@ -51,7 +63,12 @@ struct AppWalk {
     // MARK: - What happens
 
     mutating func step() {
-        switch Int.random(in: 0..<24, using: &random) {
+        var choice = Int.random(in: 0..<36, using: &random)
+        // Less of what begins everything anew, more of what needs time to unfold.
+        if isSteady, Self.upheavals.contains(choice), Int.random(in: 0..<12, using: &random) > 0 {
+            choice = Int.random(in: 21..<33, using: &random)
+        }
+        switch choice {
         case 0: feed("launch") { $0.launch(background: false, arguments: [], now: $1) }
         case 1: feed("launch in the background") { $0.launch(background: true, arguments: [], now: $1) }
         case 2: feed("front") { $0.front(now: $1) }
@@ -70,7 +87,13 @@ struct AppWalk {
         case 19: exit()
         case 20: restartService()
         case 21: pass(Double.random(in: 0..<5, using: &random))
-        case 22: passToDeadline()
+        case 22, 24, 25: passToDeadline()
+        case 26, 27, 28: beginTask()
+        case 29, 30: endTask()
+        case 31: guestLeaves()
+        case 32, 33: change(to: DozePhase.allCases.randomElement(using: &random) ?? .awake)
+        case 34: changePolicy()
+        case 35: machineSleeps(Double.random(in: 0..<1_000, using: &random))
         default: launchesFail = Double.random(in: 0..<1, using: &random) < 0.2
         }
     }
@@ -80,7 +103,9 @@ struct AppWalk {
         isCalm = true
         launchesFail = false
         guard machine.isInstalled else { return }
+        change(to: .awake)
         for _ in 0..<200 where !hasFailed {
+            while process?.tasks.isEmpty == false || process?.guestTasks.isEmpty == false { endTask() }
             if let killed = process, killed.isKilled || killed.isAskedToEnd { exit() }
             if process != nil, process?.isConnected == false { connect() }
             if process?.commands.isEmpty == false { acknowledge() } else { passToDeadline() }
@@ -111,7 +136,7 @@ struct AppWalk {
             .sorted { $0.through < $1.through }
     }
 
-    private mutating func look() {
+    mutating func look() {
         let wanted = wanted
         feed("want \(wanted.map { "\($0.session):\($0.through)" })") { $0.want(wanted, now: $1) }
     }
@@ -129,6 +154,8 @@ struct AppWalk {
         let stored = StoredProcess(
             processID: connecting.number, startTime: 7, bootID: "boot", isManaged: connecting.isManaged)
         feed("connected") { $0.connected(stored, now: $1) }
+        // As the library does, before anything else.
+        for number in process?.tasks.sorted() ?? [] { begin(number, of: nil) }
     }
 
     private mutating func disconnect() {
@@ -146,6 +173,10 @@ struct AppWalk {
         }
         self.process?.commands.removeAll { $0 == command }
         if let session = command.session { self.process?.wakes[session] = nil }
+        if command.action == .expire, isCalm || Double.random(in: 0..<1, using: &random) < 0.7 {
+            for number in process.tasks.sorted() { end(number, of: nil) }
+        }
+        guard self.process != nil else { return }
         feed("acknowledged \(command.action) \(command.session ?? "")") { $0.acknowledged(command.number, now: $1) }
     }
 
@@ -154,7 +185,10 @@ struct AppWalk {
         process = nil
         var exit = AppExit(time: now.date, cause: .exited)
         if ended.isKilled { exit.cause = .signalled } else if !ended.links, !ended.isManaged { exit.cause = .unseen }
+        let (toldAt, killedAt) = (budget?.toldAt, killedAt)
+        self.killedAt = nil
         feed("exited") { $0.exited(exit, now: $1) }
+        if machine.record.lastExit?.cause == .taskOverdue { checkEnd(toldAt: toldAt, killedAt: killedAt) }
         if let left = process, left.number == ended.number { fail("A process that has ended is still there.") }
     }
 
@@ -168,24 +202,30 @@ struct AppWalk {
         process?.commands = []
         process?.wakes = [:]
         process?.links = true
+        // The guest tells its own again only when it is back; until then they are nobody's.
+        process?.guestTasks = []
         // Who was to be ended may live on: nobody remembers.
         process?.isAskedToEnd = false
         process?.isKilled = false
         let record = machine.record
         machine = AppMachine(
             record: record, isInstalled: machine.isInstalled, wakeLimit: 30, firstNumber: restarts * 1_000_000)
-        let wanted = wanted
+        // What stood still goes on with the process.
+        if budget?.from == nil { budget?.from = now.awakeSeconds }
+        killedAt = nil
+        let (wanted, phase) = (wanted, phase)
         feed("a new service, the process \(isAlive ? "lives" : "is gone")") {
-            $0.recover(isAlive: isAlive, now: $1) + $0.want(wanted, now: $1)
+            $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, now: $1) + $0.want(wanted, now: $1)
         }
     }
 
-    private mutating func pass(_ seconds: Double) {
+    mutating func pass(_ seconds: Double) {
         now.bootSeconds += seconds
+        now.awakeSeconds += seconds
         now.wallSeconds += seconds
-        guard machine.nextDeadline ?? .infinity <= now.bootSeconds else { return }
+        guard machine.nextDeadline ?? .infinity <= now.awakeSeconds else { return }
         feed("time") { $0.tick(now: $1) }
-        if let next = machine.nextDeadline, next <= now.bootSeconds {
+        if let next = machine.nextDeadline, next <= now.awakeSeconds {
             fail("After its deadline it has another one that is past already: the service would spin.")
         }
     }
@@ -193,13 +233,14 @@ struct AppWalk {
     private mutating func passToDeadline() {
         guard let next = machine.nextDeadline else { return }
         // A little more: a pause is told in wall time and counted in boot time.
-        pass(max(0, next - now.bootSeconds) + 0.001)
+        pass(max(0, next - now.awakeSeconds) + 0.001)
     }
 
     // MARK: - What the machine may do
 
-    private mutating func feed(_ what: String, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
+    mutating func feed(_ what: String, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
         guard !hasFailed else { return }
+        machine.terms = terms
         var actions = input(&machine, now)
         let state = "\(machine.record.state)\(machine.isManaged ? " managed" : "")"
         trace.append("\(now.bootSeconds) \(what) -> \(state) \(actions.filter(\.isDeed))")
@@ -228,7 +269,10 @@ struct AppWalk {
 
     private mutating func carryOut(_ action: AppAction) {
         switch action {
-        case .spawn, .note, .cancelTransfers, .endStartDelay: break
+        case .spawn, .cancelTransfers, .cameToFront: break
+        case .note(let decision, _, let inputs): heard(decision, inputs)
+        case .tellGuest(let guest, let command):
+            if guest != Self.guest || command.action != .expire { fail("It tells \(guest) to \(command.action).") }
         case .send(let command):
             guard let process, process.isConnected, !process.isFrozen else { return fail("It sends to nobody.") }
             if !process.commands.contains(command) { self.process?.commands.append(command) }
@@ -238,13 +282,18 @@ struct AppWalk {
             guard let process, !process.isFrozen else { return fail("It freezes what does not run.") }
             if !process.isManaged { fail("It freezes a process that the service has not launched.") }
             self.process?.isFrozen = true
+            budget?.stop(now)
         case .thaw:
             guard let process, process.isFrozen else { return fail("It thaws what is not frozen.") }
             self.process?.isFrozen = false
+            budget?.goOn(now)
         case .terminate, .kill:
             guard process != nil else { return fail("It ends what is not there.") }
             self.process?.isAskedToEnd = true
-            if action == .kill { self.process?.isKilled = true }
+            if action == .kill {
+                self.process?.isKilled = true
+                killedAt = now.awakeSeconds
+            }
         case .finishWake(let session, let through, _):
             if woken[session] ?? 0 >= through { fail("The wake of \(session) to \(through) is finished twice.") }
             woken[session] = max(woken[session] ?? 0, through)
@@ -259,11 +308,15 @@ struct AppWalk {
             return checkAbsent()
         }
         if state == .notRunning { fail("It is not running, and has a process.") }
-        if (state == .suspended) != process.isFrozen { fail("It is \(state), and frozen: \(process.isFrozen).") }
+        let standsStill = machine.background(now: now).standsStill
+        if (state == .suspended || standsStill) != process.isFrozen {
+            fail("It is \(state), and frozen: \(process.isFrozen).")
+        }
+        checkBackgroundTime(process, standsStill)
         if process.isFrozen {
             if !process.wakes.isEmpty { fail("It is frozen with unfinished wakes \(process.wakes).") }
-            // Nobody waits for a picture for ever.
-            if process.commands.contains(where: { $0.action != .snapshot }) {
+            // Nobody waits for a picture for ever, nor for word of an end that was put off.
+            if process.commands.contains(where: { $0.action != .snapshot && $0.action != .expire }) {
                 fail("It is frozen with unacknowledged commands.")
             }
         }
@@ -281,7 +334,7 @@ struct AppWalk {
 
     private mutating func checkPresent(_ process: Process, _ state: AppState) {
         guard process.isManaged, !process.isAskedToEnd, state == .background || state == .suspended else { return }
-        if state == .background, machine.nextDeadline == nil {
+        if state == .background, machine.nextDeadline == nil, !process.isFrozen {
             fail("It is awake in the background without a limit.")
         }
         // One that does not link the library cannot be told before it ends.
@@ -295,7 +348,7 @@ struct AppWalk {
         last.contains { session, through in through > max(woken[session] ?? 0, begun[session] ?? 0) }
     }
 
-    private mutating func fail(_ comment: String) {
+    mutating func fail(_ comment: String) {
         guard !hasFailed else { return }
         hasFailed = true
         Issue.record("seed \(seed): \(comment)\n\(trace.suffix(12).joined(separator: "\n"))")

@@ -67,16 +67,53 @@ struct TestApp {
 
     mutating func pass(_ seconds: Double) {
         now.bootSeconds += seconds
+        now.awakeSeconds += seconds
         now.wallSeconds += seconds
         feed { $0.tick(now: $1) }
     }
 
-    mutating func restartService(isAlive: Bool) {
+    /// The machine sleeps: its limits do not pass.
+    mutating func sleepMachine(_ seconds: Double) {
+        now.bootSeconds += seconds
+        now.wallSeconds += seconds
+        feed { $0.tick(now: $1) }
+    }
+
+    /// Why a background task is refused; nil where it is not.
+    mutating func begin(_ number: Int64, of guest: Int32? = nil) -> BackgroundTaskRefusal? {
+        var refusal: BackgroundTaskRefusal?
+        feed { machine, now in
+            switch machine.beginTask(number, of: guest, name: "task \(number)", now: now) {
+            case .success(let actions): return actions
+            case .failure(let failure):
+                refusal = failure
+                return []
+            }
+        }
+        return refusal
+    }
+
+    var status: BackgroundStatus { machine.background(now: now) }
+
+    var remaining: Double? { status.remaining.map { ($0 * 1e6).rounded() / 1e6 } }
+
+    /// The details of every decision of a kind.
+    func notes(_ decision: Decision) -> [String?] {
+        all.compactMap { if case .note(decision, let detail, _) = $0 { .some(detail) } else { nil } }
+    }
+
+    /// Its user leaves it, and it has entered the background.
+    mutating func leave() {
+        feed { $0.back(now: $1) }
+        acknowledgeAll()
+    }
+
+    mutating func restartService(isAlive: Bool, _ phase: DozePhase = .awake) {
         commands = []
         machine = AppMachine(
             record: machine.record, isInstalled: machine.isInstalled, wakeLimit: machine.wakeLimit,
             firstNumber: 1_000_000)
-        feed { $0.recover(isAlive: isAlive, now: $1) }
+        feed { $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, now: $1) }
     }
 
     /// Launched by its user, and active.

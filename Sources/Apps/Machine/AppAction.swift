@@ -1,0 +1,64 @@
+package import NightshiftAPI
+package import Store
+
+/// What an ``AppMachine`` wants done, in this order.
+package enum AppAction: Hashable, Sendable {
+    case spawn(background: Bool, wakes: [WantedWake], arguments: [String])
+    /// To the process's stream of commands.
+    case send(ProcessCommand)
+    /// To the stream of another process of the app, by its number.
+    case tellGuest(Int32, ProcessCommand)
+    case freeze
+    case thaw
+    /// SIGTERM.
+    case terminate
+    /// SIGKILL, to all of it.
+    case kill
+    /// The app has completed its wake for a session. Where its exit status was the completion, that acknowledges the
+    /// session's messages too.
+    case finishWake(session: String, through: Int64, acknowledging: Bool)
+    case cancelTransfers
+    /// It came to the front: tasks that were held back because it was in the background may start.
+    case cameToFront
+    case note(Decision, String?, inputs: [String: String] = [:])
+}
+
+/// What an app's background time is measured by.
+package struct BackgroundTerms: Hashable, Sendable {
+    package var policy: BackgroundPolicy
+    package var source: BackgroundStatus.PolicySource
+    /// Seconds between being told and the end.
+    package var lead: Double
+    package var fileLocks: FileLockPolicy
+
+    package init(
+        policy: BackgroundPolicy = .opportunistic, source: BackgroundStatus.PolicySource = .device, lead: Double = 5,
+        fileLocks: FileLockPolicy = .warn
+    ) {
+        self.policy = policy
+        self.source = source
+        self.lead = lead
+        self.fileLocks = fileLocks
+    }
+
+    /// A lead of which something is left in the shortest time.
+    var effectiveLead: Double { min(lead, policy.seconds / 2) }
+}
+
+/// Why a background task is refused.
+package enum BackgroundTaskRefusal: Error, Hashable, Sendable {
+    case notRunning
+    case ending
+    case tooMany
+    case noTime(left: Double)
+
+    package var sentence: String {
+        switch self {
+        case .notRunning: "The app is not running."
+        case .ending: "The app is being ended."
+        case .tooMany: "The app has \(Limits.backgroundTasks) open background tasks already, and may have no more."
+        case .noTime(let left):
+            "Of the app's time in the background \((left * 10).rounded() / 10) s are left, too few for another task."
+        }
+    }
+}

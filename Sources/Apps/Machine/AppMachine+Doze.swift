@@ -1,0 +1,63 @@
+package import NightshiftAPI
+import Store
+
+/// Background work stands still while the device dozes.
+extension AppMachine {
+    /// The device dozes, a window opens, or everything runs.
+    package mutating func apply(_ phase: DozePhase, now: ClockReading) -> [AppAction] {
+        guard phase != device else { return [] }
+        device = phase
+        guard phase != .dozing else { return rest(now) }
+        if phase == .window { record.background.stint?.stint.windows += 1 }
+        return self.phase == .standing ? goOn(now) + rest(now) : []
+    }
+
+    /// Its terms may have changed.
+    package mutating func reconsider(now: ClockReading) -> [AppAction] {
+        noteHold(now)
+        if phase == .standing, !mayStand { return goOn(now) + rest(now) }
+        return rest(now)
+    }
+
+    var isFrozen: Bool { phase == .frozen || phase == .standing }
+
+    /// Whether doze keeps it from running. Who was told that its time is nearly over has the rest of it.
+    private var mayStand: Bool {
+        device == .dozing && terms.policy.kind == .opportunistic && record.background.stint?.isExpiring != true
+    }
+
+    /// Freezes it where it stands, in the middle of its tasks.
+    mutating func standStill(_ now: ClockReading) -> [AppAction] {
+        // What a broken connection left open is cleared up first.
+        guard mayStand, confirmBy == nil else { return [] }
+        phase = .standing
+        setCounting(false, now)
+        return [
+            .freeze,
+            .note(.backgroundTimeStopped, nil, inputs: ["left": Self.text(remaining(now) ?? 0)]),
+        ]
+    }
+
+    /// Lets it run on.
+    mutating func goOn(_ now: ClockReading) -> [AppAction] {
+        phase = .present
+        setCounting(true, now)
+        expectConfirmation(now)
+        return [.thaw, .note(.backgroundTimeResumed, nil, inputs: ["left": Self.text(remaining(now) ?? 0)])]
+    }
+
+    /// Locks were found on files that others use, just before it is frozen.
+    package mutating func found(_ locks: [HeldLock], now: ClockReading) -> [AppAction] {
+        guard isFrozen, !locks.isEmpty else { return [] }
+        var actions: [AppAction] = []
+        if !hasToldLocks {
+            hasToldLocks = true
+            actions = locks.map {
+                .note(
+                    .appHoldsLock, $0.path,
+                    inputs: ["kind": $0.kind, "process": "\($0.process)", "policy": terms.fileLocks.rawValue])
+            }
+        }
+        return terms.fileLocks == .terminate ? actions + end(.fileLock) : actions
+    }
+}

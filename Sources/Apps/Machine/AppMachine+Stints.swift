@@ -1,0 +1,174 @@
+import Foundation
+package import NightshiftAPI
+import Store
+
+/// Stints in the background, and the time that an app has in one.
+extension AppMachine {
+    /// Seconds of background time that are left; nil where there is no limit.
+    package func remaining(_ now: ClockReading) -> Double? {
+        guard let stint = record.background.stint, let left = stint.left else { return nil }
+        return max(0, left - (stint.countsFrom.map { now.awakeSeconds - $0 } ?? 0))
+    }
+
+    /// What the process reads of its time.
+    package var clock: BackgroundClock {
+        guard let stint = record.background.stint, let left = stint.left else { return .unlimited }
+        guard let from = stint.countsFrom else { return .standing(Int64((left * 1e9).rounded())) }
+        return .counting(until: Int64(((from + left) * 1e9).rounded()))
+    }
+
+    /// Its background time, as the world sees it.
+    package func background(now: ClockReading) -> BackgroundStatus {
+        var status = BackgroundStatus(policy: terms.policy, policySource: terms.source)
+        status.remaining = remaining(now)
+        status.standsStill = phase == .standing
+        status.tasks = record.background.tasks.map {
+            BackgroundTaskStatus(name: $0.name, since: Date(timeIntervalSince1970: $0.since))
+        }
+        status.stints = record.background.stints
+        if let open = record.background.stint { status.stints.append(open.settled(now)) }
+        return status
+    }
+
+    /// Present while it holds the device awake.
+    package var holder: AwakeHolder? {
+        guard let since = record.background.stint?.heldSince else { return nil }
+        var names: [String] = []
+        for name in record.background.tasks.map(\.name) where !names.contains(name) {
+            guard names.count < BackgroundStint.mostNames else { break }
+            names.append(name)
+        }
+        return AwakeHolder(app: record.id, tasks: names, since: Date(timeIntervalSince1970: since))
+    }
+
+    /// Wakes that have begun and are not completed, and a launch in the background that is under way.
+    var wakesUnderWay: Int {
+        phase == .starting && record.state == .background ? max(1, begun.count) : begun.count
+    }
+
+    /// Whether it has work in the background that runs, or waits for a window.
+    var isWorking: Bool { hasTasks && isManaged && record.state == .background }
+
+    /// Awake seconds at which its background time is over; nil while that stands still, or has no limit.
+    private var end: Double? {
+        guard let stint = record.background.stint, let left = stint.left else { return nil }
+        return stint.countsFrom.map { $0 + left }
+    }
+
+    /// Awake seconds at which its background time has to be looked at: it is nearly over, or over.
+    var nextExpiration: Double? {
+        guard phase == .present, ending == nil, let stint = record.background.stint, let end else { return nil }
+        if stint.isExpiring { return hasTasks || commands.contains { $0.command.action == .expire } ? end : nil }
+        return hasTasks ? end - terms.effectiveLead : nil
+    }
+
+    var hasTasks: Bool { !record.background.tasks.isEmpty }
+
+    /// Its state is the background from now on, and it runs.
+    ///
+    /// - Parameter left: seconds that it has; as many as its policy says where that is nil.
+    mutating func beginStint(left: Double? = nil, _ now: ClockReading) -> [AppAction] {
+        guard record.background.stint == nil, record.process != nil else { return [] }
+        let seconds = isManaged ? left ?? terms.policy.seconds : nil
+        var open = OpenStint(stint: BackgroundStint(began: now.date), countsFrom: now.awakeSeconds, left: seconds)
+        open.stint.windows = device == .window ? 1 : 0
+        open.stint.add(begun.map(\.wake.reason))
+        for task in record.background.tasks { open.stint.add(task.name) }
+        record.background.stint = open
+        hasToldLocks = false
+        noteHold(now)
+        var inputs = ["policy": terms.policy.description, "source": terms.source.rawValue]
+        if let seconds { inputs["seconds"] = Self.text(seconds) }
+        return [.note(.stintBegan, nil, inputs: inputs)]
+    }
+
+    mutating func endStint(_ end: BackgroundStint.End, _ now: ClockReading) -> [AppAction] {
+        guard let open = record.background.stint else { return [] }
+        var stint = open.settled(now)
+        stint.ended = now.date
+        stint.end = end
+        record.background.stint = nil
+        record.background.stints.append(stint)
+        record.background.stints.removeFirst(max(0, record.background.stints.count - Limits.stints))
+        var inputs = [
+            "policy": terms.policy.description, "seconds": Self.text(stint.seconds), "windows": "\(stint.windows)",
+            "end": end.rawValue,
+        ]
+        if !stint.tasks.isEmpty { inputs["tasks"] = stint.tasks.joined(separator: ", ") }
+        if !stint.wakes.isEmpty { inputs["wakes"] = stint.wakes.map(\.rawValue).joined(separator: ", ") }
+        if stint.heldAwake { inputs["heldAwake"] = "yes" }
+        return [.note(.stintEnded, end.sentence, inputs: inputs)]
+    }
+
+    /// A wake begins: all of the time is there again.
+    mutating func refill(for wakes: [WantedWake], _ now: ClockReading) {
+        guard var open = record.background.stint else { return }
+        open.stint.add(wakes.map(\.reason))
+        if open.left != nil {
+            open.stint = open.settled(now)
+            open.countsFrom = open.countsFrom.map { _ in now.awakeSeconds }
+            open.left = terms.policy.seconds
+            open.isExpiring = false
+            commands.removeAll { $0.command.action == .expire }
+        }
+        record.background.stint = open
+    }
+
+    /// Time stands still, or passes again.
+    mutating func setCounting(_ counts: Bool, _ now: ClockReading) {
+        guard var open = record.background.stint else { return }
+        let left = remaining(now)
+        open.stint = open.settled(now)
+        open.left = left
+        open.countsFrom = counts ? now.awakeSeconds : nil
+        record.background.stint = open
+    }
+
+    /// Goes on with the time that the last service has left.
+    mutating func recoverStint(_ now: ClockReading) -> [AppAction] {
+        unconfirmed = Set(record.background.tasks.map(\.key))
+        if !unconfirmed.isEmpty { confirmBy = now.awakeSeconds + Self.connectLimit }
+        guard record.state == .background else { return [] }
+        guard let open = record.background.stint else { return beginStint(now) }
+        // What stood still goes on from here: nobody has kept it from running since.
+        if open.countsFrom == nil { setCounting(true, now) }
+        return []
+    }
+
+    /// Notes since when it holds the device awake, or that it does not.
+    mutating func noteHold(_ now: ClockReading) {
+        guard record.background.stint != nil else { return }
+        guard hasTasks, terms.policy.kind == .contiguous else {
+            record.background.stint?.heldSince = nil
+            return
+        }
+        record.background.stint?.stint.heldAwake = true
+        if record.background.stint?.heldSince == nil { record.background.stint?.heldSince = now.wallSeconds }
+    }
+
+    /// Seconds for people: whole ones as such, others to a thousandth.
+    static func text(_ seconds: Double) -> String {
+        let rounded = (seconds * 1_000).rounded() / 1_000
+        return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
+    }
+}
+
+extension OpenStint {
+    /// The stint as it would be if it ended now.
+    fileprivate func settled(_ now: ClockReading) -> BackgroundStint {
+        var stint = stint
+        if let countsFrom { stint.seconds += max(0, now.awakeSeconds - countsFrom) }
+        return stint
+    }
+}
+
+extension BackgroundStint {
+    mutating func add(_ name: String) {
+        guard tasks.count < Self.mostNames, !tasks.contains(name) else { return }
+        tasks.append(name)
+    }
+
+    mutating func add(_ reasons: [WakeReason]) {
+        for reason in reasons where !wakes.contains(reason) { wakes.append(reason) }
+    }
+}

@@ -1,0 +1,55 @@
+import Glibc
+
+/// A lock as the kernel writes it in `/proc/locks` and `/proc/PID/fdinfo` (proc_locks(5)).
+struct FileLock: Hashable, Sendable {
+    let kind: Kind
+    let isExclusive: Bool
+    /// Who holds it or waits for it; -1 where it belongs to an open file, not to a process.
+    let process: pid_t
+    /// Device and inode, as the kernel writes them.
+    let file: Substring
+    /// The bytes: from, to.
+    let range: [Substring]
+    /// Whether it is not held but waited for.
+    let isAwaited: Bool
+
+    enum Kind: String, Sendable {
+        case flock
+        case posix = "POSIX"
+        case openFile = "OFD"
+        case lease
+    }
+
+    /// `1: POSIX  ADVISORY  WRITE 3548 08:01:131105 0 EOF`, with `->` behind the number where it is waited for.
+    init?(parsing line: some StringProtocol) {
+        var words = line.split(whereSeparator: \.isWhitespace).map { Substring($0) }
+        guard words.count > 1 else { return nil }
+        words.removeFirst()
+        isAwaited = words.first == "->"
+        if isAwaited { words.removeFirst() }
+        guard words.count == 7, let process = pid_t(words[3]) else { return nil }
+        switch words[0] {
+        case "FLOCK": kind = .flock
+        case "POSIX": kind = .posix
+        case "OFDLCK": kind = .openFile
+        case "LEASE", "DELEG": kind = .lease
+        default: return nil
+        }
+        isExclusive = words[2] != "READ"
+        self.process = process
+        file = words[4]
+        range = [words[5], words[6]]
+    }
+
+    /// Whether an SQLite database that is merely open holds it: it keeps nobody from anything.
+    ///
+    /// In WAL mode every connection holds two shared locks for as long as it is open: one on the database (os_unix.c,
+    /// `SHARED_FIRST`), one on the byte of the index that is behind those that readers and writers lock (`UNIX_SHM_DMS`).
+    /// In other modes the first one means a reader.
+    ///
+    /// - Parameter isWriteAhead: whether `path` is of a database in WAL mode, or of its index.
+    func isLifeSign(path: String, isWriteAhead: Bool) -> Bool {
+        guard kind == .posix, !isExclusive, isWriteAhead else { return false }
+        return range == (path.hasSuffix("-shm") ? ["128", "128"] : ["1073741826", "1073742335"])
+    }
+}

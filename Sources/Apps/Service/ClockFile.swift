@@ -1,0 +1,41 @@
+import CNightshift
+import Foundation
+import Glibc
+import NightshiftAPI
+
+/// The file from which the process of an app reads how much background time it has, mapped for as long as this lives.
+///
+/// A file that a service before this one has left is used again: a process may still have it mapped.
+final class ClockFile {
+    let path: String
+    private let word: UnsafeMutableRawPointer
+
+    struct Unavailable: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ what: String, code: Int32 = errno) {
+            description = "\(what): \(String(cString: strerror(code)))"
+        }
+    }
+
+    init(folder: URL, name: String) throws(Unavailable) {
+        let folder = folder.path(percentEncoded: false)
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw Unavailable(folder) }
+        path = folder + name
+        let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Unavailable(path) }
+        defer { close(descriptor) }
+        guard ftruncate(descriptor, off_t(BackgroundClock.size)) == 0 else { throw Unavailable(path) }
+        guard let mapped = mmap(nil, BackgroundClock.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0),
+            mapped != MAP_FAILED
+        else { throw Unavailable(path) }
+        word = mapped
+    }
+
+    deinit { munmap(word, BackgroundClock.size) }
+
+    func write(_ clock: BackgroundClock) { nightshift_store_word(word, clock.word) }
+
+    /// Its process is gone.
+    func remove() { unlink(path) }
+}

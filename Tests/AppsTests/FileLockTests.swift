@@ -1,0 +1,108 @@
+import Apps
+import Foundation
+import Glibc
+import NightshiftAPI
+import TestSupport
+import Testing
+
+extension ProcessTests {
+    /// Locks of processes that are about to be suspended (mission row L5; Apple's 0xdead10cc).
+    @Suite struct FileLockTests {
+        /// Holds a lock of a kind on a file, says so, and waits. The kinds are flock(2), fcntl(2)'s F_SETLK and F_OFD_SETLK.
+        private static let program = """
+            import fcntl, struct, sys, time
+            kind, path = sys.argv[1], sys.argv[2]
+            file = open(path, 'a+')
+            lock = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0)
+            if kind == 'flock': fcntl.flock(file, fcntl.LOCK_EX)
+            if kind == 'POSIX': fcntl.fcntl(file, fcntl.F_SETLK, lock)
+            if kind == 'OFD': fcntl.fcntl(file, 37, lock)
+            print('ready', flush=True)
+            time.sleep(600)
+            """
+
+        private func launch(_ scene: Scene, _ kind: String, _ path: String, behindShell: Bool = false) async throws
+            -> ProcessIdentity
+        {
+            let script = scene.scratch.path("lock.py")
+            try Self.program.write(toFile: script, atomically: true, encoding: .utf8)
+            let command = "/usr/bin/python3 '\(script)' \(kind) '\(path)'"
+            let process = try scene.launchShell(behindShell ? "\(command); true" : "exec \(command)")
+            try await eventually("the lock") {
+                try String(contentsOfFile: scene.plan("sh").log, encoding: .utf8).hasSuffix("ready\n")
+            }
+            return process
+        }
+
+        @Test(arguments: ["flock", "POSIX", "OFD"], SystemProcessHost.Suspension.allCases)
+        func `L5: a lock counts when somebody else has the file open`(
+            kind: String, suspension: SystemProcessHost.Suspension
+        ) async throws {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            let path = scene.scratch.path("shared")
+            let process = try await launch(scene, kind, path)
+            #expect(scene.host.locks(process) == [], "nobody else has it")
+            let other = open(path, O_RDONLY | O_CLOEXEC)
+            #expect(scene.host.locks(process) == [HeldLock(path: path, process: process.pid, kind: kind)])
+            close(other)
+            #expect(scene.host.locks(process) == [])
+        }
+
+        @Test func `L5: locks of what an app has started are its own`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let path = scene.scratch.path("shared")
+            let process = try await launch(scene, "flock", path, behindShell: true)
+            let other = open(path, O_RDONLY | O_CLOEXEC)
+            defer { close(other) }
+            let locks = scene.host.locks(process)
+            #expect(locks.map(\.path) == [path])
+            #expect(locks.first?.process != process.pid)
+        }
+
+        @Test func `L5: a file that is open and not locked is none of it`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let path = scene.scratch.path("shared")
+            let process = try await launch(scene, "none", path)
+            // Something is locked on this machine.
+            let other = open(path, O_RDWR | O_CLOEXEC)
+            defer { close(other) }
+            #expect(flock(other, LOCK_EX) == 0)
+            #expect(scene.host.locks(process) == [])
+        }
+
+        @Test func `L5: a database that is merely open in WAL mode is none of it`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let path = scene.scratch.path("shared.sqlite")
+            let script = scene.scratch.path("database.py")
+            try """
+            import sqlite3, sys, time, os
+            base = sqlite3.connect(sys.argv[1], isolation_level=None)
+            base.execute('PRAGMA journal_mode = WAL')
+            base.execute('CREATE TABLE IF NOT EXISTS t (x)')
+            base.execute('SELECT count(*) FROM t').fetchall()
+            print('open', flush=True)
+            while not os.path.exists(sys.argv[1] + '.go'): time.sleep(0.01)
+            base.execute('BEGIN IMMEDIATE')
+            base.execute('INSERT INTO t VALUES (1)')
+            print('ready', flush=True)
+            time.sleep(600)
+            """.write(toFile: script, atomically: true, encoding: .utf8)
+            let process = try scene.launchShell("exec /usr/bin/python3 '\(script)' '\(path)'")
+            let log = scene.plan("sh").log
+            try await eventually("the database") { try String(contentsOfFile: log, encoding: .utf8) == "open\n" }
+            // As another process that uses it would have them.
+            let others = ["", "-wal", "-shm"].map { open(path + $0, O_RDONLY | O_CLOEXEC) }
+            defer { for other in others { close(other) } }
+            #expect(scene.host.locks(process) == [])
+            try "".write(toFile: path + ".go", atomically: true, encoding: .utf8)
+            try await eventually("the transaction") {
+                try String(contentsOfFile: log, encoding: .utf8).hasSuffix("ready\n")
+            }
+            #expect(scene.host.locks(process).contains { $0.path == path + "-shm" && $0.kind == "POSIX" })
+        }
+    }
+}

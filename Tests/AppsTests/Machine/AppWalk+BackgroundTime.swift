@@ -1,0 +1,178 @@
+import Apps
+import NightshiftAPI
+import Store
+import Testing
+
+/// Background tasks, doze and policies in the walk, with a model of the time that an app has.
+extension AppWalk {
+    /// Its background time, from what the machine says that it does: granted, stopped, resumed, told.
+    struct Budget {
+        var left: Double
+        /// Awake seconds since when it passes.
+        var from: Double?
+        /// Awake seconds at which the app was told that it is nearly over.
+        var toldAt: Double?
+
+        func remaining(_ now: ClockReading) -> Double {
+            max(0, left - (from.map { now.awakeSeconds - $0 } ?? 0))
+        }
+
+        mutating func stop(_ now: ClockReading) {
+            left = remaining(now)
+            from = nil
+        }
+
+        mutating func goOn(_ now: ClockReading) {
+            if from == nil { from = now.awakeSeconds }
+        }
+    }
+
+    /// Another process of the app.
+    static let guest: Int32 = 9_999
+    /// More than rounding in the journal and in nanoseconds can make of a time.
+    private static let tolerance = 0.001
+
+    // MARK: - What happens
+
+    mutating func beginTask() {
+        let isGuest = Int.random(in: 0..<4, using: &random) == 0
+        let number = Int64.random(in: 1...6, using: &random)
+        guard let process, isGuest || process.isConnected else { return }
+        // While it is frozen, too: then it was on its way.
+        begin(number, of: isGuest ? Self.guest : nil)
+    }
+
+    mutating func begin(_ number: Int64, of guest: Int32?) {
+        let wasSuspended = machine.record.state == .suspended
+        let remaining = budget?.remaining(now)
+        var refusal: BackgroundTaskRefusal?
+        feed("begin \(guest.map { "\($0):" } ?? "")\(number)") { machine, now in
+            switch machine.beginTask(number, of: guest, name: "task \(number)", now: now) {
+            case .success(let actions): return actions
+            case .failure(let failure):
+                refusal = failure
+                return []
+            }
+        }
+        switch refusal {
+        case nil:
+            if guest == nil { process?.tasks.insert(number) } else { process?.guestTasks.insert(number) }
+        case .noTime:
+            if guest == nil { process?.tasks.remove(number) } else { process?.guestTasks.remove(number) }
+            if !wasSuspended, remaining ?? .infinity > lead + Self.tolerance {
+                fail("A task is refused with \(remaining ?? -1) s left.")
+            }
+        case .ending:
+            if process?.isAskedToEnd == false { fail("It is not being ended.") }
+        case .notRunning, .tooMany: fail("A task is refused for no reason.")
+        }
+    }
+
+    mutating func endTask() {
+        guard let process else { return }
+        if let number = process.tasks.randomElement(using: &random) { return end(number, of: nil) }
+        if let number = process.guestTasks.randomElement(using: &random) { return end(number, of: Self.guest) }
+        feed("end of a task that is not open") { $0.endTask(77, now: $1) }
+    }
+
+    mutating func end(_ number: Int64, of guest: Int32?) {
+        if guest == nil { process?.tasks.remove(number) } else { process?.guestTasks.remove(number) }
+        feed("end \(guest.map { "\($0):" } ?? "")\(number)") { $0.endTask(number, of: guest, now: $1) }
+    }
+
+    mutating func guestLeaves() {
+        process?.guestTasks = []
+        feed("the guest leaves") { $0.guestLeft(Self.guest, now: $1) }
+    }
+
+    mutating func change(to phase: DozePhase) {
+        self.phase = phase
+        feed("\(phase)") { $0.apply(phase, now: $1) }
+    }
+
+    mutating func changePolicy() {
+        let policies: [BackgroundPolicy] = [
+            .contiguous, .opportunistic, .brief, BackgroundPolicy(.opportunistic, seconds: 10),
+        ]
+        terms.policy = policies.randomElement(using: &random) ?? .brief
+        feed("\(terms.policy)") { $0.reconsider(now: $1) }
+    }
+
+    /// Its limits do not pass meanwhile. Pauses in wall time do, so it is looked after behind it, as the service does.
+    mutating func machineSleeps(_ seconds: Double) {
+        now.bootSeconds += seconds
+        now.wallSeconds += seconds
+        look()
+    }
+
+    // MARK: - What the machine says
+
+    mutating func heard(_ decision: Decision, _ inputs: [String: String]) {
+        switch decision {
+        case .stintBegan:
+            if budget != nil { fail("A stint begins within one.") }
+            budget = inputs["seconds"].flatMap(Double.init).map { Budget(left: $0, from: now.awakeSeconds) }
+        case .stintEnded: budget = nil
+        case .appWoken:
+            guard budget != nil else { return }
+            budget?.left = terms.policy.seconds
+            budget?.toldAt = nil
+            if budget?.from != nil { budget?.from = now.awakeSeconds }
+        case .backgroundTimeExpiring:
+            guard let remaining = budget?.remaining(now) else { return fail("It expires without a limit.") }
+            if remaining > lead + Self.tolerance { fail("It is told with \(remaining) s left.") }
+            budget = Budget(left: max(remaining, lead), from: now.awakeSeconds, toldAt: now.awakeSeconds)
+        default: break
+        }
+    }
+
+    private var lead: Double { min(terms.lead, terms.policy.seconds / 2) }
+
+    // MARK: - What it may do
+
+    /// Of one that was ended because its time was over.
+    mutating func checkEnd(toldAt: Double?, killedAt: Double?) {
+        guard let killedAt, let toldAt else { return fail("It was ended and never told.") }
+        if killedAt < toldAt + lead - Self.tolerance { fail("It was told at \(toldAt) and ended at \(killedAt).") }
+    }
+
+    mutating func checkBackgroundTime(_ process: Process, _ standsStill: Bool) {
+        let status = machine.background(now: now)
+        let state = machine.record.state
+        if standsStill {
+            if state != .background { fail("It stands still, and is \(state).") }
+            if phase != .dozing || terms.policy.kind != .opportunistic { fail("It stands still outside of doze.") }
+            if status.tasks.isEmpty { fail("It stands still with nothing to do.") }
+        }
+        if state == .suspended, process.isConnected, !process.tasks.isEmpty || !process.guestTasks.isEmpty {
+            fail("It is suspended with open tasks \(process.tasks) and \(process.guestTasks).")
+        }
+        if phase == .dozing, state == .background, process.isManaged, !process.isFrozen, !process.isAskedToEnd,
+            machine.nextDeadline == nil
+        {
+            fail("It runs in doze without a limit.")
+        }
+        let isInFront = state == .active || state == .inactive
+        if isInFront, status.remaining != nil || machine.clock != .unlimited { fail("Its time is limited in front.") }
+        if let remaining = status.remaining, remaining < 0 { fail("It has \(remaining) s left.") }
+        checkClock(status)
+        for stint in status.stints where stint.seconds < 0 { fail("A stint took \(stint.seconds) s.") }
+        if status.stints.count > Limits.stints + 1 { fail("It keeps \(status.stints.count) stints.") }
+    }
+
+    /// What the process reads is what the model has.
+    private mutating func checkClock(_ status: BackgroundStatus) {
+        let shown = machine.clock.remaining(atNanoseconds: Int64((now.awakeSeconds * 1e9).rounded()))
+        guard let budget, !machine.record.state.isEnd else {
+            if shown != .infinity { fail("Without a stint it has \(shown) s.") }
+            return
+        }
+        guard abs(shown - budget.remaining(now)) < Self.tolerance,
+            abs((status.remaining ?? .infinity) - budget.remaining(now)) < Self.tolerance
+        else { return fail("It reads \(shown) s, and has \(budget.remaining(now)) s.") }
+    }
+}
+
+extension AppState {
+    fileprivate var isEnd: Bool { self == .notRunning }
+}

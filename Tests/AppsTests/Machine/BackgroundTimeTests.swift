@@ -1,0 +1,321 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Store
+import Testing
+
+/// Background tasks and the time for them, to the second (mission rows L2, L3; decision 0013).
+@Suite struct BackgroundTimeTests {
+    @Test func `L2: an app with an open task is not suspended, and is when it has ended it`() {
+        var app = TestApp()
+        app.launchedByUser()
+        #expect(app.begin(1) == nil)
+        #expect(app.remaining == nil && app.machine.clock == .unlimited)
+        app.leave()
+        #expect(app.state == .background)
+        #expect(app.remaining == 180)
+        app.pass(100)
+        #expect(app.remaining == 80)
+        #expect(app.begin(2) == nil)
+        app.feed { $0.endTask(1, now: $1) }
+        #expect(app.taken == [])
+        app.feed { $0.endTask(2, now: $1) }
+        #expect(app.commands.map(\.action) == [.snapshot])
+        app.acknowledgeAll()
+        #expect(app.taken.contains(.freeze))
+        #expect(app.state == .suspended)
+        let stint = app.status.stints.last
+        #expect(stint?.seconds == 100 && stint?.end == .suspended && stint?.tasks == ["task 1", "task 2"])
+    }
+
+    @Test(arguments: [
+        (BackgroundPolicy.contiguous, 5.0, 600.0), (.opportunistic, 5, 180), (.brief, 5, 30), (.opportunistic, 2, 180),
+        (BackgroundPolicy(.opportunistic, seconds: 10), 30, 10),
+    ])
+    func `L3: it is told before its time is over, and ended when it is`(
+        policy: BackgroundPolicy, lead: Double, seconds: Double
+    ) {
+        let lead = min(lead, seconds / 2)
+        var app = TestApp()
+        app.machine.terms = BackgroundTerms(policy: policy, lead: lead)
+        app.launchedByUser()
+        _ = app.begin(1)
+        app.leave()
+        #expect(app.machine.nextDeadline == app.now.awakeSeconds + seconds - lead)
+        app.pass(seconds - lead - 0.001)
+        #expect(app.taken == [])
+        app.pass(0.001)
+        #expect(app.commands.map(\.action) == [.expire])
+        #expect(abs((app.commands.first?.limit ?? 0) - lead) < 0.01)
+        app.pass(lead - 0.001)
+        #expect(app.taken == [])
+        app.pass(0.002)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        #expect(app.machine.record.lastExit?.cause == .taskOverdue)
+        #expect(app.machine.record.lastExit?.sentence.contains("0x2182bad2") == true)
+        #expect(app.status.stints.last?.end == .terminated)
+        #expect(app.machine.record.background.tasks.isEmpty)
+        #expect(app.machine.record.faults == 1)
+    }
+
+    @Test func `L3: who ends its tasks when told is suspended`() {
+        var app = TestApp()
+        app.launchedByUser()
+        _ = app.begin(1)
+        app.leave()
+        app.pass(175)
+        app.feed { $0.endTask(1, now: $1) }
+        // Its handlers have not returned yet.
+        #expect(app.taken == [] && app.state == .background)
+        app.acknowledgeAll()
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+        #expect(!app.all.contains(.kill))
+    }
+
+    @Test func `L3: who ends its tasks and never says that its handlers returned is suspended when time is over`() {
+        var app = TestApp()
+        app.launchedByUser()
+        _ = app.begin(1)
+        app.leave()
+        app.pass(175)
+        app.feed { $0.endTask(1, now: $1) }
+        app.pass(5)
+        #expect(!app.all.contains(.kill))
+        #expect(app.taken.contains { if case .send(let command) = $0 { command.action == .snapshot } else { false } })
+    }
+
+    @Test func `L3: one late look at the clock takes nobody's time between being told and the end`() {
+        var app = TestApp()
+        app.launchedByUser()
+        _ = app.begin(1)
+        app.leave()
+        app.pass(1_000)
+        #expect(app.commands.map(\.action) == [.expire])
+        #expect(app.remaining == 5)
+        app.pass(4.9)
+        #expect(app.taken == [])
+        app.pass(0.2)
+        #expect(app.taken == [.kill])
+    }
+
+    @Test func `L2: a machine that sleeps takes nobody's time`() {
+        var app = TestApp()
+        app.launchedByUser()
+        _ = app.begin(1)
+        app.leave()
+        app.sleepMachine(10_000)
+        #expect(app.remaining == 180)
+        app.pass(174)
+        #expect(app.taken == [])
+        app.pass(1)
+        #expect(app.commands.map(\.action) == [.expire])
+    }
+
+    @Test func `L2: the front lifts the limit, and the next stint has all of it`() {
+        var app = TestApp()
+        app.launchedByUser()
+        _ = app.begin(1)
+        app.leave()
+        app.pass(176)
+        #expect(app.commands.map(\.action) == [.expire])
+        app.feed { $0.front(now: $1) }
+        #expect(app.remaining == nil && app.machine.clock == .unlimited)
+        app.pass(1_000)
+        #expect(!app.all.contains(.kill))
+        app.acknowledgeAll()
+        app.leave()
+        #expect(app.remaining == 180)
+        #expect(app.status.stints.map(\.end) == [.foreground, nil])
+    }
+
+    @Test func `L2: a wake within a stint refills it`() {
+        var app = TestApp()
+        app.launchedByUser()
+        _ = app.begin(1)
+        app.leave()
+        app.pass(100)
+        app.want([.events("a", 1)])
+        #expect(app.remaining == 180)
+        #expect(app.status.stints.last?.wakes == [.sessionEvents])
+    }
+
+    @Test func `L2: tasks are refused with their reason`() {
+        var app = TestApp()
+        #expect(app.begin(1) == .notRunning)
+        app.launchedByUser()
+        app.leave()
+        #expect(app.state == .background)
+        app.pass(2)
+        for number in 1...Limits.backgroundTasks { #expect(app.begin(Int64(number)) == nil) }
+        #expect(app.begin(5_000) == .tooMany)
+        // One that is open is the same one.
+        #expect(app.begin(7) == nil)
+        app.feed { $0.endTask(1, now: $1) }
+        app.pass(173)
+        #expect(app.begin(5_000) == .noTime(left: 5))
+        app.feed { $0.quit(force: false, now: $1) }
+        #expect(app.begin(5_000) == .ending)
+    }
+
+    @Test func `L2: one that was on its way when the app was suspended thaws it, with the time that was left`() {
+        var app = TestApp()
+        app.launchedByUser()
+        _ = app.begin(1)
+        app.leave()
+        app.pass(60)
+        app.feed { $0.endTask(1, now: $1) }
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+        #expect(app.begin(2) == nil)
+        #expect(app.taken == [.thaw])
+        #expect(app.state == .background)
+        #expect(app.remaining == 120)
+    }
+
+    @Test func `L2: who was not launched by the service has no limit, and is ended by nobody`() {
+        var app = TestApp()
+        app.connected(managed: false)
+        _ = app.begin(1)
+        app.feed { $0.changed(to: .background, now: $1) }
+        app.acknowledgeAll()
+        app.pass(10_000)
+        #expect(app.remaining == nil && app.machine.clock == .unlimited)
+        #expect(!app.all.contains(.kill) && !app.all.contains(.freeze))
+        #expect(app.status.tasks.map(\.name) == ["task 1"])
+        app.exited(.exited)
+        #expect(app.status.stints.map(\.seconds) == [10_000])
+        #expect(app.status.stints.last?.end == .ended)
+    }
+
+    @Test func `L2: who holds the device awake is told, from the first task to the last`() {
+        var app = TestApp()
+        app.machine.terms.policy = .contiguous
+        app.launchedByUser()
+        _ = app.begin(1)
+        #expect(app.machine.holder == nil)
+        app.leave()
+        #expect(app.machine.holder?.tasks == ["task 1"])
+        let since = app.machine.holder?.since
+        app.pass(10)
+        _ = app.begin(2)
+        app.feed { $0.endTask(1, now: $1) }
+        #expect(app.machine.holder?.tasks == ["task 2"] && app.machine.holder?.since == since)
+        app.machine.terms.policy = .opportunistic
+        app.feed { $0.reconsider(now: $1) }
+        #expect(app.machine.holder == nil)
+        #expect(app.status.stints.last?.heldAwake == true)
+    }
+
+    @Test func `L2: tasks of guests are told apart by their processes, told of the end, and go with them`() {
+        var app = TestApp()
+        app.launchedByUser()
+        #expect(app.begin(1, of: 50) == nil && app.begin(1, of: 51) == nil && app.begin(1) == nil)
+        #expect(app.status.tasks.count == 3)
+        app.leave()
+        app.feed { $0.endTask(1, now: $1) }
+        app.pass(175)
+        let told = app.taken.compactMap { action -> Int32? in
+            if case .tellGuest(let process, _) = action { process } else { nil }
+        }
+        #expect(told == [50, 51])
+        // Itself it has nothing to expire.
+        #expect(app.commands == [])
+        app.feed { $0.guestLeft(50, now: $1) }
+        #expect(app.status.tasks.count == 1)
+        app.feed { $0.guestLeft(51, now: $1) }
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+    }
+
+    @Test func `L2: a command has the time of its policy, is asked to end and then made to`() {
+        var app = TestApp(isInstalled: false)
+        let process = StoredProcess(processID: 77, startTime: 7, bootID: "boot", isManaged: true)
+        app.feed { $0.adoptedCommand(process, now: $1) }
+        #expect(app.state == .background)
+        app.pass(AppMachine.confirmationLimit - 0.1)
+        #expect(app.taken == [])
+        #expect(app.begin(1) == nil)
+        app.pass(165)
+        #expect(!app.all.contains(.terminate))
+        app.pass(5.2)
+        #expect(app.taken.first == .terminate)
+        app.pass(5)
+        #expect(app.taken == [.kill])
+
+        // One without a task is not there to be kept awake.
+        var idle = TestApp(isInstalled: false)
+        idle.feed { $0.adoptedCommand(process, now: $1) }
+        idle.pass(AppMachine.confirmationLimit)
+        #expect(idle.taken == [.freeze])
+    }
+
+    @Test func `L2: only the last stints are kept`() {
+        var app = TestApp()
+        app.launchedByUser()
+        for _ in 0..<Limits.stints + 5 {
+            app.leave()
+            app.acknowledgeAll()
+            app.feed { $0.front(now: $1) }
+            app.acknowledgeAll()
+        }
+        #expect(app.status.stints.count == Limits.stints)
+    }
+
+    @Test func `L2: decisions carry what they looked at`() {
+        var app = TestApp()
+        app.launchedByUser()
+        _ = app.begin(1)
+        app.leave()
+        app.pass(20)
+        app.feed { $0.front(now: $1) }
+        let notes = app.all.compactMap { action -> (Decision, [String: String])? in
+            if case .note(let decision, _, let inputs) = action { (decision, inputs) } else { nil }
+        }
+        #expect(
+            notes.first { $0.0 == .stintBegan }?.1 == [
+                "policy": "opportunistic", "source": "device", "seconds": "180",
+            ])
+        #expect(
+            notes.first { $0.0 == .stintEnded }?.1 == [
+                "policy": "opportunistic", "seconds": "20", "windows": "0", "tasks": "task 1", "end": "foreground",
+            ])
+    }
+
+    // MARK: - The launch
+
+    @Test func `L3: an app that is known to link the library has 20 s to connect and enter its first state`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.exited(.exited)
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        app.spawned()
+        app.pass(10)
+        app.connected()
+        app.pass(9.9)
+        #expect(app.taken == [])
+        app.pass(0.2)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        #expect(app.machine.record.lastExit?.cause == .launchTimeout)
+
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        app.spawned()
+        app.connected()
+        app.acknowledgeAll()
+        app.pass(100)
+        #expect(app.taken == [])
+    }
+
+    @Test func `L3: an entry that was installed anew may have another program behind it`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.exited(.exited)
+        app.feed { $0.installed("/entry", now: $1) }
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        app.spawned()
+        app.pass(100)
+        #expect(!app.all.contains(.kill))
+    }
+}

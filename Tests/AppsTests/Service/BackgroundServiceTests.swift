@@ -1,0 +1,240 @@
+import Apps
+import Foundation
+import Glibc
+import NightshiftAPI
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+
+/// Background time in the service: clocks, settings, connections, what is told of it (decision 0013).
+@Suite(.timeLimit(.minutes(2))) struct BackgroundServiceTests {
+    /// An app of the scene that was launched by its user, has connected and entered its first state.
+    private func launch(_ scene: ServiceScene) async throws -> (Int32, CommandReader) {
+        let status = try await scene.service.launch(ServiceScene.app, LaunchRequest())
+        let process = try #require(status.processID)
+        let reader = CommandReader(
+            try await scene.service.connect(process: process, executable: nil, app: ServiceScene.app))
+        try await acknowledge(scene, process, reader.command(.enter, .active))
+        return (process, reader)
+    }
+
+    private func acknowledge(_ scene: ServiceScene, _ process: Int32, _ command: ProcessCommand) async throws {
+        try await scene.service.acknowledge(process: process, command: command.number)
+    }
+
+    /// Its user leaves it, and its delegate has returned.
+    private func leave(_ scene: ServiceScene, _ process: Int32, _ reader: CommandReader) async throws {
+        _ = try await scene.service.background(ServiceScene.app)
+        try await acknowledge(scene, process, reader.command(.enter, .inactive))
+        try await acknowledge(scene, process, reader.command(.enter, .background))
+    }
+
+    private func begin(_ scene: ServiceScene, _ process: Int32, _ number: Int64, _ name: String = "sync") async throws {
+        try await scene.service.beginBackgroundTask(
+            process: process, BackgroundTaskRequest(number: number, name: name))
+    }
+
+    @Test func `L2 L3: the word that the process reads, the handler and the end, by the clock`() async throws {
+        let scene = try await ServiceScene()
+        let (process, reader) = try await launch(scene)
+        let clock = try #require(reader.hello?.clock)
+        #expect(try scene.shownTime(clock) == .unlimited)
+        let rights = try FileManager.default.attributesOfItem(atPath: clock)[.posixPermissions] as? Int
+        #expect(rights == 0o600)
+        try await begin(scene, process, 1)
+        try await leave(scene, process, reader)
+        #expect(try scene.shownTime(clock) == .counting(until: 1_180_000_000_000))
+        #expect(await scene.service.isInBackground(ServiceScene.app))
+
+        // The machine sleeps: the alarm comes early by the awake clock, and is set again.
+        #expect(scene.clock.nextWaking == 5_030, "the logs")
+        try await scene.pass(30, until: "the next look") { scene.clock.nextWaking == 5_060 }
+        scene.clock.sleepMachine(for: 10_000)
+        try await eventually("the alarm") { scene.clock.nextWaking == 15_060 }
+        #expect(try scene.shownTime(clock) == .counting(until: 1_180_000_000_000))
+        #expect(try await scene.status().background.remaining == 150)
+
+        for _ in 0..<4 {
+            let next = try #require(scene.clock.nextWaking)
+            try await scene.pass(next - scene.clock.now().bootSeconds, until: "the next look") {
+                scene.clock.nextWaking ?? 0 > next
+            }
+        }
+        // 180 s less the lead.
+        #expect(scene.clock.nextWaking == 15_175)
+        scene.clock.advance(to: 15_174.9)
+        #expect(!reader.commands.contains { $0.action == .expire })
+        scene.clock.advance(to: 15_175)
+        _ = try await reader.command(.expire)
+        #expect(scene.clock.nextWaking == 15_180)
+        scene.clock.advance(to: 15_180)
+        try await eventually("the end") { try await scene.status().state == .notRunning }
+        let status = try await scene.status()
+        #expect(status.lastExit?.cause == .taskOverdue)
+        #expect(status.background.stints.last?.seconds == 180)
+        #expect(status.background.stints.last?.end == .terminated)
+        #expect(!FileManager.default.fileExists(atPath: clock))
+        let history = try await scene.history()
+        let ended = try #require(history.last { $0.decision == .stintEnded })
+        #expect(ended.inputs?["seconds"] == "180" && ended.inputs?["tasks"] == "sync")
+        #expect(history.map(\.decision).contains(.backgroundTimeExpiring))
+        try await scene.end()
+    }
+
+    @Test func `L4: doze stops the process and its time, and a window lets both go on`() async throws {
+        let scene = try await ServiceScene()
+        let (process, reader) = try await launch(scene)
+        try await begin(scene, process, 1)
+        try await leave(scene, process, reader)
+        scene.clock.advance(to: 5_010)
+        await scene.service.apply(DeviceMoment(phase: .dozing))
+        #expect(scene.scripted?.isSuspended(process) == true)
+        #expect(try scene.shownTime(reader.hello?.clock) == .standing(170_000_000_000))
+        #expect(try await scene.status().background.standsStill)
+        #expect(scene.activities.read { $0.last?.working } == 1)
+        let sentence = try await scene.service.explain(ServiceScene.app).sentence
+        #expect(sentence.contains("The device dozes") && sentence.contains("sync"))
+        #expect(scene.clock.nextWaking == nil, "idle means idle")
+        scene.clock.advance(to: 6_000)
+        await scene.service.apply(DeviceMoment(phase: .window))
+        #expect(scene.scripted?.isSuspended(process) == false)
+        #expect(try scene.shownTime(reader.hello?.clock) == .counting(until: 2_170_000_000_000))
+        try await scene.service.endBackgroundTask(process: process, number: 1)
+        try await acknowledge(scene, process, reader.command(.snapshot))
+        #expect(try await scene.status().state == .suspended)
+        #expect(scene.activities.read { $0.last } == AppActivity())
+        try await scene.end()
+    }
+
+    @Test func `L4: a service that is killed in doze is followed by one that knows what was left`() async throws {
+        let first = try await ServiceScene()
+        let (process, reader) = try await launch(first)
+        try await begin(first, process, 1)
+        try await leave(first, process, reader)
+        first.clock.advance(to: 5_010)
+        await first.service.apply(DeviceMoment(phase: .dozing))
+        first.clock.advance(to: 5_100)
+        try first.crash()
+
+        let second = try await ServiceScene(moment: DeviceMoment(phase: .dozing), after: first)
+        #expect(try await second.status().background.remaining == 170)
+        let again = CommandReader(
+            try await second.service.connect(process: process, executable: nil, app: ServiceScene.app))
+        try await begin(second, process, 1)
+        second.clock.advance(to: 5_105)
+        try await eventually("it to stand still") { try await second.status().background.standsStill }
+        #expect(second.scripted?.isSuspended(process) == true)
+        #expect(try second.shownTime(again.hello?.clock) == .standing(165_000_000_000))
+        try await second.end()
+    }
+
+    @Test func `L2: the user's word goes before the entry's, and that before the device's`() async throws {
+        let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundPolicy=opportunistic:30")
+        var status = try await scene.status().background
+        #expect(status.policy == .brief && status.policySource == .manifest)
+        let word = AppChange(backgroundPolicy: "contiguous:60")
+        status = try await scene.service.change(ServiceScene.app, word).background
+        #expect(status.policy == BackgroundPolicy(.contiguous, seconds: 60) && status.policySource == .app)
+        let kept = try await scene.store.read { try $0.apps() }
+        #expect(kept.first?.background.policy == BackgroundPolicy(.contiguous, seconds: 60))
+        status = try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "default")).background
+        #expect(status.policySource == .manifest)
+        await #expect(throws: Problem.self) {
+            try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "for ever"))
+        }
+        try await scene.end()
+
+        let plain = try await ServiceScene()
+        var settings = DeviceSettings()
+        settings.backgroundPolicy = .contiguous
+        await plain.service.apply(settings)
+        status = try await plain.status().background
+        #expect(status.policy == .contiguous && status.policySource == .device)
+        try await plain.end()
+    }
+
+    @Test func `L2: who holds the device awake is told, and only while it does`() async throws {
+        let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundPolicy=contiguous")
+        let (process, reader) = try await launch(scene)
+        #expect(scene.fronts.read { $0 } == [ServiceScene.app])
+        try await begin(scene, process, 1, "upload")
+        #expect(scene.activities.read { $0.last?.holders ?? [] } == [])
+        try await leave(scene, process, reader)
+        let holders = scene.activities.read { $0.last?.holders ?? [] }
+        #expect(holders.map(\.app) == [ServiceScene.app] && holders.map(\.tasks) == [["upload"]])
+        try await scene.service.endBackgroundTask(process: process, number: 1)
+        #expect(scene.activities.read { $0.last?.holders ?? [] } == [])
+        try await scene.end()
+    }
+
+    @Test func `L2: refusals tell why, and end nothing`() async throws {
+        let scene = try await ServiceScene()
+        let (process, reader) = try await launch(scene)
+        let long = String(repeating: "x", count: Limits.backgroundTaskNameLength + 1)
+        let invalid = await #expect(throws: Problem.self) { try await begin(scene, process, 1, long) }
+        #expect(invalid?.status == 422)
+        let stranger = await #expect(throws: Problem.self) { try await begin(scene, getpid(), 1) }
+        #expect(stranger?.type == "/problems/not-connected")
+        try await begin(scene, process, 1)
+        try await begin(scene, process, 1)
+        #expect(try await scene.status().background.tasks.count == 1)
+        try await leave(scene, process, reader)
+        scene.clock.advance(to: 5_176)
+        let late = await #expect(throws: Problem.self) { try await begin(scene, process, 2) }
+        #expect(late?.type == "/problems/no-background-time")
+        #expect(try await scene.history().contains { $0.decision == .backgroundTaskRefused })
+        try await scene.service.endBackgroundTask(process: process, number: 99)
+        try await scene.end()
+    }
+
+    @Test(arguments: [FileLockPolicy.warn, .terminate])
+    func `L5: a lock is written down before the app is suspended, or costs its life`(
+        policy: FileLockPolicy
+    ) async throws {
+        let scene = try await ServiceScene(keys: "X-Nightshift-FileLocks=\(policy.rawValue)")
+        let (process, reader) = try await launch(scene)
+        scene.scripted?.setLocks(process, [HeldLock(path: "/shared", process: process, kind: "flock")])
+        try await leave(scene, process, reader)
+        try await acknowledge(scene, process, reader.command(.snapshot))
+        let note = try #require(try await scene.history().last { $0.decision == .appHoldsLock })
+        #expect(note.detail == "/shared" && note.inputs?["kind"] == "flock")
+        switch policy {
+        case .warn: #expect(scene.scripted?.isSuspended(process) == true)
+        case .terminate:
+            try await eventually("its end") { try await scene.status().lastExit?.cause == .fileLock }
+            #expect(scene.scripted?.deeds.contains(.suspended(process)) == false)
+        }
+        try await scene.end()
+    }
+
+    @Test func `L2: tasks of a guest belong to the app, and go with it`() async throws {
+        let scene = try await ServiceScene()
+        let (process, reader) = try await launch(scene)
+        let other = try #require(scene.scripted).startByUser().pid
+        let guest = try await scene.service.connect(
+            process: other, executable: nil, app: ServiceScene.app, asGuest: true)
+        let told = CommandReader(guest)
+        try await told.events.wait(for: "hello") { !$0.isEmpty }
+        #expect(told.hello?.isManaged == false)
+        try await begin(scene, other, 1, "guest's")
+        try await begin(scene, process, 1, "its own")
+        #expect(try await scene.status().background.tasks.map(\.name) == ["guest's", "its own"])
+        try await leave(scene, process, reader)
+        try await scene.service.endBackgroundTask(process: process, number: 1)
+        #expect(try await scene.status().background.tasks.map(\.name) == ["guest's"])
+        scene.clock.advance(to: 5_175)
+        _ = try await told.command(.expire)
+        #expect(!reader.commands.contains { $0.action == .expire })
+        try await scene.end()
+    }
+
+    @Test func `L2: what an earlier service kept of an app can be read`() throws {
+        let record = AppRecord(id: ServiceScene.app, now: 1)
+        var fields = try #require(
+            JSONSerialization.jsonObject(with: JSONEncoder().encode(record)) as? [String: Any])
+        #expect(fields.removeValue(forKey: "background") != nil)
+        let old = try JSONSerialization.data(withJSONObject: fields)
+        #expect(try JSONDecoder().decode(AppRecord.self, from: old) == record)
+    }
+}

@@ -1,0 +1,151 @@
+import Apps
+import CNightshift
+import Foundation
+import Glibc
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+
+extension ProcessTests {
+    /// Commands run as background work, and doze, with processes of this machine (mission rows L2, L4).
+    @Suite struct CommandServiceTests {
+        /// A child of this process that leads a group of its own, or stays in this one's.
+        private func child(_ script: String, leads: Bool = true) throws -> pid_t {
+            var attributes = posix_spawnattr_t()
+            posix_spawnattr_init(&attributes)
+            defer { posix_spawnattr_destroy(&attributes) }
+            // POSIX_SPAWN_SETSIGMASK: the thread that runs this test has all signals blocked. POSIX_SPAWN_SETPGROUP with the
+            // group 0: one of its own.
+            var none = sigset_t()
+            sigemptyset(&none)
+            posix_spawnattr_setsigmask(&attributes, &none)
+            posix_spawnattr_setflags(&attributes, leads ? 0x0a : 0x08)
+            var pid: pid_t = 0
+            var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sh"), strdup("-c"), strdup(script), nil]
+            defer { for argument in arguments { free(argument) } }
+            try #require(posix_spawn(&pid, "/bin/sh", nil, &attributes, &arguments, nil) == 0)
+            return pid
+        }
+
+        /// How it ended. Here the host is its parent as well, and has asked for its status.
+        private func end(_ scene: ServiceScene, of app: AppID?) async throws -> String {
+            var words: String?
+            try await eventually("the end of \(app?.rawValue ?? "")") {
+                words = try await scene.history().last { $0.app == app && $0.decision == .appEnded }?.detail
+                return words != nil
+            }
+            return words ?? ""
+        }
+
+        private func connect(_ scene: ServiceScene, _ child: pid_t) async throws -> CommandReader {
+            let reader = CommandReader(
+                try await scene.service.connect(process: getpid(), executable: "/usr/bin/work", app: nil, run: child))
+            try await reader.events.wait(for: "hello") { !$0.isEmpty }
+            return reader
+        }
+
+        @Test func `L2: a child is an app of its own, stands still in doze, and is ended in time`() async throws {
+            let scene = try await ServiceScene(isReal: true)
+            let pid = try child("trap '' TERM; \(busy)")
+            defer { kill(-pid, SIGKILL) }
+            let reader = try await connect(scene, pid)
+            let hello = try #require(reader.hello)
+            #expect(hello.app == AppID(rawValue: "/usr/bin/work#\(pid)"))
+            #expect(hello.isManaged && hello.state == .background)
+            try await scene.service.beginBackgroundTask(
+                process: getpid(), BackgroundTaskRequest(number: 1, name: "work"))
+            #expect(try scene.shownTime(hello.clock) == .counting(until: 1_180_000_000_000))
+            try await eventually("it to run") { Proc.ticks(pid) > 2 }
+
+            await scene.service.apply(DeviceMoment(phase: .dozing))
+            let ticks = Proc.ticks(pid)
+            // Twenty ticks of the clock that counts what it runs.
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(Proc.ticks(pid) == ticks)
+            #expect(try scene.shownTime(hello.clock) == .standing(180_000_000_000))
+            await scene.service.apply(DeviceMoment(phase: .window))
+            try await eventually("it to run again") { Proc.ticks(pid) > ticks + 2 }
+
+            scene.clock.advance(to: 5_175)
+            _ = try await reader.command(.expire)
+            // It was asked with SIGTERM, and does not heed it.
+            #expect(Proc.isRunning(pid))
+            scene.clock.advance(to: 5_180)
+            #expect(try await end(scene, of: hello.app).contains("0x2182bad2"))
+            #expect(!Proc.isRunning(pid))
+            try await reader.hasEnded.wait(for: "the end of the commands") { $0 }
+            try await scene.end()
+        }
+
+        @Test func `L2: a command whose runner is gone stays limited until it ends`() async throws {
+            let scene = try await ServiceScene(isReal: true)
+            let pid = try child(busy)
+            defer { kill(-pid, SIGKILL) }
+            let task: AppID
+            do {
+                let stream = try await scene.service.connect(
+                    process: getpid(), executable: "/usr/bin/work", app: nil, run: pid)
+                task = try await scene.service.apps().map(\.id).first { $0.isProgram } ?? ServiceScene.app
+                try await scene.service.beginBackgroundTask(
+                    process: getpid(), BackgroundTaskRequest(number: 1, name: "work"))
+                // The stream ends with whoever reads it.
+                let reading = Task { for await _ in stream {} }
+                reading.cancel()
+                await reading.value
+            }
+            try await eventually("it to be gone") {
+                do {
+                    _ = try await scene.service.app(ofProcess: getpid())
+                    return false
+                } catch { return true }
+            }
+            #expect(try await scene.status(task).background.tasks.map(\.name) == ["work"])
+            // Who comes back finds it as it was.
+            let again = try await connect(scene, pid)
+            #expect(again.hello?.app == task)
+            scene.clock.advance(to: 5_175)
+            #expect(try await end(scene, of: task).contains("The signal was \(SIGTERM)."))
+            try await again.hasEnded.wait(for: "the end of the commands") { $0 }
+            #expect(!(try await scene.service.apps().contains { $0.id == task }))
+            try await scene.end()
+        }
+
+        @Test func `L2: only a child of the caller that leads its group can be limited`() async throws {
+            let scene = try await ServiceScene(isReal: true)
+            let follower = try child("exec sleep 600", leads: false)
+            defer {
+                kill(follower, SIGKILL)
+                waitpid(follower, nil, 0)
+            }
+            for (process, type) in [
+                (follower, "/problems/invalid"), (getpid(), "/problems/forbidden"), (1, "/problems/forbidden"),
+                (1 << 29, "/problems/conflict"),
+            ] {
+                let problem = await #expect(throws: Problem.self) { try await connect(scene, process) }
+                #expect(problem?.type == type, "\(process)")
+            }
+            try await scene.end()
+        }
+
+        @Test func `L2: within an app a command's runner is a guest of the app`() async throws {
+            let scene = try await ServiceScene(command: "/bin/sh -c \"sleep 600 & wait\"", isReal: true)
+            let process = try #require(try await scene.service.launch(ServiceScene.app, LaunchRequest()).processID)
+            var inner: pid_t = 0
+            try await eventually("what it starts") {
+                inner = Proc.members(ofSession: process).subtracting([process]).first ?? 0
+                return inner != 0
+            }
+            let stream = try await scene.service.connect(process: inner, executable: nil, app: nil, run: inner)
+            let reader = CommandReader(stream)
+            try await reader.events.wait(for: "hello") { !$0.isEmpty }
+            #expect(reader.hello?.app == ServiceScene.app && reader.hello?.isManaged == false)
+            try await scene.service.beginBackgroundTask(
+                process: inner, BackgroundTaskRequest(number: 1, name: "inner"))
+            #expect(try await scene.status().background.tasks.map(\.name) == ["inner"])
+            #expect(try await scene.status().isConnected == false, "it has not said that the app links the library")
+            _ = try await scene.service.quit(ServiceScene.app, force: true)
+            try await scene.end()
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import Apps
+import Foundation
+import Glibc
+import Logging
+import NightshiftAPI
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+
+/// A service for apps with a clock that is told the time; its processes are scripted, or those of this machine.
+final class ServiceScene {
+    let scratch: TemporaryDirectory
+    let paths: ServicePaths
+    let clock: ManualClock
+    let store: Store
+    let host: any ProcessHost
+    let service: AppService
+    /// What the service has told of what apps make of the device, in order.
+    let activities = Watched<[AppActivity]>([])
+    /// Apps that came to the front.
+    let fronts = Watched<[AppID]>([])
+    private let running: Task<Void, any Error>
+
+    static let app = AppID(rawValue: "org.example.app")
+
+    var scripted: ScriptedProcessHost? { host as? ScriptedProcessHost }
+
+    /// - Parameters:
+    ///   - keys: lines of the entry, for the background.
+    ///   - isReal: whether processes are those of this machine, all else being the same.
+    init(
+        keys: String = "", command: String = "/bin/true", isReal: Bool = false, moment: DeviceMoment? = nil,
+        after former: ServiceScene? = nil
+    ) async throws {
+        scratch = try former?.scratch ?? TemporaryDirectory()
+        paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": scratch.path], homeDirectory: URL(filePath: "/"))
+        for path in [paths.state, paths.runtime, paths.apps, paths.applications] {
+            try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+        }
+        let entry = "[Desktop Entry]\nType=Application\nName=App\nExec=\(command)\n\(keys)\n"
+        try entry.write(
+            to: paths.applications.appending(path: "\(Self.app.rawValue).desktop"), atomically: true, encoding: .utf8)
+        clock =
+            former?.clock.afterCrash()
+            ?? ManualClock(
+                ClockReading(
+                    bootID: ProcessIdentity.currentBootID, bootSeconds: 5_000, awakeSeconds: 1_000,
+                    wallSeconds: 1_800_000_000))
+        store = try Store(paths: paths, now: clock.now())
+        if let old = former?.scripted {
+            host = old.successor { false }
+        } else {
+            host =
+                isReal
+                ? SystemProcessHost(paths: paths, bootID: ProcessIdentity.currentBootID)
+                : ScriptedProcessHost { false }
+        }
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let variables = ["NIGHTSHIFT_HOME": scratch.path, "PATH": "/usr/bin:/bin"]
+        service = AppService(
+            AppService.Environment(
+                paths: paths, store: store, host: host,
+                entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
+                transfers: AppService.TransferHooks(
+                    forceQuit: { _ in }, cameToFront: { [fronts] app in fronts.update { $0.append(app) } },
+                    setListening: { _, _ in }, acknowledge: { _, _, _ in }),
+                variables: variables, homeDirectory: scratch.path, fileCreationMask: 0o022,
+                activity: { [activities] activity in activities.update { $0.append(activity) } }, logger: logger))
+        if let moment { await service.apply(moment) }
+        try await service.prepare()
+        running = Task { [service] in try await service.run() }
+    }
+
+    /// Ends the processes, then the service. Every test ends with it.
+    func end() async throws {
+        scripted?.endAll()
+        await service.stop()
+        try await running.value
+        try store.close()
+    }
+
+    /// The service is gone without a word; its processes live on.
+    func crash() throws {
+        clock.halt()
+        try store.close()
+    }
+
+    /// The clock goes on, and the service has acted on it.
+    func pass(_ seconds: Double, until what: String, _ condition: () async throws -> Bool) async throws {
+        clock.advance(to: clock.now().bootSeconds + seconds)
+        try await eventually(what, condition)
+    }
+
+    func status(_ app: AppID = ServiceScene.app) async throws -> AppStatus { try await service.app(app) }
+
+    func history() async throws -> [JournalEntry] {
+        try await store.read { try $0.journal(after: 0, limit: 1_000) }
+    }
+
+    /// What a process would read of its time.
+    func shownTime(_ path: String?) throws -> BackgroundClock {
+        let data = try Data(contentsOf: URL(filePath: try #require(path)))
+        #expect(data.count == BackgroundClock.size)
+        return BackgroundClock(word: data.withUnsafeBytes { $0.loadUnaligned(as: Int64.self) })
+    }
+}
+
+/// The commands that a process has been sent, as they come.
+final class CommandReader: Sendable {
+    let events = Watched<[ProcessEvent]>([])
+    let hasEnded = Watched(false)
+
+    init(_ stream: AsyncStream<ProcessEvent>) {
+        Task { [events, hasEnded] in
+            for await event in stream { events.update { $0.append(event) } }
+            hasEnded.update { $0 = true }
+        }
+    }
+
+    var hello: ProcessHello? {
+        events.read { $0.lazy.compactMap { if case .hello(let hello) = $0 { hello } else { nil } }.first }
+    }
+
+    var commands: [ProcessCommand] {
+        events.read { $0.compactMap { if case .command(let command) = $0 { command } else { nil } } }
+    }
+
+    func command(_ action: ProcessCommand.Action, _ state: AppState? = nil) async throws -> ProcessCommand {
+        try await events.wait(for: "\(action)") { events in
+            events.contains { if case .command(let command) = $0 { command.isOf(action, state) } else { false } }
+        }
+        return try #require(commands.last { $0.isOf(action, state) })
+    }
+}
+
+extension ProcessCommand {
+    fileprivate func isOf(_ action: Action, _ state: AppState?) -> Bool {
+        self.action == action && (state == nil || self.state == state)
+    }
+}
