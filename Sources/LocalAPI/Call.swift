@@ -20,6 +20,10 @@ struct Call: Sendable {
         TaskID(try QueryParameters.integer(try parameter("id"), in: 1...Int64.max, called: "task's id"))
     }
 
+    func integer(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64 {
+        try QueryParameters.integer(try parameter(name), in: range, called: "path's \(name)")
+    }
+
     func sessionID() throws(Problem) -> SessionID {
         SessionID(rawValue: try parameter("id"))
     }

@@ -43,6 +43,10 @@ extension OpenAPI {
                     "description": "How often bytes were thrown away because the remote file had changed"
                   },
                   "response": {"$ref": "#/components/schemas/ResponseSummary"},
+                  "rules": {
+                    "$ref": "#/components/schemas/TransferRules",
+                    "description": "What it needs of power and network; missing where it takes anything"
+                  },
                   "source": {"type": "string"},
                   "destination": {"$ref": "#/components/schemas/Destination"},
                   "file": {"type": "string", "description": "Where the finished file is"},
@@ -109,7 +113,11 @@ extension OpenAPI {
                   "app": {"$ref": "#/components/schemas/AppID"},
                   "wait": {"$ref": "#/components/schemas/Wait"},
                   "error": {"$ref": "#/components/schemas/TransferFailure"},
-                  "detail": {"type": "string"}
+                  "detail": {"type": "string"},
+                  "inputs": {
+                    "type": "object", "additionalProperties": {"type": "string"},
+                    "description": "What was looked at, value by value"
+                  }
                 }
               }
         """#

@@ -3,7 +3,7 @@ extension OpenAPI {
     static let appSchemas = #"""
               "AppManifest": {
                 "type": "object", "description": "What the desktop entry says",
-                "required": ["id", "name", "entry", "command", "modes", "wakeLimit", "logLimit"],
+                "required": ["id", "name", "entry", "command", "modes", "wakeLimit", "logLimit", "fileLocks"],
                 "properties": {
                   "id": {"$ref": "#/components/schemas/AppID"},
                   "name": {"type": "string"},
@@ -19,13 +19,19 @@ extension OpenAPI {
                   "modes": {"type": "array", "items": {"$ref": "#/components/schemas/BackgroundMode"}},
                   "wakeLimit": {"type": "number", "description": "Seconds that a background launch may take"},
                   "logLimit": {"type": "integer", "description": "Bytes of output that are kept"},
-                  "snapshot": {"type": "string", "description": "A PNG file that the app keeps up to date"}
+                  "snapshot": {"type": "string", "description": "A PNG file that the app keeps up to date"},
+                  "backgroundPolicy": {"$ref": "#/components/schemas/BackgroundPolicy"},
+                  "fileLocks": {
+                    "$ref": "#/components/schemas/FileLockPolicy",
+                    "description": "What becomes of it when it is to be suspended with a lock on a shared file"
+                  }
                 }
               },
               "AppStatus": {
                 "type": "object",
                 "required": [
-                  "id", "name", "state", "isManaged", "isConnected", "isForceQuit", "wakes", "faults", "sessions"
+                  "id", "name", "state", "isManaged", "isConnected", "isForceQuit", "wakes", "faults", "sessions",
+                  "background"
                 ],
                 "properties": {
                   "id": {"$ref": "#/components/schemas/AppID"},
@@ -52,7 +58,8 @@ extension OpenAPI {
                     "description": "Tasks that it adds in the background do not start before"
                   },
                   "snapshotTakenAt": {"type": "string", "format": "date-time"},
-                  "sessions": {"type": "array", "items": {"type": "string"}, "description": "As the app calls them"}
+                  "sessions": {"type": "array", "items": {"type": "string"}, "description": "As the app calls them"},
+                  "background": {"$ref": "#/components/schemas/BackgroundStatus"}
                 }
               },
               "WakeStatus": {
@@ -103,7 +110,11 @@ extension OpenAPI {
                   "isManaged": {
                     "type": "boolean", "description": "Whether the service launched it and may suspend it"
                   },
-                  "state": {"$ref": "#/components/schemas/AppState"}
+                  "state": {"$ref": "#/components/schemas/AppState"},
+                  "clock": {
+                    "type": "string",
+                    "description": "A file of 8 bytes to map: nanoseconds of CLOCK_MONOTONIC at which background time is over; -1 - n: n are left and time stands still; 9223372036854775807: no limit. Missing where there is never one"
+                  }
                 }
               },
               "ProcessCommand": {

@@ -17,10 +17,10 @@ extension OpenAPI {
                 "type": "string",
                 "enum": [
                   "exited", "failed", "signalled", "unseen", "quit", "forceQuit", "killed", "launchTimeout",
-                  "backgroundTimeout", "eventsOverdue", "launchFailed"
+                  "backgroundTimeout", "eventsOverdue", "taskOverdue", "fileLock", "launchFailed"
                 ]
               },
-              "CommandAction": {"type": "string", "enum": ["enter", "handleEvents", "snapshot", "terminate"]},
+              "CommandAction": {"type": "string", "enum": ["enter", "handleEvents", "snapshot", "expire", "terminate"]},
               "MessageKind": {"type": "string", "enum": ["resumed", "ended", "challenge", "delayedRequest"]},
               "ChallengeMethod": {"type": "string", "enum": ["basic", "digest", "clientCertificate", "serverTrust"]},
               "AnswerDisposition": {

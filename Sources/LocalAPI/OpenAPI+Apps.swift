@@ -31,6 +31,23 @@ extension OpenAPI {
                 "operationId": "getApp", "tags": ["apps"], "summary": "One app",
                 "responses": {\#(appAnswer), \#(problems(404, 422))}
               },
+              "patch": {
+                "operationId": "changeApp", "tags": ["apps"], "summary": "The user's word on an app",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {
+                    "schema": {"$ref": "#/components/schemas/AppChange"},
+                    "example": {"backgroundPolicy": "contiguous"}
+                  }}
+                },
+                "responses": {
+                  "200": {
+                    "description": "The app",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/AppStatus"}}}
+                  },
+                  \#(problems(404, 413, 415, 422))
+                }
+              },
               "delete": {
                 "operationId": "removeApp", "tags": ["apps"], "summary": "Remove an app's desktop entry",
                 "responses": {

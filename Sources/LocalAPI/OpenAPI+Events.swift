@@ -11,6 +11,15 @@ extension OpenAPI {
                     "schema": {"$ref": "#/components/schemas/TaskID"}
                   },
                   {
+                    "name": "app", "in": "query",
+                    "description": "Only entries about this app and the tasks of its sessions; one that is not there has none",
+                    "schema": {"type": "string", "minLength": 1}
+                  },
+                  {
+                    "name": "since", "in": "query", "description": "Only entries from this moment on",
+                    "schema": {"type": "string", "format": "date-time"}
+                  },
+                  {
                     "name": "after", "in": "query", "description": "Only entries after this one: the last page's next",
                     "schema": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 9223372036854775807}
                   },

@@ -15,6 +15,16 @@ extension OpenAPI {
                   {
                     "name": "app", "in": "query", "description": "The app it takes itself for: NIGHTSHIFT_APP",
                     "schema": {"$ref": "#/components/schemas/AppID"}
+                  },
+                  {
+                    "name": "run", "in": "query",
+                    "description": "A child of the calling process, leader of its process group, that is to run as bounded background work: the commands are then its",
+                    "schema": {"type": "integer", "minimum": 1, "maximum": 2147483647}
+                  },
+                  {
+                    "name": "guest", "in": "query",
+                    "description": "Whether it is a process beside the app's own, which hears of nothing but the end of background time",
+                    "schema": {"type": "boolean", "default": false}
                   }
                 ],
                 "responses": {

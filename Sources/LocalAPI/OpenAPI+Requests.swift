@@ -71,6 +71,17 @@ extension OpenAPI {
                     "description": "http://..., https://... or socks5h://...; empty forbids one"
                   },
                   "tls": {"anyOf": [{"$ref": "#/components/schemas/TLSSettings"}, {"type": "null"}]},
+                  "isDiscretionary": {
+                    "type": ["boolean", "null"], "description": "Waits for a good moment"
+                  },
+                  "allowsCellularAccess": {"type": ["boolean", "null"]},
+                  "allowsExpensiveNetworkAccess": {"type": ["boolean", "null"]},
+                  "allowsConstrainedNetworkAccess": {"type": ["boolean", "null"]},
+                  "requiresExternalPower": {"type": ["boolean", "null"]},
+                  "minimumBattery": {
+                    "type": ["number", "null"], "minimum": 0, "maximum": 100,
+                    "description": "Percent below which it does not run on battery"
+                  },
                   "suspended": {"type": ["boolean", "null"], "description": "Whether it waits to be resumed"},
                   "resumeData": {
                     "type": ["string", "null"], "description": "The token of a cancelled download, used up by this"
@@ -128,6 +139,17 @@ extension OpenAPI {
                   "failsOnHTTPError": {"type": ["boolean", "null"], "default": false},
                   "proxy": {"type": ["string", "null"]},
                   "tls": {"anyOf": [{"$ref": "#/components/schemas/TLSSettings"}, {"type": "null"}]},
+                  "isDiscretionary": {
+                    "type": ["boolean", "null"], "default": false, "description": "Waits for a good moment"
+                  },
+                  "allowsCellularAccess": {"type": ["boolean", "null"], "default": true},
+                  "allowsExpensiveNetworkAccess": {"type": ["boolean", "null"], "default": true},
+                  "allowsConstrainedNetworkAccess": {"type": ["boolean", "null"], "default": true},
+                  "requiresExternalPower": {"type": ["boolean", "null"], "default": false},
+                  "minimumBattery": {
+                    "type": ["number", "null"], "minimum": 0, "maximum": 100, "default": 0,
+                    "description": "Percent below which it does not run on battery"
+                  },
                   "sessionSendsLaunchEvents": {
                     "type": ["boolean", "null"], "default": true,
                     "description": "Whether the app is woken for its events; for sessions of apps only"

@@ -21,17 +21,22 @@ extension OpenAPI {
                 "type": "string",
                 "enum": [
                   "starting", "connectionLimit", "serviceLimit", "beginDate", "retry", "retryAfter", "hostBackoff",
-                  "network", "diskSpace", "smallerFirst", "answer", "relaunchDelay"
+                  "network", "diskSpace", "smallerFirst", "answer", "relaunchDelay", "expensiveNetwork",
+                  "constrainedNetwork", "cellularNetwork", "externalPower", "battery", "discretionary", "doze", "sleeping"
                 ]
               },
               "Decision": {
                 "type": "string",
                 "enum": [
                   "serviceStarted", "serviceStopping", "networkLost", "networkReturned", "hostPaused", "accepted",
-                  "started", "continued", "restarted", "held", "suspended", "resumed", "changed", "finishing",
-                  "completed", "failed", "cancelled", "removed", "asked", "answered", "appInstalled", "appRemoved",
-                  "appLaunched", "appAdopted", "appEntered", "appWoken", "appWakeCompleted", "appLaunchPaused",
-                  "appEnded"
+                  "started", "continued", "restarted", "reconnected", "held", "suspended", "resumed", "changed",
+                  "finishing", "completed", "failed", "cancelled", "removed", "asked", "answered", "appInstalled",
+                  "appRemoved", "appLaunched", "appAdopted", "appEntered", "appWoken", "appWakeCompleted",
+                  "appLaunchPaused", "appEnded", "appHoldsLock", "backgroundTaskBegan", "backgroundTaskEnded",
+                  "backgroundTaskRefused", "backgroundTimeExpiring", "backgroundTimeStopped", "backgroundTimeResumed",
+                  "stintBegan", "stintEnded", "deviceChanged", "deviceHeldAwake", "deviceReleased", "deviceSlept",
+                  "deviceWoke", "dozeBegan", "dozeEnded", "windowOpened", "windowClosed", "networkChanged",
+                  "conditionsLoosened", "conditionsLifted"
                 ]
               },
               "TransferFailureCode": {

@@ -25,7 +25,9 @@ enum OpenAPI {
         \#(appPaths),
         \#(appActionPaths),
         \#(processPaths),
-        \#(processSessionPaths)
+        \#(backgroundTaskPaths),
+        \#(processSessionPaths),
+        \#(devicePaths)
           },
           "components": {
             "parameters": {
@@ -37,12 +39,18 @@ enum OpenAPI {
             "schemas": {
         \#(valueSchemas),
         \#(appValueSchemas),
+        \#(backgroundValueSchemas),
+        \#(deviceValueSchemas),
         \#(requestSchemas),
         \#(appRequestSchemas),
+        \#(backgroundRequestSchemas),
+        \#(deviceRequestSchemas),
         \#(taskSchemas),
         \#(messageSchemas),
         \#(appSchemas),
-        \#(processSchemas)
+        \#(processSchemas),
+        \#(backgroundSchemas),
+        \#(deviceSchemas)
             }
           }
         }
@@ -55,7 +63,7 @@ enum OpenAPI {
         + "field or a Host other than localhost or nightshift are refused."
 
     private static let tags = #"""
-        {"name": "tasks"}, {"name": "sessions"}, {"name": "events"}, {"name": "apps"},
+        {"name": "tasks"}, {"name": "sessions"}, {"name": "events"}, {"name": "apps"}, {"name": "device"},
         {"name": "process", "description": "For the process of an app: the service knows it by who has connected"},
         {"name": "service"}
         """#

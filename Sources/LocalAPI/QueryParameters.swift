@@ -41,6 +41,15 @@ struct QueryParameters: Sendable {
         }
     }
 
+    /// A moment as bodies have them.
+    func date(_ name: String) throws(Problem) -> Date? {
+        guard let text = try string(name) else { return nil }
+        guard let date = Timestamp.date(text) else {
+            throw .badRequest("The query parameter '\(name)' is a time such as 2026-11-21T06:00:00Z, not '\(text)'.")
+        }
+        return date
+    }
+
     /// The members of a list with commas.
     func list(_ name: String) throws(Problem) -> [String]? {
         try string(name).map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }

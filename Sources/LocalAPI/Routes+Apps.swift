@@ -23,6 +23,11 @@ extension Routes {
             Route(.get, "/v1/apps/{id}") { call in
                 try Reply.json(try await apps.app(call.appID())).response
             },
+            Route(.patch, "/v1/apps/{id}") { call in
+                let id = try call.appID()
+                let change = try await decoder.decode(AppChange.self, from: call.request)
+                return try Reply.json(try await apps.change(id, change)).response
+            },
             Route(.delete, "/v1/apps/{id}") { call in
                 try await apps.uninstall(call.appID())
                 return Reply.empty(.noContent).response

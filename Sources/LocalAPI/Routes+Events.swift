@@ -5,9 +5,11 @@ import Transfers
 extension Routes {
     var eventRoutes: [Route] {
         [
-            Route(.get, "/v1/journal", query: ["task", "after", "limit"]) { call in
+            Route(.get, "/v1/journal", query: ["task", "app", "since", "after", "limit"]) { call in
                 let query = JournalQuery(
                     task: try call.query.integer("task", in: 1...Int64.max).map { TaskID($0) },
+                    app: try call.query.string("app").map(AppID.init(rawValue:)),
+                    since: try call.query.date("since"),
                     after: try call.query.integer("after", in: 0...Int64.max) ?? 0,
                     limit: try Self.limit(call.query))
                 return try await Reply.page(try await service.journal(query)).response

@@ -6,13 +6,16 @@ extension Routes {
     /// What the process of an app says and hears of itself.
     var processRoutes: [Route] {
         [
-            Route(.get, "/v1/process/commands", query: ["executable", "app"]) { call in
+            Route(.get, "/v1/process/commands", query: ["executable", "app", "run", "guest"]) { call in
                 let process = try call.process()
                 let executable = try call.query.string("executable")
                 let app = try call.query.string("app").map(AppID.init(rawValue:))
+                let child = try call.query.integer("run", in: 1...Int64(Int32.max)).map { Int32($0) }
                 let place = try processStreams.enter()
                 // Connected before the head is sent: who has seen the head is known by its process.
-                let events = try await apps.connect(process: process, executable: executable, app: app)
+                let events = try await apps.connect(
+                    process: process, executable: executable, app: app, run: child,
+                    asGuest: try call.query.boolean("guest") ?? false)
                 return EventStream.response(to: call.request, events: events, place: place)
             },
             Route(.post, "/v1/process/acknowledge") { call in

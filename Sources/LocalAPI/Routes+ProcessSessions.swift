@@ -36,8 +36,9 @@ extension Routes {
                 let (app, identifier) = try await session(call)
                 let request = try await decoder.decode(
                     SessionEnqueueRequest.self, from: call.request, limit: Limits.requestBody)
-                let delay = await apps.startDelay(app)
-                let ids = try await service.enqueue(app, identifier, request, startDelay: delay)
+                let ids = try await service.enqueue(
+                    app, identifier, request, startDelay: await apps.startDelay(app),
+                    fromBackground: await apps.isInBackground(app))
                 return try Reply.json(EnqueueResponse(ids: ids), status: .created).response
             },
         ]

@@ -8,20 +8,23 @@ import Transfers
 struct Routes: Sendable {
     let service: TransferService
     let apps: AppService
+    let device: DeviceAccess
     /// Begins the stop of the whole service; returns at once.
     let stop: @Sendable () -> Void
     let decoder = RequestDecoder()
     let streams = EventStreams(limit: Limits.eventStreams)
     let processStreams = EventStreams(limit: Limits.processStreams)
 
-    init(service: TransferService, apps: AppService, stop: @escaping @Sendable () -> Void) {
+    init(service: TransferService, apps: AppService, device: DeviceAccess, stop: @escaping @Sendable () -> Void) {
         self.service = service
         self.apps = apps
+        self.device = device
         self.stop = stop
     }
 
     var all: [Route] {
         serviceRoutes + sessionRoutes + taskRoutes + eventRoutes + appRoutes + processRoutes + processSessionRoutes
+            + backgroundTaskRoutes + deviceRoutes
     }
 
     /// The members of a page where the request does not say how many.

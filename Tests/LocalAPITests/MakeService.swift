@@ -23,12 +23,14 @@ func makeService() throws -> TestService {
         try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
     }
     let clock = SystemClock()
+    var offline = DeviceConditions()
+    offline.network.isAvailable = false
     let store = try Store(paths: paths, now: clock.now())
     let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     let service = TransferService(
         TransferService.Environment(
             paths: paths, store: store, transport: NoTransport(), clock: clock,
-            network: TransferService.NetworkFeed(isAvailable: { false }, changes: AsyncStream { _ in }),
+            moment: DeviceMoment(conditions: offline),
             random: { 0.5 }, logger: logger))
     let apps = AppService(
         AppService.Environment(
@@ -37,7 +39,7 @@ func makeService() throws -> TestService {
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
             transfers: AppService.TransferHooks(
                 forceQuit: { try? await service.forceQuit($0) },
-                endStartDelay: { await service.endStartDelay($0) },
+                cameToFront: { await service.cameToFront($0) },
                 setListening: { await service.setListening($0, $1) },
                 acknowledge: { _, _, _ in }),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))

@@ -17,7 +17,7 @@ import Transfers
     private var routes: [Route] {
         get throws {
             let test = try makeService()
-            return Routes(service: test.service, apps: test.apps, stop: {}).all
+            return Routes(service: test.service, apps: test.apps, device: TestDevice().access, stop: {}).all
         }
     }
 
@@ -103,6 +103,19 @@ import Transfers
         try check(SessionMessage.Kind.self, "MessageKind")
         try check(Challenge.Method.self, "ChallengeMethod")
         try check(MessageAnswer.Disposition.self, "AnswerDisposition")
+        try check(PowerSource.self, "PowerSource")
+        try check(BatteryWarning.self, "BatteryWarning")
+        try check(NetworkConnectivity.self, "NetworkConnectivity")
+        try check(NetworkKind.self, "NetworkKind")
+        try check(DeviceKey.self, "DeviceKey")
+        try check(DeviceValue.Source.self, "DeviceValueSource")
+        try check(DozePhase.self, "DozePhase")
+        try check(AwakeReason.self, "AwakeReason")
+        try check(WindowReason.self, "WindowReason")
+        try check(FileLockPolicy.self, "FileLockPolicy")
+        try check(BackgroundStatus.PolicySource.self, "PolicySource")
+        try check(BackgroundStint.End.self, "StintEnd")
+        try check(TransferRules.Discretion.self, "Discretion")
     }
 
     @Test(arguments: Sample.all)

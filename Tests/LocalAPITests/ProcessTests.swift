@@ -267,7 +267,7 @@ import Testing
     @Test func `Streams of processes have places of their own`() async throws {
         let test = try makeService()
         defer { withExtendedLifetime(test) {} }
-        let routes = Routes(service: test.service, apps: test.apps, stop: {})
+        let routes = Routes(service: test.service, apps: test.apps, device: TestDevice().access, stop: {})
         try await withServer(routes: routes.all) { server in
             let places = try (0..<Limits.eventStreams).map { _ in try routes.streams.enter() }
             #expect(try await server.request("GET", "/v1/events").problem.status == 429)

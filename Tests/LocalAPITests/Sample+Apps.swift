@@ -39,7 +39,7 @@ extension Sample {
     static var appAnswers: [Sample] {
         get throws {
             let id = AppID(rawValue: "org.example.Photos")
-            let leastStatus = AppStatus(id: id, name: "Photos", state: .notRunning)
+            let leastStatus = AppStatus(id: id, name: "Photos", state: .notRunning, background: leastBackground)
             let status = app
             let entry = JournalEntry(id: 1, time: date, decision: .appLaunched, app: id)
             return [
@@ -75,8 +75,10 @@ extension Sample {
             challenge.realm = "r"
             challenge.certificates = ["YQ=="]
             challenge.reason = "expired"
+            var managed = hello
+            managed.clock = "/run/c"
             return [
-                try Sample(hello, least: hello),
+                try Sample(managed, least: hello),
                 try Sample(command, least: leastCommand),
                 try Sample(attachment, least: attachment),
                 try Sample(task, least: leastTask),
@@ -98,11 +100,13 @@ extension Sample {
         manifest.directory = "/d"
         manifest.modes = Set(BackgroundMode.allCases)
         manifest.snapshot = "/p.png"
+        manifest.backgroundPolicy = .contiguous
         return manifest
     }
 
     private static var app: AppStatus {
-        var app = AppStatus(id: manifest.id, name: manifest.name, state: .suspended)
+        var app = AppStatus(
+            id: manifest.id, name: manifest.name, state: .suspended, background: leastBackground)
         app.manifest = manifest
         app.stateSince = date
         app.processID = 1

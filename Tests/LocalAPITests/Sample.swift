@@ -28,7 +28,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
 
     static let all: [Sample] = {
         do {
-            return try requests + answers + appRequests + appAnswers + processAnswers
+            return try requests + answers + appRequests + appAnswers + processAnswers + deviceRequests + deviceAnswers
         } catch {
             fatalError("The samples cannot be encoded: \(error)")
         }
@@ -61,6 +61,12 @@ struct Sample: Sendable, CustomTestStringConvertible {
         task.failsOnHTTPError = true
         task.proxy = ""
         task.tls = tls
+        task.isDiscretionary = true
+        task.allowsCellularAccess = false
+        task.allowsExpensiveNetworkAccess = false
+        task.allowsConstrainedNetworkAccess = false
+        task.requiresExternalPower = true
+        task.minimumBattery = 30
         task.suspended = true
         task.resumeData = "r"
         return task
@@ -99,7 +105,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
     private static let failure = TransferFailure(.truncated, "m", status: 200)
     private static let entry = JournalEntry(
         id: 1, time: date, decision: .held, task: TaskID(1), app: AppID(rawValue: "a"), wait: wait, error: failure,
-        detail: "d")
+        detail: "d", inputs: ["battery": "30"])
     private static let response = ResponseSummary(status: 200, headers: [field], httpVersion: "2")
     static let leastStatus = TaskStatus(
         id: TaskID(1), session: .terminal, taskIdentifier: 1, kind: .download, method: "GET", url: "https://a/",
@@ -120,6 +126,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         status.countOfBytesClientExpectsToReceive = 1
         status.bytesPerSecond = 1
         status.response = response
+        status.rules = TransferRules()
         status.source = "/s"
         status.destination = destination
         status.file = "/f"

@@ -98,7 +98,8 @@ func withAPI<Result: Sendable>(
         at: path,
         serve: { onListening in
             let server = LocalAPIServer(
-                service: test.service, apps: test.apps, socket: .path(path), logger: logger, onListening: onListening,
+                service: test.service, apps: test.apps, device: TestDevice().access, socket: .path(path),
+                logger: logger, onListening: onListening,
                 onShutdownRequest: { asked.update { $0 += 1 } })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await test.apps.run() }

@@ -1,0 +1,19 @@
+package import NightshiftAPI
+
+/// The operations on the device that the API offers; who decides over it is put together with the rest of the service.
+package struct DeviceAccess: Sendable {
+    package var status: @Sendable () async -> DeviceStatus
+    package var change: @Sendable (DeviceChange) async throws -> DeviceStatus
+    package var request: @Sendable (DozePhase) async throws -> DeviceStatus
+
+    /// Every closure throws ``Problem`` and nothing else.
+    package init(
+        status: @escaping @Sendable () async -> DeviceStatus,
+        change: @escaping @Sendable (DeviceChange) async throws -> DeviceStatus,
+        request: @escaping @Sendable (DozePhase) async throws -> DeviceStatus
+    ) {
+        self.status = status
+        self.change = change
+        self.request = request
+    }
+}

@@ -1,0 +1,22 @@
+import Apps
+import Hummingbird
+import NightshiftAPI
+
+extension Routes {
+    /// Background time that the process of an app asks for.
+    var backgroundTaskRoutes: [Route] {
+        [
+            Route(.post, "/v1/process/background-tasks") { call in
+                let process = try call.process()
+                let request = try await decoder.decode(BackgroundTaskRequest.self, from: call.request)
+                try await apps.beginBackgroundTask(process: process, request)
+                return Reply.empty(.noContent).response
+            },
+            Route(.delete, "/v1/process/background-tasks/{number}") { call in
+                let process = try call.process()
+                try await apps.endBackgroundTask(process: process, number: call.integer("number", in: 1...Int64.max))
+                return Reply.empty(.noContent).response
+            },
+        ]
+    }
+}
