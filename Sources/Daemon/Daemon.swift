@@ -21,6 +21,7 @@ package struct Daemon {
     private let server: LocalAPIServer
     private let group: ServiceGroup
     private let logger: Logger
+    private let conductor: Conductor
     package let transfers: TransferService
     package let apps: AppService
 
@@ -40,18 +41,26 @@ package struct Daemon {
             throw .store(error.message)
         }
         transport = CurlTransport()
+        let conductor = Conductor(
+            monitor: try Self.monitor(configuration), store: store, clock: clock, logger: logger)
+        self.conductor = conductor
         let environment = TransferService.Environment(
-            paths: paths, store: store, transport: transport, clock: clock,
-            network: TransferService.NetworkFeed(
-                isAvailable: NetworkMonitor.isAvailable, changes: NetworkMonitor.changes()),
+            // The conductor tells the real one before anything runs.
+            paths: paths, store: store, transport: transport, clock: clock, moment: DeviceMoment(),
+            activity: { conductor.heard($0) },
             fallback: TransferService.NetworkFallback(proxy: configuration.proxy, tls: configuration.tls),
             random: { Double.random(in: 0..<1) }, logger: logger)
         let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
         self.transfers = transfers
-        apps = AppService(Self.apps(configuration, store, clock, transfers, mask, logger))
+        apps = AppService(Self.apps(configuration, store, clock, transfers, conductor, mask, logger))
+        conductor.connect(transfers, apps)
         let stop = ShutdownRequest()
         server = LocalAPIServer(
-            service: transfers, apps: apps, socket: try Self.socket(paths), logger: logger,
+            service: transfers, apps: apps,
+            device: DeviceAccess(
+                status: { await conductor.status() }, change: { try await conductor.change($0) },
+                request: { try await conductor.request($0) }),
+            socket: try Self.socket(paths), logger: logger,
             onListening: { ServiceManager.ready() }, onShutdownRequest: { stop.request() })
         var groupConfiguration = ServiceGroupConfiguration(
             services: [
@@ -59,6 +68,7 @@ package struct Daemon {
                     service: TransferRunner(service: transfers), failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: server, failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: ServiceManager()),
+                .init(service: ConductorRunner(conductor: conductor)),
                 // Stopped first: apps are told before the server goes.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
@@ -80,6 +90,8 @@ package struct Daemon {
             }
         }
         do {
+            // The moment first: who is taken up has to know whether the device dozes.
+            try await conductor.prepare()
             try await apps.prepare()
             try await group.run()
         } catch let error as StoreError {
@@ -89,7 +101,7 @@ package struct Daemon {
 
     private static func apps(
         _ configuration: DaemonConfiguration, _ store: Store, _ clock: SystemClock, _ transfers: TransferService,
-        _ fileCreationMask: UInt32, _ logger: Logger
+        _ conductor: Conductor, _ fileCreationMask: UInt32, _ logger: Logger
     ) -> AppService.Environment {
         let paths = configuration.paths
         return AppService.Environment(
@@ -103,7 +115,7 @@ package struct Daemon {
                         logger.error("Transfers were not ended", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
-                endStartDelay: { await transfers.endStartDelay($0) },
+                cameToFront: { await transfers.cameToFront($0) },
                 setListening: { await transfers.setListening($0, $1) },
                 acknowledge: { app, session, through in
                     do throws(Problem) {
@@ -113,7 +125,19 @@ package struct Daemon {
                     }
                 }),
             variables: configuration.environmentOfApps, homeDirectory: configuration.homeDirectory.path,
-            fileCreationMask: fileCreationMask, logger: logger)
+            fileCreationMask: fileCreationMask, activity: { conductor.heard($0) }, logger: logger)
+    }
+
+    /// What the device says, or the trace that is played in its place.
+    private static func monitor(_ configuration: DaemonConfiguration) throws(DaemonError) -> DeviceMonitor {
+        let paths = configuration.paths
+        do {
+            return try DeviceMonitor(
+                configuration.deviceTrace.map { .trace(path: $0) } ?? .system(),
+                freeSpaceOf: paths.partials.path(percentEncoded: false))
+        } catch {
+            throw .configuration("NIGHTSHIFT_DEVICE_TRACE: \(error)")
+        }
     }
 
     /// The socket that systemd has opened, or one of our own.

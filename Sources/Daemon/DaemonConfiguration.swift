@@ -13,6 +13,8 @@ package struct DaemonConfiguration: Sendable {
     package var proxy: String?
     /// For tasks that name no TLS settings.
     package var tls: TLSSettings?
+    /// The absolute path of a trace that is played in place of what the device says: `NIGHTSHIFT_DEVICE_TRACE`.
+    package var deviceTrace: String?
     package var environment: [String: String]
     package var homeDirectory: URL
 
@@ -37,6 +39,7 @@ package struct DaemonConfiguration: Sendable {
             certificateAuthority: reader.string(forKey: "ca.file"),
             clientCertificate: reader.string(forKey: "client.certificate"),
             clientKey: reader.string(forKey: "client.key"))
+        deviceTrace = reader.string(forKey: "device.trace")
         tls = settings == TLSSettings() ? nil : settings
     }
 

@@ -1,0 +1,14 @@
+import ServiceLifecycle
+
+/// The conductor as one service of the group.
+struct ConductorRunner: Service {
+    let conductor: Conductor
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await conductor.run()
+        } onGracefulShutdown: {
+            Task { await conductor.stop() }
+        }
+    }
+}
