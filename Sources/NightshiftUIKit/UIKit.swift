@@ -5,6 +5,11 @@ public import Foundation
 
 public typealias UIApplication = Application
 public typealias UIApplicationDelegate = ApplicationDelegate
+public typealias UIBackgroundTaskIdentifier = BackgroundTaskIdentifier
+
+/// The name of `UIBackgroundTaskIdentifier.invalid` that Apple's articles still use.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let UIBackgroundTaskInvalid = UIBackgroundTaskIdentifier.invalid
 
 /// The class that Xcode's template lets an app delegate inherit from; nothing is handled here.
 @MainActor open class UIResponder: NSObject {

@@ -14,6 +14,9 @@ final class Journal: Sendable {
         var sighting = sighting
         sighting.process = getpid()
         sighting.isOnMainThread = Thread.isMainThread
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        sighting.awakeSeconds = Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
         count.withLock { count in
             count += 1
             sighting.number = count

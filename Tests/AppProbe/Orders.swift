@@ -9,6 +9,7 @@ package struct Orders: Sendable, Codable {
     package var sessions = [SessionOrder()]
     package var transfers: [TransferOrder] = []
     package var rules: [Rule] = []
+    package var backgroundTasks: [BackgroundTaskOrder] = []
     package var answer = Answer.default
     /// Used with ``Answer/credential``.
     package var user = ""

@@ -7,7 +7,10 @@ package struct Sighting: Sendable, Codable {
     package var number = 0
     package var process: Int32 = 0
     package var isOnMainThread = false
+    /// Seconds of CLOCK_MONOTONIC, right behind ``remaining`` where there is one.
+    package var awakeSeconds: Double = 0
     package var session: String?
+    /// Of a transfer in its session, or of a background task.
     package var task: Int?
     package var description: String?
     /// Bytes so far, or the offset of a resumption.
@@ -20,7 +23,9 @@ package struct Sighting: Sendable, Codable {
     package var reason: Int?
     package var hasResumeData: Bool?
     package var priority: Float?
-    /// A body, a realm, the process id of a child.
+    /// `backgroundTimeRemaining`, for what is about background tasks.
+    package var remaining: Double?
+    /// A body, a realm, the process id of a child, why a background task was refused.
     package var text: String?
     /// What a challenge is about.
     package var space: ProtectionSpace?
@@ -32,6 +37,7 @@ package struct Sighting: Sendable, Codable {
         case progress, sent, resumed, finishing, moved, movedAgain, body, completed, invalid
         case challenge, sessionChallenge, delayed
         case child, cancelled
+        case taskBegun, taskRefused, taskEnded, taskExpired, remaining
     }
 
     /// As `URLProtectionSpace` has it.

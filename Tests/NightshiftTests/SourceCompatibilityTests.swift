@@ -43,6 +43,19 @@ private let kept = Watched<World?>(nil)
         }
     }
 
+    @Test func `L2: Apple's listing begins a background task for as long as its work takes`() async {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
+            let gate = DispatchSemaphore(value: 0)
+            DataSender { _ in gate.wait() }.sendDataToServer(data: Data())
+            try await world.service.state.wait(for: "the task") { $0.backgroundTasks == [1: "Finish Network Tasks"] }
+            gate.signal()
+            try await world.service.state.wait(for: "its end") { $0.backgroundTasks.isEmpty }
+            exit(EXIT_SUCCESS)
+        }
+    }
+
     /// The handler of this test runs behind the library's, which was registered later: it sees what that has done.
     @Test func `T7: At exit the service gets the tasks that were never resumed`() async throws {
         await #expect(processExitsWith: .exitCode(3)) {

@@ -42,5 +42,8 @@ extension AppDelegate: URLSessionBackgroundDelegate {
         #expect((delegate as? AppDelegate)?.backgroundCompletionHandler != nil)
         #expect(UIApplication.State.active.rawValue == 0)
         #expect(UIApplication.didEnterBackgroundNotification.rawValue == "UIApplicationDidEnterBackgroundNotification")
+        let task: UIBackgroundTaskIdentifier = .invalid
+        #expect(task.rawValue == 0 && task == UIBackgroundTaskInvalid)
+        #expect(UIApplication.shared.backgroundTimeRemaining == .greatestFiniteMagnitude)
     }
 }

@@ -6,7 +6,7 @@ import NightshiftAPI
 ///
 /// A program without an `Application` can have background sessions too; it is just never launched for them.
 @MainActor public final class Application {
-    public static let shared = Application(connection: .shared)
+    public nonisolated static let shared = Application(connection: .shared)
 
     /// Held, unlike UIKit's.
     public var delegate: (any ApplicationDelegate)?
@@ -33,7 +33,7 @@ import NightshiftAPI
         public static let isBackgroundLaunch = LaunchOptionsKey(rawValue: "NightshiftIsBackgroundLaunch")
     }
 
-    package init(connection: ServiceConnection) {
+    package nonisolated init(connection: ServiceConnection) {
         self.connection = connection
     }
 
@@ -62,7 +62,10 @@ import NightshiftAPI
             _ = try? connection.openChannel(until: .now + Self.launchPatience)
         }
         let isBackgroundLaunch = environment["NIGHTSHIFT_LAUNCH"] == "background"
-        if isBackgroundLaunch { applicationState = .background }
+        if isBackgroundLaunch {
+            applicationState = .background
+            connection.backgroundTasks.appIs(inBackground: true)
+        }
         _ = delegate?.application(
             self, didFinishLaunchingWithOptions: isBackgroundLaunch ? [.isBackgroundLaunch: true] : nil)
         NotificationCenter.default.post(name: Self.didFinishLaunchingNotification, object: self)
@@ -94,6 +97,8 @@ import NightshiftAPI
 
     private func enter(_ new: State) {
         guard new != applicationState else { return }
+        // Before the delegate hears of it: what it begins is begun there.
+        connection.backgroundTasks.appIs(inBackground: new == .background)
         if applicationState == .active {
             delegate?.applicationWillResignActive(self)
             post(Self.willResignActiveNotification)

@@ -98,6 +98,9 @@ final class CommandDesk: Sendable {
                     finish(command)
                 }
             }
+        case .expire:
+            guard let tasks = state.withLock(\.connection)?.backgroundTasks else { return }
+            tasks.expire { [self] in finish(command) }
         case .terminate:
             let done: @Sendable () -> Void = { [self] in
                 handOver()

@@ -6,9 +6,14 @@ public import FoundationNetworking
 /// The session takes a copy: what is changed later does not reach it. Defaults are Apple's: 60 s without data until an
 /// exchange is tried again, 7 days for a transfer as a whole, 6 connections to a host, no cache.
 ///
-/// Without effect for now: ``URLSessionConfiguration/isDiscretionary``, ``allowsExpensiveNetworkAccess``,
-/// ``allowsConstrainedNetworkAccess``, `allowsCellularAccess`, ``sharedContainerIdentifier``. `protocolClasses` and `urlCache` have
-/// none in a background session on Apple's systems either.
+/// `isDiscretionary`, `allowsCellularAccess`, ``allowsExpensiveNetworkAccess``, ``allowsConstrainedNetworkAccess``,
+/// ``requiresExternalPower`` and ``minimumBattery`` say what the session's tasks wait for. A task that may not run waits, however
+/// long its resource timeout lets it; it never fails for that. Of a single request only `allowsCellularAccess` is heeded:
+/// FoundationNetworking's `URLRequest` has none of the others. Tasks that an app adds while it is in the background are
+/// discretionary until it comes to the front, as on Apple's systems.
+///
+/// Without effect: ``sharedContainerIdentifier``. `protocolClasses` and `urlCache` have none in a background session on Apple's
+/// systems either.
 open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable {
     // Unchecked as the base class is: like it, a configuration is changed by one thread before its session is made.
 
@@ -16,8 +21,14 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
     open var sessionSendsLaunchEvents = true
     /// Kept for source compatibility: a background session always waits.
     var storedWaitsForConnectivity = false
+    /// Whether its tasks may use networks that cost by the byte: mobile ones, and those that are marked as metered.
     open var allowsExpensiveNetworkAccess = true
+    /// Whether its tasks may use networks that are to carry as little as possible (Apple: Low Data Mode).
     open var allowsConstrainedNetworkAccess = true
+    /// Whether its tasks run on external power only. Not Apple's.
+    open var requiresExternalPower = false
+    /// Percent of the battery's charge below which its tasks wait while there is no external power; 0 is no limit. Not Apple's.
+    open var minimumBattery: Double = 0
     private var container: String?
 
     /// Kept for source compatibility; there are no containers here.
@@ -62,6 +73,8 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
         copy.storedWaitsForConnectivity = storedWaitsForConnectivity
         copy.allowsExpensiveNetworkAccess = allowsExpensiveNetworkAccess
         copy.allowsConstrainedNetworkAccess = allowsConstrainedNetworkAccess
+        copy.requiresExternalPower = requiresExternalPower
+        copy.minimumBattery = minimumBattery
         copy.container = container
         copy.requestCachePolicy = requestCachePolicy
         copy.timeoutIntervalForRequest = timeoutIntervalForRequest

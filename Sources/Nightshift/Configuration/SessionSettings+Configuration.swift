@@ -13,6 +13,12 @@ extension SessionSettings {
         resourceTimeout = Self.seconds(configuration.timeoutIntervalForResource)
         sessionSendsLaunchEvents = configuration.sessionSendsLaunchEvents
         proxy = Self.proxy(configuration.connectionProxyDictionary)
+        isDiscretionary = configuration.isDiscretionary
+        allowsCellularAccess = configuration.allowsCellularAccess
+        allowsExpensiveNetworkAccess = configuration.allowsExpensiveNetworkAccess
+        allowsConstrainedNetworkAccess = configuration.allowsConstrainedNetworkAccess
+        requiresExternalPower = configuration.requiresExternalPower
+        minimumBattery = min(max(configuration.minimumBattery, 0), 100)
     }
 
     private static func seconds(_ interval: Double) -> Double {

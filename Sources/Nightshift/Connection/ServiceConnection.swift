@@ -19,6 +19,7 @@ package final class ServiceConnection: Sendable {
     let client: ServiceClient
     let sessions = SessionRegistry()
     let commands = CommandDesk()
+    let backgroundTasks = BackgroundTaskDesk()
     private let launcher: ServiceLauncher
     private let channelPath: String
     private let queue = DispatchQueue(label: "nightshift.channel")
@@ -67,6 +68,7 @@ package final class ServiceConnection: Sendable {
             "/v1/process/commands?executable=\(Self.encoded(executable))"
             + (app.map { "&app=\(Self.encoded($0))" } ?? "")
         commands.connect(to: self)
+        backgroundTasks.connect(to: self)
     }
 
     /// What the service tells an app at its launch.
@@ -92,7 +94,7 @@ package final class ServiceConnection: Sendable {
     /// Throws ``Problem`` for a refusal that will stand, ``ServiceUnreachable`` otherwise, `CancellationError` behind ``close()``.
     func send(
         _ method: String, _ path: String, _ body: Data? = nil, contentType: String = "application/json",
-        patience: Duration, while isWanted: () -> Bool = { true }
+        patience: Duration, while isWanted: () -> Bool = { true }, retries: (Problem) -> Bool = \.isPassing
     ) throws -> Data {
         let deadline = ContinuousClock.now + patience
         var pause: Duration = .milliseconds(10)
@@ -103,7 +105,7 @@ package final class ServiceConnection: Sendable {
                 let left = Double((deadline - .now).components.seconds) + 1
                 return try client.wait(
                     for: method, path, body, contentType: contentType, within: max(1, left))
-            } catch let problem as Problem where problem.isPassing {
+            } catch let problem as Problem where retries(problem) {
                 if problem.type == Problem.notConnectedType { dropChannel() }
                 message = problem.detail ?? problem.title
             } catch let failure as ServiceUnreachable {
@@ -199,7 +201,9 @@ package final class ServiceConnection: Sendable {
     private func receive(_ event: ServerSentEvent) {
         let data = Data(event.data.utf8)
         if event.name == "hello", let hello = try? JSON.decode(ProcessHello.self, from: data) {
+            guard backgroundTasks.channelOpened(self, hello) else { return dropChannel() }
             let waiters = state.withLock { state in
+                guard !state.isClosed else { return [DispatchSemaphore]() }
                 state.hello = hello
                 state.wasStopped = false
                 state.pause = .zero

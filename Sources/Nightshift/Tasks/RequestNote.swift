@@ -11,6 +11,8 @@ struct RequestNote: Codable {
     var headers: [HeaderField]
     var cachePolicy: UInt
     var timeout: Double
+    /// Nil where it does.
+    var allowsCellularAccess: Bool?
 
     init?(_ request: URLRequest) {
         guard let url = request.url else { return nil }
@@ -19,6 +21,7 @@ struct RequestNote: Codable {
         headers = request.fields.filter { !$0.isSecret }
         cachePolicy = request.cachePolicy.rawValue
         timeout = request.timeoutInterval
+        allowsCellularAccess = request.allowsCellularAccess ? nil : false
     }
 
     init?(_ text: String?) {
@@ -35,6 +38,7 @@ struct RequestNote: Codable {
             url: url, cachePolicy: URLRequest.CachePolicy(rawValue: cachePolicy) ?? .useProtocolCachePolicy,
             timeoutInterval: timeout)
         request.httpMethod = method
+        request.allowsCellularAccess = allowsCellularAccess ?? true
         for field in headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
         return request
     }

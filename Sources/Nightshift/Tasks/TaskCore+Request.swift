@@ -14,6 +14,7 @@ extension TaskCore {
             var task = TaskRequest(kind: kind)
             if let token = state.token {
                 task.resumeData = token
+                task.forbid(as: state.originalRequest)
             } else if let request = state.originalRequest {
                 task.take(request, cookiesOf: session.configuration)
             }
@@ -73,5 +74,11 @@ extension TaskRequest {
         if request.timeoutInterval != 60, request.timeoutInterval > 0 {
             idleTimeout = min(request.timeoutInterval, Limits.longestTimeout)
         }
+        forbid(as: request)
+    }
+
+    /// A request can forbid what its session allows, not the other way round.
+    fileprivate mutating func forbid(as request: URLRequest?) {
+        if request?.allowsCellularAccess == false { allowsCellularAccess = false }
     }
 }

@@ -29,6 +29,9 @@ final class ScriptedService: Sendable {
         var acknowledgedCommands: [Int64] = []
         var states: [AppState] = []
         var snapshot: Data?
+        /// Background tasks that are open, and every request for one.
+        var backgroundTasks: [Int64: String] = [:]
+        var backgroundTasksBegun: [BackgroundTaskRequest] = []
         var channels: [SocketServer.Stream] = []
         var streams: [SocketServer.Stream] = []
         /// Progress that nobody has heard of yet: a stream may be opened a moment after its session's first task.
@@ -204,6 +207,7 @@ final class ScriptedService: Sendable {
         if parts.starts(with: ["v1", "tasks"]), parts.count >= 3, let id = Int64(parts[2]) {
             return try task(TaskID(id), parts.dropFirst(3).first, request)
         }
+        if parts.starts(with: ["v1", "process", "background-tasks"]) { return try backgroundTask(parts.last, request) }
         switch parts.last {
         case "acknowledge":
             let command = try JSON.decode(CommandAcknowledgement.self, from: request.body).command
@@ -215,6 +219,22 @@ final class ScriptedService: Sendable {
         default: throw Problem.notFound(request.path)
         }
         return .json(200, Data("{}".utf8))
+    }
+
+    private func backgroundTask(_ last: String?, _ request: SocketServer.Request) throws -> SocketServer.Reply {
+        if request.method == "POST" {
+            let task = try JSON.decode(BackgroundTaskRequest.self, from: request.body)
+            state.update { state in
+                state.backgroundTasks[task.number] = task.name
+                state.backgroundTasksBegun.append(task)
+            }
+        } else {
+            guard request.method == "DELETE", let number = last.flatMap({ Int64($0) }) else {
+                throw Problem.notFound(request.path)
+            }
+            state.update { $0.backgroundTasks[number] = nil }
+        }
+        return .json(204, Data())
     }
 
     private func session(_ name: String, _ action: String?, _ request: SocketServer.Request) throws

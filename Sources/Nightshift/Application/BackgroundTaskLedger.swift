@@ -1,0 +1,89 @@
+import NightshiftAPI
+
+/// The background tasks of this process: those that are open, and those whose end the service is still to hear of.
+///
+/// A task is asked for, then open or refused; an open one ends. It has its expiration handler called at most once, and never
+/// before the app has been given its number.
+struct BackgroundTaskLedger {
+    typealias Handler = @MainActor @Sendable () -> Void
+
+    private var tasks: [Int64: Entry] = [:]
+    private var lastNumber: Int64 = 0
+    private var ended: [Int64] = []
+
+    private struct Entry {
+        var name: String
+        var handler: Handler?
+        /// Whether the app has its number.
+        var isOpen = false
+        /// Whether time ran out before that.
+        var isLate = false
+    }
+
+    /// Asks for a task; its number.
+    mutating func ask(_ name: String, _ handler: Handler?) -> Int64 {
+        lastNumber += 1
+        tasks[lastNumber] = Entry(name: name, handler: handler)
+        return lastNumber
+    }
+
+    /// The app has the task.
+    ///
+    /// - Returns: whether its handler has to be called, because time ran out meanwhile.
+    mutating func open(_ number: Int64) -> Bool {
+        tasks[number]?.isOpen = true
+        return tasks[number]?.isLate == true && tasks[number]?.handler != nil
+    }
+
+    /// The app does not get the task.
+    ///
+    /// - Parameter mayBeKnown: whether the service may have it although it has not said so.
+    mutating func refuse(_ number: Int64, mayBeKnown: Bool) {
+        tasks[number] = nil
+        if mayBeKnown { ended.append(number) }
+    }
+
+    /// The app has ended a task; false where there is none.
+    mutating func end(_ number: Int64) -> Bool {
+        guard tasks[number]?.isOpen == true else { return false }
+        tasks[number] = nil
+        ended.append(number)
+        return true
+    }
+
+    /// What a service that knows nothing has to be told, oldest first.
+    var requests: [BackgroundTaskRequest] {
+        tasks.filter(\.value.isOpen).sorted { $0.key < $1.key }.map {
+            BackgroundTaskRequest(number: $0.key, name: $0.value.name)
+        }
+    }
+
+    func isOpen(_ number: Int64) -> Bool { tasks[number]?.isOpen == true }
+
+    // MARK: - Time running out
+
+    /// Time runs out for every task.
+    ///
+    /// - Returns: those whose handlers have to be called, oldest first.
+    mutating func expire() -> [Int64] {
+        for number in tasks.keys where tasks[number]?.isOpen == false { tasks[number]?.isLate = true }
+        return tasks.filter { $0.value.isOpen && $0.value.handler != nil }.keys.sorted()
+    }
+
+    /// The handler of an open task, once.
+    mutating func takeHandler(_ number: Int64) -> Handler? {
+        guard tasks[number]?.isOpen == true else { return nil }
+        defer { tasks[number]?.handler = nil }
+        return tasks[number]?.handler
+    }
+
+    // MARK: - Ends
+
+    /// The end that the service hears of next.
+    var nextEnd: Int64? { ended.first }
+
+    /// The service has heard of an end.
+    mutating func told(_ number: Int64) {
+        ended.removeAll { $0 == number }
+    }
+}

@@ -1,0 +1,37 @@
+import NightshiftUIKit
+
+/// Row L2: the listing of Apple's article "Extending your app's background execution time".
+///
+/// As it stands there, but for a line break behind a dot, which no Swift compiler takes, and for `NSData`, which Foundation on
+/// Linux does not let into another thread in Swift 6.
+final class DataSender: NSObject, @unchecked Sendable {
+    // Unchecked as in an app, whose controller the listing is in.
+    var backgroundTaskID: UIBackgroundTaskIdentifier?
+    private let send: @Sendable (Data) -> Void
+
+    init(_ send: @escaping @Sendable (Data) -> Void) {
+        self.send = send
+    }
+
+    func sendAppDataToServer(data: Data) { send(data) }
+
+    // swift-format-ignore
+    func sendDataToServer( data : Data ) {
+       // Perform the task on a background queue.
+       DispatchQueue.global().async {
+          // Request the task assertion and save the ID.
+          self.backgroundTaskID = UIApplication.shared.beginBackgroundTask (withName: "Finish Network Tasks") {
+             // End the task if time expires.
+             UIApplication.shared.endBackgroundTask(self.backgroundTaskID!)
+             self.backgroundTaskID = UIBackgroundTaskInvalid
+          }
+
+          // Send the data synchronously.
+          self.sendAppDataToServer( data: data)
+
+          // End the task assertion.
+          UIApplication.shared.endBackgroundTask(self.backgroundTaskID!)
+          self.backgroundTaskID = UIBackgroundTaskInvalid
+       }
+    }
+}

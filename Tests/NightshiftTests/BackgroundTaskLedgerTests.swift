@@ -1,0 +1,93 @@
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Nightshift
+
+/// Row L2: the book of background tasks, alone.
+@Suite @MainActor struct BackgroundTaskLedgerTests {
+    @Test func `L2: Time that runs out while a task is asked for reaches its handler when the app has it`() {
+        var ledger = BackgroundTaskLedger()
+        var calls = 0
+        let number = ledger.ask("a") { calls += 1 }
+        let early = ledger.expire()
+        let handler = ledger.takeHandler(number)
+        let isLate = ledger.open(number)
+        #expect(early == [] && handler == nil && isLate)
+        ledger.takeHandler(number)?()
+        ledger.takeHandler(number)?()
+        #expect(calls == 1)
+        let quiet = ledger.ask("b", nil)
+        let due = ledger.expire()
+        let isQuietLate = ledger.open(quiet)
+        #expect(due == [] && !isQuietLate)
+    }
+
+    @Test func `L2: A question without an answer is taken back`() {
+        var ledger = BackgroundTaskLedger()
+        ledger.refuse(ledger.ask("refused", nil), mayBeKnown: false)
+        #expect(ledger.nextEnd == nil)
+        let number = ledger.ask("unanswered", nil)
+        ledger.refuse(number, mayBeKnown: true)
+        #expect(ledger.requests.isEmpty && ledger.nextEnd == number)
+        ledger.told(number)
+        #expect(ledger.nextEnd == nil)
+    }
+
+    @Test(arguments: 1...50) func `L2: No walk calls a handler twice, early or late, or loses an end`(_ seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var ledger = BackgroundTaskLedger()
+        var asked: Set<Int64> = []
+        var open: Set<Int64> = []
+        var ended: [Int64] = []
+        var told: [Int64] = []
+        var called: [Int64] = []
+        for _ in 0..<400 {
+            switch Int.random(in: 0..<7, using: &random) {
+            case 0, 1:
+                let number = Box()
+                number.value = ledger.ask("x") { called.append(number.value) }
+                #expect(asked.insert(number.value).inserted && !open.contains(number.value))
+            case 2:
+                guard let number = asked.randomElement(using: &random) else { continue }
+                asked.remove(number)
+                open.insert(number)
+                if ledger.open(number) { ledger.takeHandler(number)?() }
+            case 3:
+                guard let number = asked.randomElement(using: &random) else { continue }
+                asked.remove(number)
+                let mayBeKnown = Bool.random(using: &random)
+                ledger.refuse(number, mayBeKnown: mayBeKnown)
+                if mayBeKnown { ended.append(number) }
+            case 4:
+                guard let number = open.union(asked).randomElement(using: &random) else { continue }
+                let hasEnded = ledger.end(number)
+                let wasOpen = open.remove(number) != nil
+                #expect(hasEnded == wasOpen)
+                if wasOpen { ended.append(number) }
+                let hasEndedTwice = ledger.end(number)
+                #expect(!hasEndedTwice)
+            case 5:
+                let due = ledger.expire()
+                #expect(due == due.sorted() && open.isSuperset(of: due))
+                for number in due { ledger.takeHandler(number)?() }
+                #expect(open.isSubset(of: called))
+            default:
+                guard let number = ledger.nextEnd else { continue }
+                ledger.told(number)
+                told.append(number)
+            }
+            #expect(ledger.requests.map(\.number) == open.sorted())
+            #expect(Set(called).count == called.count)
+        }
+        while let number = ledger.nextEnd {
+            ledger.told(number)
+            told.append(number)
+        }
+        #expect(told == ended)
+    }
+
+    private final class Box {
+        var value: Int64 = 0
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import Nightshift
+import NightshiftAPI
+import TestSupport
+import Testing
+
+private let path = "/v1/process/background-tasks"
+
+/// Row L2: background tasks, as the service and the app see them.
+@Suite struct BackgroundTaskTests {
+    @Test func `L2: A task begins with the service's answer, and ends behind the caller's back, in order`() async throws
+    {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        let first = application.beginBackgroundTask(withName: "sync")
+        #expect(world.service.state.read { $0.backgroundTasks } == [1: "sync"])
+        let second = application.beginBackgroundTask {}
+        let third = application.beginBackgroundTask(withName: nil)
+        #expect([first, second, third].map(\.rawValue) == [1, 2, 3])
+        let caller = #function
+        #expect(world.service.state.read { $0.backgroundTasks } == [1: "sync", 2: caller, 3: caller])
+        for task in [third, first, .invalid, first, BackgroundTaskIdentifier(rawValue: 99), second] {
+            application.endBackgroundTask(task)
+        }
+        try await world.service.state.wait(for: "the ends") { $0.backgroundTasks.isEmpty }
+        let ends = world.service.state.read { $0.log.filter { $0.hasPrefix("DELETE") } }
+        #expect(ends == [3, 1, 2].map { "DELETE \(path)/\($0)" })
+        #expect(application.backgroundTaskRefusal == nil)
+    }
+
+    @Test(arguments: [
+        Problem.noBackgroundTime("It is over."), .invalid("The name is too long."), .tooMany("1000 are open."),
+    ])
+    func `L2: A refusal is .invalid, with its reason`(_ problem: Problem) async throws {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        world.service.state.update { $0.refusals["POST \(path)"] = problem }
+        let calls = Watched(0)
+        let refused = application.beginBackgroundTask(withName: "a") { calls.update { $0 += 1 } }
+        #expect(refused == .invalid && refused.rawValue == 0)
+        #expect(application.backgroundTaskRefusal == problem.detail)
+        world.service.state.update { $0.refusals = [:] }
+        let granted = application.beginBackgroundTask(withName: "b")
+        #expect(granted != .invalid)
+        application.endBackgroundTask(refused)
+        world.service.command(ProcessCommand(number: 1, action: .expire))
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
+        #expect(calls.read { $0 } == 0)
+        #expect(world.service.state.read { $0.backgroundTasks } == [2: "b"])
+    }
+
+    @Test func `L2: Two hundred tasks from eight threads`() async throws {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        let begun = Watched<[BackgroundTaskIdentifier]>([])
+        for thread in 0..<8 {
+            Thread.detachNewThread {
+                for task in 0..<25 {
+                    let identifier = application.beginBackgroundTask(withName: "\(thread) \(task)")
+                    begun.update { $0.append(identifier) }
+                }
+            }
+        }
+        try await begun.wait(for: "all tasks") { $0.count == 200 }
+        let tasks = begun.read { $0 }
+        #expect(Set(tasks).count == 200 && !tasks.contains(.invalid))
+        #expect(world.service.state.read { Set($0.backgroundTasks.values).count } == 200)
+        for share in 0..<8 {
+            Thread.detachNewThread {
+                for index in 0..<25 { application.endBackgroundTask(tasks[share * 25 + index]) }
+            }
+        }
+        try await world.service.state.wait(for: "the ends") { $0.backgroundTasks.isEmpty }
+        #expect(world.service.state.read { $0.backgroundTasksBegun.count } == 200)
+    }
+
+    @Test func `L2: A lost answer does not make two tasks of one`() async throws {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        world.service.state.update { $0.unanswered["POST \(path)"] = 2 }
+        #expect(application.beginBackgroundTask(withName: "a") != .invalid)
+        #expect(world.service.state.read { $0.backgroundTasksBegun.map(\.number) } == [1, 1, 1])
+    }
+
+    // MARK: - The service is away
+
+    @Test func `L2: A service that comes back hears of the open tasks before anything else`() async throws {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        let tasks = (1...4).map { application.beginBackgroundTask(withName: "\($0)") }
+        application.endBackgroundTask(tasks[0])
+        try await world.service.state.wait(for: "an end") { $0.backgroundTasks[1] == nil }
+        world.service.stop()
+        application.endBackgroundTask(tasks[2])
+        world.service.state.update { state in
+            state.backgroundTasks = [:]
+            state.log = []
+        }
+        try world.service.start()
+        try await world.service.state.wait(for: "the end") { state in
+            state.log.contains("GET /v1/process/commands") && state.log.last == "DELETE \(path)/3"
+        }
+        // What comes before the channel is refused: the end, sent while the old channel was thought to be open.
+        let log = world.service.state.read { $0.log }
+        let channel = try #require(log.lastIndex(of: "GET /v1/process/commands"))
+        #expect(log[(channel + 1)...] == ["POST \(path)", "POST \(path)", "DELETE \(path)/3"])
+        #expect(world.service.state.read { $0.backgroundTasks } == [2: "2", 4: "4"])
+    }
+
+    @Test func `L2: Without a service an app in the foreground has its tasks, and the service is told later`()
+        async throws
+    {
+        let world = try World()
+        world.service.stop()
+        let application = Application(connection: world.process().connection)
+        let start = ContinuousClock.now
+        let first = application.beginBackgroundTask(withName: "a")
+        #expect(first != .invalid && ContinuousClock.now - start < .seconds(6))
+        // The second one does not wait again.
+        let middle = ContinuousClock.now
+        let second = application.beginBackgroundTask(withName: "b")
+        #expect(second != .invalid && ContinuousClock.now - middle < .seconds(1))
+        application.endBackgroundTask(first)
+        try world.service.start()
+        try await world.service.state.wait(for: "the task") { $0.backgroundTasks == [2: "b"] }
+        #expect(application.beginBackgroundTask(withName: "c").rawValue == 3)
+    }
+
+    @Test @MainActor func `L2: Without a service an app in the background has none`() async throws {
+        let world = try World()
+        world.service.stop()
+        let application = Application(connection: world.process().connection)
+        application.launch(environment: ["NIGHTSHIFT_APP": "org.example.app", "NIGHTSHIFT_LAUNCH": "background"])
+        #expect(application.beginBackgroundTask(withName: "a") == .invalid)
+        #expect(application.backgroundTaskRefusal != nil)
+        try world.service.start()
+        // The service may have heard the question: it is told that nobody waits for the answer.
+        try await world.service.state.wait(for: "the end") { $0.log.contains("DELETE \(path)/1") }
+        #expect(world.service.state.read { $0.backgroundTasksBegun }.isEmpty)
+    }
+
+    // MARK: - Time running out
+
+    @Test func `L2: Handlers run on the main thread, once each, oldest first, before the acknowledgement`() async throws
+    {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        let heard = Watched<[String]>([])
+        let tasks = Watched<[BackgroundTaskIdentifier]>([])
+        for number in 1...5 {
+            let task = application.beginBackgroundTask(withName: "\(number)") {
+                dispatchPrecondition(condition: .onQueue(.main))
+                let acknowledged = world.service.state.read { $0.acknowledgedCommands }
+                heard.update { $0.append("\(number)" + (acknowledged.isEmpty ? "" : " after the acknowledgement")) }
+                // The third one ends the fourth, and never its own; the second one ends itself.
+                if number == 2 { application.endBackgroundTask(tasks.read { $0[1] }) }
+                if number == 3 { application.endBackgroundTask(tasks.read { $0[3] }) }
+            }
+            tasks.update { $0.append(task) }
+        }
+        _ = application.beginBackgroundTask(withName: "without a handler")
+        application.endBackgroundTask(tasks.read { $0[0] })
+        let expire = ProcessCommand(number: 1, action: .expire)
+        world.service.command(expire)
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
+        #expect(heard.read { $0 } == ["2", "3", "5"])
+        try await world.service.state.wait(for: "the ends") { $0.backgroundTasks.count == 3 }
+        #expect(world.service.state.read { $0.backgroundTasks.keys.sorted() } == [3, 5, 6])
+        // Again, as after a lost acknowledgement; then for the next stint, with one new task.
+        world.service.command(expire)
+        try await world.service.state.wait(for: "an acknowledgement") { $0.acknowledgedCommands == [1, 1] }
+        _ = application.beginBackgroundTask(withName: "7") { heard.update { $0.append("7") } }
+        world.service.command(ProcessCommand(number: 2, action: .expire))
+        try await world.service.state.wait(for: "an acknowledgement") { $0.acknowledgedCommands == [1, 1, 2] }
+        #expect(heard.read { $0 } == ["2", "3", "5", "7"])
+    }
+
+    @Test func `L2: A task that the returned service refuses has its handler called`() async throws {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        let calls = Watched(0)
+        _ = application.beginBackgroundTask(withName: "a") { calls.update { $0 += 1 } }
+        world.service.state.update { $0.refusals["POST \(path)"] = .noBackgroundTime("It is over.") }
+        world.service.breakStreams()
+        try await calls.wait(for: "the handler") { $0 == 1 }
+        world.service.command(ProcessCommand(number: 1, action: .expire))
+        try await world.service.state.wait(for: "another channel") { !$0.channels.isEmpty }
+        world.service.command(ProcessCommand(number: 2, action: .expire))
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands.last == 2 }
+        #expect(calls.read { $0 } == 1)
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Nightshift
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Row T3: what a session and a request say of power and networks reaches the service.
+@Suite struct TransferRuleTests {
+    @Test func `T3: A configuration that says nothing takes everything`() async throws {
+        let world = try World()
+        _ = world.process().session(Recorder())
+        try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
+        let settings = try #require(world.service.state.read { $0.settings["org.example.photos"] })
+        #expect(!settings.isDiscretionary && !settings.requiresExternalPower && settings.minimumBattery == 0)
+        #expect(
+            settings.allowsCellularAccess && settings.allowsExpensiveNetworkAccess
+                && settings.allowsConstrainedNetworkAccess)
+    }
+
+    private static let rules: [@Sendable (BackgroundConfiguration) -> Void] = [
+        { $0.isDiscretionary = true }, { $0.allowsCellularAccess = false }, { $0.allowsExpensiveNetworkAccess = false },
+        { $0.allowsConstrainedNetworkAccess = false }, { $0.requiresExternalPower = true }, { $0.minimumBattery = 30 },
+    ]
+
+    @Test(arguments: rules.indices) func `T3: Each property arrives, alone`(_ index: Int) async throws {
+        let world = try World()
+        let session = world.process().session(Recorder(), Self.rules[index])
+        try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
+        let sent = try #require(world.service.state.read { $0.settings["org.example.photos"] })
+        var expected = SessionSettings()
+        switch index {
+        case 0: expected.isDiscretionary = true
+        case 1: expected.allowsCellularAccess = false
+        case 2: expected.allowsExpensiveNetworkAccess = false
+        case 3: expected.allowsConstrainedNetworkAccess = false
+        case 4: expected.requiresExternalPower = true
+        default: expected.minimumBattery = 30
+        }
+        #expect(sent == expected)
+        // What the app reads back of its session is what it has written.
+        let copy = try #require(session.configuration as? BackgroundConfiguration)
+        #expect(copy.isDiscretionary == expected.isDiscretionary)
+        #expect(copy.requiresExternalPower == expected.requiresExternalPower)
+        #expect(copy.minimumBattery == expected.minimumBattery)
+    }
+
+    @Test(arguments: [(-5.0, 0.0), (130, 100)])
+    func `T3: A percentage is one`(_ written: Double, _ sent: Double) async throws {
+        let world = try World()
+        _ = world.process().session(Recorder()) { $0.minimumBattery = written }
+        try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
+        #expect(world.service.state.read { $0.settings["org.example.photos"]?.minimumBattery } == sent)
+    }
+
+    @Test func `T3: A request that forbids mobile networks says so, and a later process knows`() async throws {
+        let world = try World()
+        let first = world.process()
+        let session = first.session(Recorder())
+        var request = URLRequest(url: url())
+        request.allowsCellularAccess = false
+        session.downloadTask(with: request).resume()
+        session.downloadTask(with: url()).resume()
+        let requests = world.service.state.read { $0.requests }
+        #expect(requests[1]?.request.allowsCellularAccess == false)
+        // Left to the session.
+        #expect(requests[2]?.request.allowsCellularAccess == nil)
+        first.die()
+        let tasks = await world.process().session(Recorder()).allTasks.sorted { $0.taskIdentifier < $1.taskIdentifier }
+        #expect(tasks.map { $0.originalRequest?.allowsCellularAccess } == [false, true])
+        // What goes on from its resume data forbids it too.
+        let download = try #require(tasks.first as? URLSessionDownloadTask)
+        let data = try #require(await download.cancelByProducingResumeData())
+        let third = world.process().session(Recorder())
+        third.downloadTask(withResumeData: data).resume()
+        let again = try #require(world.service.state.read { $0.requests[3]?.request })
+        #expect(again.resumeData != nil && again.allowsCellularAccess == false)
+    }
+}
