@@ -22,10 +22,7 @@ struct Nightshiftd: AsyncParsableCommand {
               0 asked to stop   2 wrong configuration   4 already running   5 a directory cannot be used
               6 the database was refused
             """,
-        version: DaemonProcess.version)
-
-    func run() async throws {
-        let status = await DaemonProcess.run()
-        if status != 0 { throw ExitCode(status) }
-    }
+        version: DaemonProcess.version,
+        subcommands: [RunCommand.self, SimulateCommand.self],
+        defaultSubcommand: RunCommand.self)
 }

@@ -1,0 +1,73 @@
+import Foundation
+import NightshiftAPI
+import Scheduler
+
+/// The sums of a simulation as they grow.
+struct Ledger {
+    private var wakeUps = 0
+    private var wasResting = false
+    /// Seconds by where the device is.
+    private var inUse = 0.0
+    private var awake = 0.0
+    private var dozing = 0.0
+    private var inWindows = 0.0
+    private var asleep = 0.0
+    var windows: [WindowReason: Int] = [:]
+    /// Bytes by the network that they went over.
+    private var carried: [Network: Double] = [:]
+
+    private struct Network: Hashable {
+        var kind: NetworkKind
+        var isExpensive: Bool
+    }
+
+    /// So many seconds pass in which nothing changes.
+    mutating func pass(_ seconds: Double, _ world: World) {
+        if world.conditions.isSleeping {
+            asleep += seconds
+        } else {
+            switch world.doze.phase {
+            case .awake where !world.conditions.isIdle: inUse += seconds
+            case .awake: awake += seconds
+            case .dozing: dozing += seconds
+            case .window: inWindows += seconds
+            }
+        }
+    }
+
+    /// Leaving sleep or doze, for a window or for good, is a wake-up.
+    mutating func heard(isResting: Bool) {
+        if wasResting, !isResting { wakeUps += 1 }
+        wasResting = isResting
+    }
+
+    mutating func carry(_ bytes: Double, _ network: NetworkConditions) {
+        guard bytes > 0 else { return }
+        carried[Network(kind: network.kind, isExpensive: network.isExpensive), default: 0] += bytes
+    }
+
+    func totals(_ world: World) -> SimulationTotals {
+        let start = Date(timeIntervalSince1970: world.settings.start)
+        var totals = SimulationTotals(start: start, end: world.now.date)
+        totals.wakeUps = wakeUps
+        totals.inUse = VirtualClock.milliseconds(inUse)
+        totals.awake = VirtualClock.milliseconds(awake)
+        totals.dozing = VirtualClock.milliseconds(dozing)
+        totals.inWindows = VirtualClock.milliseconds(inWindows)
+        totals.asleep = VirtualClock.milliseconds(asleep)
+        totals.windows = WindowReason.allCases.compactMap { reason in
+            windows[reason].map { WindowCount(reason: reason, count: $0) }
+        }
+        totals.apps = world.apps.map(\.rounded).sorted { $0.app.rawValue < $1.app.rawValue }
+        for kind in NetworkKind.allCases {
+            for isExpensive in [false, true] {
+                guard let bytes = carried[Network(kind: kind, isExpensive: isExpensive)] else { continue }
+                totals.networks.append(
+                    NetworkTotals(kind: kind, isExpensive: isExpensive, bytes: Int64(bytes.rounded())))
+            }
+        }
+        totals.waits = world.transfers.waitTotals(world.clock.bootSeconds)
+        totals.transfers = world.transfers.totals
+        return totals
+    }
+}

@@ -1,0 +1,223 @@
+import Apps
+import NightshiftAPI
+import Scheduler
+import Store
+
+/// The apps: what their users do, what their processes have done, and what their machines want.
+extension World {
+    /// The app of a trace, installed where it is new.
+    mutating func index(of id: AppID) -> Int {
+        if let index = apps.firstIndex(where: { $0.id == id }) { return index }
+        var machine = AppMachine(
+            record: AppRecord(id: id, now: now.wallSeconds), isInstalled: true,
+            wakeLimit: AppManifest.defaultWakeLimit, firstNumber: 1)
+        machine.terms = terms(AppBehaviour())
+        _ = machine.apply(doze.phase, now: now)
+        apps.append(SimulatedApp(id: id, machine: machine))
+        return apps.count - 1
+    }
+
+    mutating func declare(_ behaviour: AppBehaviour, _ index: Int) {
+        apps[index].behaviour = behaviour
+        apps[index].machine.terms = terms(behaviour)
+        perform(index) { $0.reconsider(now: $1) }
+    }
+
+    /// What the app asks for goes before what the device gives; what stands in place of all policies goes before both.
+    private func terms(_ behaviour: AppBehaviour) -> BackgroundTerms {
+        var terms = BackgroundTerms(policy: settings.backgroundPolicy, lead: settings.expirationLead)
+        if let policy = behaviour.backgroundPolicy { (terms.policy, terms.source) = (policy, .manifest) }
+        if let policy { (terms.policy, terms.source) = (policy, .device) }
+        return terms
+    }
+
+    /// Tells an app what moment it is.
+    mutating func tell(_ index: Int) {
+        perform(index) { [phase = doze.phase] in $0.apply(phase, now: $1) }
+    }
+
+    /// What apps make of the device, as `AppService` tells it.
+    var activity: AppActivity { AppActivity(apps.map(\.machine)) }
+
+    mutating func play(_ use: AppUse, _ index: Int) {
+        switch use {
+        case .front: perform(index) { $0.front(now: $1) }
+        case .background: perform(index) { $0.back(now: $1) }
+        case .quit: perform(index) { $0.quit(force: false, now: $1) }
+        case .forceQuit: perform(index) { $0.quit(force: true, now: $1) }
+        }
+    }
+
+    /// An app that runs begins its work at once, another one when it next runs.
+    mutating func begin(_ task: TracedTask, _ index: Int) {
+        apps[index].pending.append(task)
+        beginPending(index)
+    }
+
+    mutating func add(_ transfer: TracedTransfer, app index: Int?) {
+        guard let index else {
+            return transfers.add(transfer, app: nil, isForced: false, notBefore: nil, now: now)
+        }
+        let machine = apps[index].machine
+        let pause = machine.startsPausedUntil(now: now).map { clock.bootSeconds + $0 - now.wallSeconds }
+        let isInBackground = machine.record.state == .background || machine.record.state == .suspended
+        let session = apps[index].session(transfer.session)
+        apps[index].sessions[session].wakesApp = transfer.wakesApp
+        apps[index].sessions[session].unfinished += transfer.count
+        transfers.add(
+            transfer, app: apps[index].id, isForced: isInBackground, notBefore: pause.map(VirtualClock.milliseconds),
+            now: now)
+    }
+
+    /// Takes what the transfers have decided; false where nothing ended.
+    mutating func takeTransfers() -> Bool {
+        for entry in transfers.entries { record(entry) }
+        transfers.entries = []
+        let ended = transfers.ended
+        transfers.ended = []
+        for transfer in ended {
+            guard let app = transfer.app else { continue }
+            let index = index(of: app)
+            let session = apps[index].session(transfer.session)
+            apps[index].sessions[session].unfinished -= 1
+            apps[index].sessions[session].messages += 1
+            readMessages(index)
+            perform(index) { [wanted = apps[index].wanted] in $0.want(wanted, now: $1) }
+        }
+        return !ended.isEmpty
+    }
+
+    // MARK: - Processes
+
+    /// What a process has done.
+    mutating func finish(_ job: Process.Job.Kind, of index: Int) {
+        let behaviour = apps[index].behaviour
+        switch job {
+        case .connect:
+            guard let process = apps[index].process else { return }
+            perform(index) { $0.connected(Self.stored(process.processID), now: $1) }
+            listened(index)
+        case .acknowledge(let command):
+            if command.action == .expire, behaviour.endsTasks {
+                for number in apps[index].process?.openTasks ?? [] { endTask(number, index) }
+            }
+            perform(index) { $0.acknowledged(command.number, now: $1) }
+        case .task(let number): endTask(number, index)
+        case .exit: exited(index, AppExit(time: now.date, cause: .exited, status: 0))
+        }
+    }
+
+    private mutating func exited(_ index: Int, _ exit: AppExit) {
+        guard apps[index].process != nil else { return }
+        apps[index].process = nil
+        perform(index) { $0.exited(exit, now: $1) }
+        apps[index].countEnd()
+    }
+
+    /// It runs and hears: of what came meanwhile, and of what it was to begin.
+    private mutating func listened(_ index: Int) {
+        readMessages(index)
+        beginPending(index)
+    }
+
+    /// A process that runs reads its messages as they come; one that was woken for them, when it handles that.
+    private mutating func readMessages(_ index: Int) {
+        guard apps[index].isListening, apps[index].machine.wakes(now: now).isEmpty else { return }
+        for session in apps[index].sessions.indices {
+            apps[index].sessions[session].handled = apps[index].sessions[session].messages
+        }
+    }
+
+    private mutating func beginPending(_ index: Int) {
+        guard apps[index].isListening else { return }
+        let pending = apps[index].pending
+        apps[index].pending = []
+        for task in pending {
+            guard let number = apps[index].process?.openTask() else { return }
+            // Before the service has its say: an answer may freeze it at once.
+            apps[index].process?.begin(.task(number), seconds: task.seconds, clock.awakeSeconds)
+            var refusal: BackgroundTaskRefusal?
+            perform(index) { machine, now in
+                switch machine.beginTask(number, name: task.name, now: now) {
+                case .success(let actions): return actions
+                case .failure(let failure):
+                    refusal = failure
+                    return [.note(.backgroundTaskRefused, "\(task.name): \(failure.sentence)")]
+                }
+            }
+            if refusal != nil { apps[index].process?.closeTask(number) }
+        }
+    }
+
+    private mutating func endTask(_ number: Int64, _ index: Int) {
+        apps[index].process?.closeTask(number)
+        perform(index) { $0.endTask(number, now: $1) }
+    }
+
+    // MARK: - What machines want
+
+    /// Gives a machine an input and carries out what it wants, as `AppService` does.
+    mutating func perform(_ index: Int, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
+        let now = now
+        carryOut(input(&apps[index].machine, now), index)
+    }
+
+    private mutating func carryOut(_ actions: [AppAction], _ index: Int) {
+        var actions = actions
+        let time = clock.awakeSeconds
+        while !actions.isEmpty {
+            switch actions.removeFirst() {
+            case .spawn:
+                var process = Process(processID: nextProcessID)
+                nextProcessID += 1
+                process.begin(.connect, seconds: apps[index].behaviour.launch, time)
+                apps[index].process = process
+                let now = now
+                actions += apps[index].machine.spawned(Self.stored(process.processID), now: now)
+            case .send(let command): obey(command, index)
+            // There are no other processes of an app in a trace.
+            case .tellGuest: break
+            case .freeze: apps[index].process?.freeze(time)
+            case .thaw:
+                apps[index].process?.thaw(time)
+                listened(index)
+            case .terminate: apps[index].process?.begin(.exit, seconds: Self.exitTime, time)
+            case .kill: exited(index, AppExit(time: now.date, cause: .signalled, signal: 9))
+            case .finishWake(let session, let through, _):
+                let now = now
+                let place = apps[index].session(session)
+                apps[index].sessions[place].handled = max(apps[index].sessions[place].handled, through)
+                let wanted = apps[index].wanted
+                actions += apps[index].machine.want(wanted, now: now)
+            case .cancelTransfers: transfers.cancel(apps[index].id, now)
+            case .cameToFront: transfers.lift(apps[index].id, now)
+            case .note(let decision, let detail, let inputs):
+                apps[index].count(decision)
+                note(decision, app: apps[index].id, detail: detail, inputs: inputs.isEmpty ? nil : inputs)
+            }
+        }
+    }
+
+    /// The process takes its time over a command.
+    private mutating func obey(_ command: ProcessCommand, _ index: Int) {
+        let behaviour = apps[index].behaviour
+        let kind: Process.Job.Kind = command.action == .terminate ? .exit : .acknowledge(command)
+        let seconds =
+            switch command.action {
+            case .enter: command.state == .background ? behaviour.enterBackground : 0
+            case .handleEvents: behaviour.wake
+            case .snapshot: Self.snapshotTime
+            case .expire: behaviour.expiration
+            case .terminate: Self.exitTime
+            }
+        apps[index].process?.begin(kind, seconds: seconds, clock.awakeSeconds)
+    }
+
+    private static func stored(_ processID: Int32) -> StoredProcess {
+        StoredProcess(processID: processID, startTime: 0, bootID: "trace", isManaged: true)
+    }
+
+    /// Seconds that drawing a snapshot, and coming to an end, take any app.
+    private static let snapshotTime = 0.1
+    private static let exitTime = 0.1
+}

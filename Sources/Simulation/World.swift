@@ -1,0 +1,185 @@
+import Apps
+import NightshiftAPI
+import Scheduler
+
+/// The whole of what a trace plays in: a device, its doze, its apps and its transfers, at one moment.
+///
+/// What happens at one moment happens in this order: the lines of the trace, what processes have done, what time asks of apps,
+/// transfers and doze. After each of them ``settle()`` lets everybody hear of what has changed.
+struct World {
+    private let lines: [TraceLine]
+    private var nextLine = 0
+    private let end: Double
+    let settings: TraceSettings
+    /// Stands in place of every policy of the trace.
+    let policy: BackgroundPolicy?
+    var clock: VirtualClock
+    var conditions = DeviceConditions()
+    var doze: DozeMachine
+    /// In the order in which the trace first names them.
+    var apps: [SimulatedApp] = []
+    var transfers: TransferQueue
+    var ledger: Ledger
+    private var journal: [JournalEntry] = []
+    /// What apps and transfers were told last.
+    var toldMoment = DeviceMoment()
+    var heldFor: [AwakeHolder] = []
+    var nextProcessID: Int32 = 1_000
+
+    init(_ trace: Trace, policy: BackgroundPolicy?) {
+        lines = trace.lines
+        end = trace.lines.last?.at ?? 0
+        settings = trace.lines.first?.settings ?? TraceSettings()
+        self.policy = policy
+        clock = VirtualClock(start: settings.start)
+        doze = DozeMachine(state: DozeMachine.State(since: settings.start))
+        transfers = TransferQueue(maximumTransfers: settings.maximumTransfers)
+        ledger = Ledger()
+    }
+
+    var now: ClockReading { clock.reading }
+    var moment: DeviceMoment { DeviceMoment(conditions: conditions, phase: doze.phase) }
+
+    mutating func run() -> Simulation.Outcome {
+        beginConditions()
+        note(.serviceStarted, inputs: deviceInputs(DeviceKey.allCases))
+        decided(doze.changed(to: conditions, now: now))
+        var steps = 0
+        while let time = nextTime, time <= end {
+            steps = time > clock.bootSeconds ? 0 : steps + 1
+            precondition(steps < Self.mostSteps, "Time stands still at \(time): a deadline passes and nothing happens.")
+            advance(to: time)
+            step()
+        }
+        advance(to: end)
+        return Simulation.Outcome(entries: numbered, totals: ledger.totals(self))
+    }
+
+    /// More happens at no one moment, by far; without this a mistake would be a simulation that never ends.
+    private static let mostSteps = 20_000
+
+    /// Boot seconds at which something happens next.
+    private var nextTime: Double? {
+        let line = nextLine < lines.count ? lines[nextLine].at : nil
+        // Nothing but the trace wakes a machine that sleeps.
+        guard !conditions.isSleeping else { return line }
+        let now = clock.bootSeconds
+        let inApps = apps.compactMap { app in
+            [app.process?.nextDone, app.machine.nextDeadline].compactMap(\.self).min()
+        }.min().map { clock.bootTime(ofAwakeSeconds: $0) }
+        return [line, inApps, transfers.nextDeadline(now), doze.nextDeadline].compactMap(\.self).min().map {
+            max(now, $0)
+        }
+    }
+
+    private mutating func advance(to time: Double) {
+        let seconds = time - clock.bootSeconds
+        guard seconds > 0 else { return }
+        ledger.pass(seconds, self)
+        if !conditions.isSleeping {
+            for index in apps.indices {
+                let id = apps[index].id
+                apps[index].pass(seconds, holdsAwake: heldFor.contains { $0.app == id })
+            }
+            ledger.carry(transfers.move(seconds), conditions.network)
+        }
+        clock.advance(to: time, isAsleep: conditions.isSleeping)
+    }
+
+    /// Everything that happens at this moment, once.
+    private mutating func step() {
+        while nextLine < lines.count, lines[nextLine].at <= clock.bootSeconds {
+            play(lines[nextLine])
+            nextLine += 1
+            settle()
+        }
+        guard !conditions.isSleeping else { return }
+        for index in apps.indices {
+            while let job = apps[index].process?.takeDone(clock.awakeSeconds) {
+                finish(job, of: index)
+                settle()
+            }
+            guard apps[index].machine.nextDeadline ?? .infinity <= clock.awakeSeconds else { continue }
+            perform(index) { $0.tick(now: $1) }
+            settle()
+        }
+        transfers.pass(now)
+        settle()
+        guard doze.nextDeadline ?? .infinity <= clock.bootSeconds else { return }
+        decided(doze.tick(now: now))
+        settle()
+    }
+
+    /// What the trace says first of the device is no change: it is how the device is found.
+    private mutating func beginConditions() {
+        while nextLine < lines.count, lines[nextLine].at == 0 {
+            let line = lines[nextLine]
+            guard line.settings != nil || line.device != nil || line.bytesPerSecond != nil else { return }
+            if let speed = line.bytesPerSecond { transfers.bytesPerSecond = speed }
+            for key in DeviceKey.allCases {
+                if let text = line.device?[key] { _ = conditions.set(key, to: text) }
+            }
+            nextLine += 1
+        }
+        toldMoment = moment
+    }
+
+    private mutating func play(_ line: TraceLine) {
+        if let speed = line.bytesPerSecond { transfers.bytesPerSecond = speed }
+        if let values = line.device { change(values) }
+        if let phase = line.request { request(phase) }
+        guard let id = line.app else {
+            if let transfer = line.transfer { add(transfer, app: nil) }
+            return
+        }
+        let index = index(of: id)
+        if let behaviour = line.behaviour { declare(behaviour, index) }
+        if let use = line.use { play(use, index) }
+        if let task = line.task { begin(task, index) }
+        if let transfer = line.transfer { add(transfer, app: index) }
+    }
+
+    /// Lets everybody hear of what has changed, until nothing changes any more.
+    mutating func settle() {
+        var isChanging = true
+        var rounds = 0
+        while isChanging {
+            rounds += 1
+            precondition(rounds < Self.mostRounds, "Doze changes for ever: \(journal.suffix(4).map(\.decision)).")
+            _ = takeTransfers()
+            let changes = activityChanged()
+            decided(changes)
+            isChanging = !changes.isEmpty || toldMoment != moment
+            if isChanging {
+                toldMoment = moment
+                for index in apps.indices { tell(index) }
+            }
+            transfers.pass(now)
+            transfers.look(moment, now)
+            if takeTransfers() { isChanging = true }
+        }
+    }
+
+    /// Doze opens, closes and opens again at most; without this a mistake would be a simulation that never ends.
+    private static let mostRounds = 1_000
+
+    // MARK: - Journal
+
+    mutating func note(
+        _ decision: Decision, app: AppID? = nil, detail: String? = nil, inputs: [String: String]? = nil
+    ) {
+        record(JournalEntry(time: now.date, decision: decision, app: app, detail: detail, inputs: inputs))
+    }
+
+    mutating func record(_ entry: JournalEntry) {
+        journal.append(entry)
+    }
+
+    private var numbered: [JournalEntry] {
+        journal.enumerated().map { index, entry in
+            var entry = entry
+            entry.id = Int64(index + 1)
+            return entry
+        }
+    }
+}

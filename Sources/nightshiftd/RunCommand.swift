@@ -1,0 +1,13 @@
+import ArgumentParser
+import Daemon
+
+/// The service itself: what the program does where nothing else is asked of it.
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run the service in the foreground; the default.")
+
+    func run() async throws {
+        let status = await DaemonProcess.run()
+        if status != 0 { throw ExitCode(status) }
+    }
+}
