@@ -24,6 +24,7 @@ struct NightshiftCommand: ParsableCommand {
                 name: "Looking",
                 subcommands: [
                     ListCommand.self, ShowCommand.self, WhyCommand.self, WatchCommand.self, WaitCommand.self,
+                    JournalCommand.self, TimelineCommand.self,
                 ]),
             CommandGroup(
                 name: "Steering",
@@ -31,7 +32,8 @@ struct NightshiftCommand: ParsableCommand {
                     PauseCommand.self, ResumeCommand.self, CancelCommand.self, RemoveCommand.self, SetCommand.self,
                     LimitCommand.self,
                 ]),
-            CommandGroup(name: "Apps", subcommands: [AppCommand.self]),
+            CommandGroup(name: "Apps", subcommands: [AppCommand.self, TaskCommand.self]),
+            CommandGroup(name: "The device", subcommands: [DeviceCommand.self, SimulateCommand.self]),
             CommandGroup(
                 name: "The service",
                 subcommands: [

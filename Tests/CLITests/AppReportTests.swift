@@ -14,7 +14,8 @@ struct AppReportTests {
     @Test func `L1: app show says state, process, wakes, limits and last end`() throws {
         try Fixture.check(
             "app-show",
-            AppSamples.all.map { report.lines(showing: $0).joined(separator: "\n") }.joined(separator: "\n\n"))
+            (AppSamples.all + [AppSamples.dozing]).map { report.lines(showing: $0).joined(separator: "\n") }
+                .joined(separator: "\n\n"))
     }
 
     @Test func `L1: app why says what it does, what ends that and how it came to it`() throws {
@@ -39,7 +40,8 @@ struct AppReportTests {
         let table = AppTable(columns: columns, style: Style(isEnabled: false), times: Samples.times)
         var long = AppSamples.active
         long = AppStatus(
-            id: AppID(rawValue: "org." + String(repeating: "long.", count: 20) + "App"), name: "", state: .inactive)
+            id: AppID(rawValue: "org." + String(repeating: "long.", count: 20) + "App"), name: "", state: .inactive,
+            background: AppSamples.background)
         let lines = table.lines(AppSamples.all + [long])
         #expect(lines.allSatisfy { TerminalText.width($0) <= columns })
         try Fixture.check("app-list-\(columns)", lines.joined(separator: "\n"))
@@ -48,7 +50,9 @@ struct AppReportTests {
     @Test func `L1: A pipe gets whole ids`() {
         let id = "org." + String(repeating: "long.", count: 20) + "App"
         let table = AppTable(columns: .max, style: Style(isEnabled: false), times: Samples.times)
-        let lines = table.lines([AppStatus(id: AppID(rawValue: id), name: "", state: .inactive)])
+        let lines = table.lines([
+            AppStatus(id: AppID(rawValue: id), name: "", state: .inactive, background: AppSamples.background)
+        ])
         #expect(lines.last?.hasPrefix(id + "  inactive") == true)
     }
 

@@ -15,8 +15,10 @@ enum AppSamples {
         return manifest
     }
 
+    static let background = BackgroundStatus(policy: .opportunistic, policySource: .device)
+
     static var active: AppStatus {
-        var app = AppStatus(id: id, name: "Photos", state: .active)
+        var app = AppStatus(id: id, name: "Photos", state: .active, background: background)
         app.manifest = manifest
         app.stateSince = Samples.ago(240)
         app.processID = 4711
@@ -41,7 +43,8 @@ enum AppSamples {
 
     /// Gone wrong again and again.
     static var faulty: AppStatus {
-        var app = AppStatus(id: AppID(rawValue: "org.example.Faulty"), name: "Faulty", state: .notRunning)
+        var app = AppStatus(
+            id: AppID(rawValue: "org.example.Faulty"), name: "Faulty", state: .notRunning, background: background)
         app.manifest = manifest
         app.manifest?.wakeCommand = ["sh", "-c", "sync 'it'"]
         app.manifest?.directory = "/srv/faulty"
@@ -66,9 +69,34 @@ enum AppSamples {
     /// A program that somebody has started, with a name that would type into the terminal.
     static var program: AppStatus {
         var app = AppStatus(
-            id: AppID(rawValue: "/home/ada/build/\u{1b}[2Jsync"), name: "\u{202e}cnys", state: .background)
+            id: AppID(rawValue: "/home/ada/build/\u{1b}[2Jsync"), name: "\u{202e}cnys", state: .background,
+            background: background)
         app.processID = 99
         app.sessions = ["a\u{7}b"]
+        return app
+    }
+
+    /// In the background, standing still until the next window, with times before.
+    static var dozing: AppStatus {
+        var app = active
+        app.state = .background
+        app.background.policy = BackgroundPolicy(.opportunistic, seconds: 30)
+        app.background.policySource = .app
+        app.background.remaining = 21.5
+        app.background.standsStill = true
+        app.background.tasks = [BackgroundTaskStatus(name: "Saving the \u{7}drawing", since: Samples.ago(90))]
+        var held = BackgroundStint(began: Samples.ago(7_200))
+        held.ended = Samples.ago(6_800)
+        held.seconds = 400
+        held.heldAwake = true
+        held.tasks = ["Exporting"]
+        held.end = .suspended
+        var woken = BackgroundStint(began: Samples.ago(3_600))
+        woken.seconds = 8.5
+        woken.windows = 2
+        woken.tasks = ["Saving the drawing"]
+        woken.wakes = [.sessionEvents]
+        app.background.stints = [held, woken]
         return app
     }
 

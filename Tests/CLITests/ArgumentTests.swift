@@ -29,6 +29,28 @@ struct ArgumentTests {
         #expect(try TimeSpan.parse(text).seconds == seconds)
     }
 
+    @Test func conditionsAreSaidOnlyWhereTheyAreGiven() throws {
+        func request(_ arguments: [String]) throws -> TaskRequest {
+            var request = TaskRequest(url: "http://a/")
+            try ConditionOptions.parse(arguments).apply(to: &request)
+            return request
+        }
+        #expect(try request([]) == TaskRequest(url: "http://a/"))
+        let all = try request([
+            "--discretionary", "--no-cellular", "--no-expensive", "--no-constrained", "--external-power",
+            "--minimum-battery", "40.5",
+        ])
+        #expect(all.isDiscretionary == true)
+        #expect(all.allowsCellularAccess == false)
+        #expect(all.allowsExpensiveNetworkAccess == false)
+        #expect(all.allowsConstrainedNetworkAccess == false)
+        #expect(all.requiresExternalPower == true)
+        #expect(all.minimumBattery == 40.5)
+        for level in ["-1", "100.1", "nan", "full"] {
+            #expect(throws: (any Error).self) { try request(["--minimum-battery", level]) }
+        }
+    }
+
     @Test(arguments: ["", "h", "-5", "1y", "1h-3m", "5 m", "101y", "99999w", "inf"])
     func noTimeSpans(_ text: String) {
         #expect(throws: ValidationError.self) { try TimeSpan.parse(text) }

@@ -12,7 +12,10 @@ struct HelpTests {
         DoctorCommand.self, CompletionsCommand.self, AppCommand.self, AppInstallCommand.self, AppRemoveCommand.self,
         AppListCommand.self, AppShowCommand.self, AppWhyCommand.self, AppLaunchCommand.self, AppActivateCommand.self,
         AppBackgroundCommand.self, AppQuitCommand.self, AppKillCommand.self, AppLogCommand.self,
-        AppSnapshotCommand.self,
+        AppSnapshotCommand.self, AppPolicyCommand.self, DeviceCommand.self, DeviceShowCommand.self,
+        DeviceSetCommand.self, DeviceUnsetCommand.self, DevicePolicyCommand.self, DeviceDozeCommand.self,
+        DeviceWindowCommand.self, DeviceWakeCommand.self, JournalCommand.self, TaskCommand.self,
+        TaskRunCommand.self, SimulateCommand.self, TimelineCommand.self,
     ]
 
     @Test func root() throws {

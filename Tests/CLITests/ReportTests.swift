@@ -20,7 +20,14 @@ struct ReportTests {
         kept.state = .cancelled
         kept.error = nil
         kept.resumeData = "token"
-        let tasks = [Samples.running(), Samples.waiting(), Samples.completed(), Samples.failed(), upload, kept]
+        var careful = Samples.waiting(18)
+        careful.lastError = nil
+        careful.wait = Wait(
+            reason: .battery, since: Samples.ago(60), detail: "The battery holds 34 %; it asks for 50 %.")
+        careful.rules = TransferRules(code: 50 << 8 | 2)
+        let tasks = [
+            Samples.running(), Samples.waiting(), Samples.completed(), Samples.failed(), upload, kept, careful,
+        ]
         try Fixture.check(
             "show", tasks.map { report.lines(showing: $0).joined(separator: "\n") }.joined(separator: "\n\n"))
     }
@@ -88,6 +95,25 @@ struct ReportTests {
         let wait = Wait(reason: .hostBackoff, since: Samples.now, until: Samples.now.addingTimeInterval(64))
         #expect(
             TaskText.waiting(wait, lastError: error, now: Samples.now) == "waiting: HTTP 503, again in 1 min 4 s")
+    }
+
+    @Test func needsInWords() {
+        #expect(TaskText.needs(TransferRules()) == nil)
+        var rules = TransferRules()
+        rules.discretion = .full
+        rules.allowsCellularAccess = false
+        #expect(TaskText.needs(rules) == "a good moment, no mobile network")
+        rules.discretion = .relaxed
+        rules.allowsCellularAccess = true
+        rules.allowsExpensiveNetworkAccess = false
+        rules.allowsConstrainedNetworkAccess = false
+        rules.requiresExternalPower = true
+        rules.minimumBattery = 40
+        #expect(
+            TaskText.needs(rules) == """
+                a fairly good moment, no network that costs by the byte, no network that is to carry little, \
+                external power, 40 % of battery or external power
+                """)
     }
 
     @Test func liveView() throws {

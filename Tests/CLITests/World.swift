@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import TestSupport
 import Testing
 
 @testable import CLI
@@ -41,10 +42,13 @@ final class World: Sendable {
     func installDaemon(_ script: String) throws {
         let folder = root.appending(path: "bin")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let file = folder.appending(path: "nightshiftd")
-        try Data(("#!/bin/sh\n" + script).utf8).write(to: file)
-        try FileManager.default.setAttributes(
-            [.posixPermissions: 0o755], ofItemAtPath: file.path(percentEncoded: false))
+        let file = folder.appending(path: "nightshiftd").path(percentEncoded: false)
+        let draft = file + ".draft"
+        try Data(("#!/bin/sh\n" + script).utf8).write(to: URL(filePath: draft))
+        // Another test that starts a program in this moment would hold a file open for writing that this process had open, and
+        // nobody could run it (ETXTBSY).
+        let copying = try ChildProcess("install", arguments: ["-m", "755", draft, file])
+        try #require(copying.blockUntilExit(within: .seconds(20)) == .code(0))
     }
 
     func service(_ handler: @escaping @Sendable (ScriptedService.Request) throws -> ScriptedService.Reply) throws

@@ -29,9 +29,7 @@ extension Invocation {
 extension AppID {
     /// Where the API has the app, or what `rest` names of it.
     func path(_ rest: String = "") -> String {
-        // Everything but what RFC 3986 calls unreserved: a program's path is one segment.
-        let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
-        let segment = rawValue.addingPercentEncoding(withAllowedCharacters: plain) ?? rawValue
-        return "/v1/apps/" + segment + (rest.isEmpty ? "" : "/" + rest)
+        // A program's path is one segment.
+        "/v1/apps/" + rawValue.percentEncoded + (rest.isEmpty ? "" : "/" + rest)
     }
 }

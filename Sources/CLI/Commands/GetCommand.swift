@@ -55,6 +55,7 @@ struct GetCommand: ClientCommand {
     var continued: Int64?
 
     @OptionGroup(title: "The request") var request: TransferOptions
+    @OptionGroup(title: "The moment") var conditions: ConditionOptions
     @OptionGroup(title: "The app") var owner: AppOptions
     @OptionGroup(title: "Waiting") var watching: WatchingOptions
 
@@ -76,6 +77,7 @@ struct GetCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         var template = try request.request(.download, invocation)
+        conditions.apply(to: &template)
         template.checksum = checksum
         template.destination = try destination(invocation)
         let submission = Submission(invocation: invocation, options: watching, owner: owner)

@@ -37,6 +37,7 @@ struct PutCommand: ClientCommand {
     var force = false
 
     @OptionGroup(title: "The request") var request: TransferOptions
+    @OptionGroup(title: "The moment") var conditions: ConditionOptions
     @OptionGroup(title: "The app") var owner: AppOptions
     @OptionGroup(title: "Waiting") var watching: WatchingOptions
 
@@ -49,6 +50,7 @@ struct PutCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         var task = try request.request(.upload, invocation)
+        conditions.apply(to: &task)
         task.url = url
         task.method = method
         task.source = invocation.absolute(file)

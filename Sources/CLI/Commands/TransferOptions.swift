@@ -101,6 +101,43 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
+/// What a transfer needs of power and network before it runs.
+struct ConditionOptions: ParsableArguments {
+    @Flag(help: "Wait for a good moment: external power or enough battery, and a network that is free.")
+    var discretionary = false
+
+    @Flag(help: "Do not use a mobile network.")
+    var noCellular = false
+
+    @Flag(help: "Do not use a network that costs by the byte.")
+    var noExpensive = false
+
+    @Flag(help: "Do not use a network that is to carry as little as possible.")
+    var noConstrained = false
+
+    @Flag(help: "Run on external power only.")
+    var externalPower = false
+
+    @Option(help: ArgumentHelp("Do not run on battery below this level, 0 to 100.", valueName: "percent"))
+    var minimumBattery: Double?
+
+    func validate() throws {
+        if let minimumBattery, !(0...100).contains(minimumBattery) {
+            throw ValidationError("A battery level is from 0 to 100 percent.")
+        }
+    }
+
+    /// What is not said is left to the session.
+    func apply(to request: inout TaskRequest) {
+        if discretionary { request.isDiscretionary = true }
+        if noCellular { request.allowsCellularAccess = false }
+        if noExpensive { request.allowsExpensiveNetworkAccess = false }
+        if noConstrained { request.allowsConstrainedNetworkAccess = false }
+        if externalPower { request.requiresExternalPower = true }
+        request.minimumBattery = minimumBattery
+    }
+}
+
 /// For which app a transfer is, if for one.
 struct AppOptions: ParsableArguments {
     @Option(

@@ -13,22 +13,7 @@ struct AppLogFollowing: Sendable {
 
     /// True when a signal came.
     func run() async throws -> Bool {
-        let signals = InterruptSignals()
-        defer { withExtendedLifetime(signals) {} }
-        let interrupts = signals.stream
-        return try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await follow()
-                return false
-            }
-            group.addTask {
-                for await _ in interrupts { return true }
-                // Only when the group is over.
-                throw CancellationError()
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? false
-        }
+        try await InterruptSignals.ending { try await follow() }
     }
 
     private func follow() async throws {

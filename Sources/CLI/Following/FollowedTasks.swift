@@ -96,7 +96,11 @@ struct FollowedTasks: Sendable {
             return .nothing
         case .accepted, .changed, .serviceStarted, .serviceStopping, .networkLost, .networkReturned, .hostPaused,
             .appInstalled, .appRemoved, .appLaunched, .appAdopted, .appEntered, .appWoken, .appWakeCompleted,
-            .appLaunchPaused, .appEnded:
+            .appLaunchPaused, .appEnded, .appHoldsLock, .backgroundTaskBegan, .backgroundTaskEnded,
+            .backgroundTaskRefused, .backgroundTimeExpiring, .backgroundTimeStopped, .backgroundTimeResumed,
+            .stintBegan, .stintEnded, .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke,
+            .dozeBegan, .dozeEnded, .windowOpened, .windowClosed, .networkChanged, .reconnected, .conditionsLoosened,
+            .conditionsLifted:
             break
         }
         pending[id] = task

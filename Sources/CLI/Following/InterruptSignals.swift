@@ -32,3 +32,25 @@ final class InterruptSignals {
         for number in Self.numbers { signal(number, SIG_DFL) }
     }
 }
+
+extension InterruptSignals {
+    /// Runs `body`, which goes on for ever, until ^C or a polite kill. True when a signal came.
+    static func ending(_ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
+        let signals = InterruptSignals()
+        defer { withExtendedLifetime(signals) {} }
+        let interrupts = signals.stream
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await body()
+                return false
+            }
+            group.addTask {
+                for await _ in interrupts { return true }
+                // Only when the group is over.
+                throw CancellationError()
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
+        }
+    }
+}

@@ -20,6 +20,7 @@ struct AppReport {
         facts.add(
             "sessions",
             app.sessions.isEmpty ? nil : app.sessions.map { TerminalText.escaped($0) }.joined(separator: ", "))
+        add(app.background, to: &facts)
         facts.add("snapshot", app.snapshotTakenAt.map { times.both($0) })
         if let manifest = app.manifest {
             facts.add("entry", TerminalText.escaped(manifest.entry))
@@ -29,12 +30,41 @@ struct AppReport {
             facts.add("modes", AppText.modes(manifest.modes))
             facts.add("wake limit", QuantityText.duration(manifest.wakeLimit))
             facts.add("log limit", QuantityText.size(manifest.logLimit))
+            facts.add("file locks", manifest.fileLocks == .terminate ? "end it when it is suspended with one" : nil)
             facts.add("picture", manifest.snapshot.map { TerminalText.escaped($0) })
         } else {
             facts.add("entry", "none: it is neither launched nor suspended")
         }
-        return [title(app)] + facts.lines
+        return [title(app)] + facts.lines + stints(app.background)
     }
+
+    private func add(_ background: BackgroundStatus, to facts: inout Facts) {
+        facts.add("time", AppText.policy(background))
+        facts.add(
+            "left",
+            background.remaining.map {
+                QuantityText.duration($0) + (background.standsStill ? ", standing still until the next window" : "")
+            })
+        for task in background.tasks {
+            facts.add("works on", "\(TerminalText.escaped(task.name)), since \(times.both(task.since))")
+        }
+    }
+
+    /// What each of its last times in the background was for, and what it cost.
+    private func stints(_ background: BackgroundStatus) -> [String] {
+        guard !background.stints.isEmpty else { return [] }
+        return ["In the background:"]
+            + background.stints.suffix(Self.mostStints).map { stint in
+                let names = stint.tasks.map { TerminalText.escaped($0) } + stint.wakes.map(\.words)
+                var words = "  \(times.absolute(stint.began))  \(QuantityText.duration(stint.seconds))"
+                if stint.windows > 0 { words += " in \(stint.windows) window\(stint.windows == 1 ? "" : "s")" }
+                if stint.heldAwake { words += ", device held awake" }
+                if !names.isEmpty { words += ": " + names.joined(separator: ", ") }
+                return words + ". " + (stint.end?.sentence ?? "It goes on.")
+            }
+    }
+
+    private static let mostStints = 10
 
     func lines(explaining explanation: AppExplanation) -> [String] {
         let app = explanation.app
@@ -110,5 +140,16 @@ struct AppReport {
     /// "paused, again at 2026-11-21 12:01:04 (in 1 min 4 s)"; nil once the time has come.
     private func pause(_ until: Date?, _ verb: String) -> String? {
         until.flatMap { $0 > times.now ? style.warning("paused, \(verb) at \(times.both($0))") : nil }
+    }
+}
+
+extension WakeReason {
+    /// For a list of what a time was used for.
+    fileprivate var words: String {
+        switch self {
+        case .sessionEvents: "events of a session"
+        case .challenge: "a question of a server"
+        case .delayedRequest: "a delayed transfer"
+        }
     }
 }

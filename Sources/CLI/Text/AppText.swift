@@ -48,6 +48,25 @@ enum AppText {
         return exit.cause.sentence + (particulars.isEmpty ? "" : " (" + particulars.joined(separator: ", ") + ")")
     }
 
+    /// "opportunistic, 180 s while the device is awake anyway".
+    static func policy(_ policy: BackgroundPolicy) -> String {
+        let time = QuantityText.duration(policy.seconds)
+        return switch policy.kind {
+        case .contiguous: "contiguous, \(time) with the device held awake"
+        case .opportunistic: "opportunistic, \(time) while the device is awake anyway"
+        }
+    }
+
+    static func policy(_ background: BackgroundStatus) -> String {
+        let source =
+            switch background.policySource {
+            case .device: "the device's"
+            case .manifest: "its entry's"
+            case .app: "set for it"
+            }
+        return policy(background.policy) + " (\(source))"
+    }
+
     static func modes(_ modes: Set<BackgroundMode>) -> String {
         modes.isEmpty
             ? "none" : BackgroundMode.allCases.filter { modes.contains($0) }.map(\.rawValue).joined(separator: ", ")

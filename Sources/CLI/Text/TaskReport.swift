@@ -21,6 +21,7 @@ struct TaskReport {
         facts.add("rate", task.bytesPerSecond.map { QuantityText.rate($0) })
         facts.add("rate limit", task.rateLimit.flatMap { $0 > 0 ? QuantityText.rate(Double($0)) : nil })
         facts.add("priority", task.priority == 0.5 ? nil : String(task.priority))
+        facts.add("needs", task.rules.flatMap(TaskText.needs))
         facts.add("checksum", task.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
         facts.add(
             "verified", task.verified.isEmpty ? nil : TerminalText.escaped(task.verified.joined(separator: ", ")))

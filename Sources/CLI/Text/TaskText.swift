@@ -49,8 +49,34 @@ enum TaskText {
             case .smallerFirst: ["smaller transfers go first"]
             case .answer: ["its app was asked and has not answered"]
             case .relaunchDelay: ["its app was woken often lately", again]
+            case .expensiveNetwork: ["the network costs by the byte"]
+            case .constrainedNetwork: ["the network is to carry as little as possible"]
+            case .cellularNetwork: ["the network is a mobile one"]
+            case .externalPower: ["no external power"]
+            case .battery: ["not enough battery"]
+            case .discretionary: ["for a good moment"]
+            case .doze: ["the device dozes"]
+            case .sleeping: ["the machine sleeps"]
             }
         return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    /// "a good moment, no mobile network"; nil where it takes any network and any power.
+    static func needs(_ rules: TransferRules) -> String? {
+        let moment: String? =
+            switch rules.discretion {
+            case .full: "a good moment"
+            case .relaxed: "a fairly good moment"
+            case .none: nil
+            }
+        let parts = [
+            moment, rules.allowsCellularAccess ? nil : "no mobile network",
+            rules.allowsExpensiveNetworkAccess ? nil : "no network that costs by the byte",
+            rules.allowsConstrainedNetworkAccess ? nil : "no network that is to carry little",
+            rules.requiresExternalPower ? "external power" : nil,
+            rules.minimumBattery > 0 ? "\(rules.minimumBattery) % of battery or external power" : nil,
+        ].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
     /// "host not found", "HTTP 503".

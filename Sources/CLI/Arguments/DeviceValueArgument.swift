@@ -1,0 +1,28 @@
+import ArgumentParser
+import NightshiftAPI
+
+/// One value of the device as typed: `power=battery`.
+struct DeviceValueArgument: Hashable, Sendable {
+    var key: DeviceKey
+    var text: String
+
+    static func parse(_ argument: String) throws -> DeviceValueArgument {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { throw ValidationError("a value is written like power=battery") }
+        let key = try DeviceValueArgument.key(String(parts[0]))
+        let text = String(parts[1])
+        var probe = DeviceConditions()
+        guard probe.set(key, to: text) else {
+            throw ValidationError("'\(text)' is no value of \(key.rawValue), which is \(key.grammar)")
+        }
+        return DeviceValueArgument(key: key, text: text)
+    }
+
+    static func key(_ text: String) throws -> DeviceKey {
+        guard let key = DeviceKey(rawValue: text) else {
+            let known = DeviceKey.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("'\(text)' is unknown; known are \(known)")
+        }
+        return key
+    }
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+import NightshiftAPI
+import NightshiftClient
+
+struct DeviceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "device",
+        abstract: "Show what the device says of itself, and change it for trials.",
+        discussion: """
+            Power, network, use and space decide what may run: transfers that wait for a good moment, and apps in the \
+            background. A device that is left alone on battery dozes: background work stands still but for windows, \
+            in which everything runs that waited.
+
+            Without a subcommand it is shown.
+
+            Examples:
+              nightshift device
+              nightshift device set power=battery idle=yes
+              nightshift device doze
+              nightshift device unset --all
+            """,
+        subcommands: [
+            DeviceShowCommand.self, DeviceSetCommand.self, DeviceUnsetCommand.self, DevicePolicyCommand.self,
+            DeviceDozeCommand.self, DeviceWindowCommand.self, DeviceWakeCommand.self,
+        ],
+        defaultSubcommand: DeviceShowCommand.self)
+}
+
+extension Invocation {
+    var deviceReport: DeviceReport {
+        DeviceReport(times: times, style: Style(isEnabled: output.allowsColor))
+    }
+
+    /// Changes what is set for the device, and says what that is then.
+    func change(_ change: DeviceChange, json: Bool) async throws -> ExitStatus {
+        try await service.ready()
+        let device = try await service.client.patch("/v1/device", change, as: DeviceStatus.self)
+        if json {
+            try self.json(device)
+        } else {
+            output.lines(deviceReport.lines(settings: device))
+        }
+        return .whole
+    }
+
+    /// Asks for a phase of doze, and says which one it is then.
+    func request(_ phase: DozePhase, json: Bool) async throws -> ExitStatus {
+        try await service.ready()
+        let device = try await service.client.post(
+            "/v1/device/doze", DozeRequest(phase: phase), as: DeviceStatus.self)
+        if json {
+            try self.json(device)
+        } else {
+            output.line(deviceReport.line(device.doze))
+        }
+        return .whole
+    }
+}

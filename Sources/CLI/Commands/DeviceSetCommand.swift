@@ -1,0 +1,31 @@
+import ArgumentParser
+import NightshiftAPI
+
+struct DeviceSetCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Let values stand in place of what the device says, for trials.",
+        discussion: """
+            They are kept until 'nightshift device unset'. The keys and their values:
+
+            \(keys)
+
+            Examples:
+              nightshift device set power=battery battery=42 idle=yes
+              nightshift device set expensive=yes
+              nightshift device set network=no
+            """)
+
+    private static let keys = DeviceKey.allCases.map { "  \($0.rawValue): \($0.grammar)" }.joined(separator: "\n")
+
+    @Argument(help: ArgumentHelp("Values to set.", valueName: "key=value"), transform: DeviceValueArgument.parse)
+    var values: [DeviceValueArgument]
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        var overrides: [DeviceKey: String?] = [:]
+        for value in values { overrides[value.key] = .some(value.text) }
+        return try await invocation.change(DeviceChange(overrides: overrides), json: format.json)
+    }
+}

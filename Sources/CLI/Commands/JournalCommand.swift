@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import NightshiftAPI
+
+struct JournalCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "journal",
+        abstract: "Print what the service decided, and why.",
+        discussion: """
+            Every start, hold, stop, sleep, wake and kill with what was looked at, oldest first. Without --since the \
+            last hour. With --follow what is decided from now on is printed as it comes, until ^C.
+
+            Examples:
+              nightshift journal
+              nightshift journal --since 2d --app org.example.Photos
+              nightshift journal --since 2026-11-21T06:00 --json
+              nightshift journal -f
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "How far back, such as 90s, 2h or 7d, a time, or 'all'.", valueName: "time"),
+        transform: JournalStart.parse)
+    var since: JournalStart?
+
+    @Option(
+        help: ArgumentHelp("Only what concerns this app and its transfers.", valueName: "id"),
+        transform: AppArgument.parse)
+    var app: AppArgument?
+
+    @Option(help: ArgumentHelp("Only what concerns this transfer.", valueName: "id"))
+    var task: Int64?
+
+    @Flag(name: .shortAndLong, help: "Go on with what is decided from now on.")
+    var follow = false
+
+    @Flag(help: "Write JSON, one object to a line, on standard output.")
+    var json = false
+
+    func validate() throws {
+        if let task, task < 1 { throw ValidationError("A transfer's number is 1 or more.") }
+        if task != nil, app != nil { throw ValidationError("--task and --app do not go together.") }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let start = since ?? .span(TimeSpan(seconds: 3_600))
+        guard let moment = start.resolved(now: invocation.now(), timeZone: invocation.timeZone) else {
+            throw CommandFailure.usage("--since: there is no such date.")
+        }
+        let printer = JournalPrinter(
+            output: invocation.output, times: invocation.times, style: Style(isEnabled: invocation.output.allowsColor),
+            isJSON: json)
+        var reader = JournalReader(
+            service: invocation.service, app: app.map { invocation.appID($0) }, task: task.map { TaskID($0) },
+            since: moment)
+        try await invocation.service.ready()
+        while let entries = try await reader.next() { try printer.print(entries) }
+        guard follow else { return .whole }
+        return try await JournalFollowing(reader: reader, printer: printer).run() ? .interrupted : .whole
+    }
+}
+
+/// How far back a journal is read, as typed.
+enum JournalStart: Hashable, Sendable {
+    case all
+    case span(TimeSpan)
+    case moment(Moment)
+
+    static func parse(_ text: String) throws -> JournalStart {
+        if text == "all" { return .all }
+        if let span = try? TimeSpan.parse(text) { return .span(span) }
+        return .moment(try Moment.parse(text))
+    }
+
+    /// Nil for a date that no calendar has. A time of day is the last one that was.
+    func resolved(now: Date, timeZone: TimeZone) -> Date? {
+        switch self {
+        case .all: return Date(timeIntervalSince1970: 0)
+        case .span(let span): return now.addingTimeInterval(-span.seconds)
+        case .moment(let moment):
+            guard let date = moment.resolved(now: now, timeZone: timeZone) else { return nil }
+            if case .timeOfDay = moment, date > now {
+                var calendar = Calendar(identifier: .gregorian)
+                calendar.timeZone = timeZone
+                return calendar.date(byAdding: .day, value: -1, to: date)
+            }
+            return date
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The signals that ask this program to end, as values, while it is kept: they are meant for the program that it runs.
+///
+/// Those that were ignored when this program started stay so, as under nohup(1).
+final class ForwardedSignals {
+    let stream: AsyncStream<Int32>
+    private let sources: [(number: Int32, source: any DispatchSourceSignal)]
+    private static let numbers = [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
+
+    init() {
+        let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
+        self.stream = stream
+        sources = Self.numbers.filter { !Self.isIgnored($0) }.map { number in
+            // The source only sees what the default action does not take first.
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { continuation.yield(number) }
+            source.resume()
+            return (number, source)
+        }
+    }
+
+    deinit {
+        for (number, source) in sources {
+            source.cancel()
+            signal(number, SIG_DFL)
+        }
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        sigaction(number, nil, &action)
+        // Only compared, as numbers: neither is a function that could be called.
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+}

@@ -1,0 +1,45 @@
+import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The file that a command's first word names, as a shell finds it.
+enum ProgramFile: Hashable, Sendable {
+    /// An absolute path.
+    case found(String)
+    /// There is one, and nobody may run it.
+    case notRunnable(String)
+    case missing
+
+    init(_ word: String, in invocation: Invocation) {
+        if word.contains("/") {
+            self = Self.look(at: invocation.absolute(word))
+            return
+        }
+        var result = ProgramFile.missing
+        for folder in (invocation.environment["PATH"] ?? "/usr/bin:/bin").split(
+            separator: ":", omittingEmptySubsequences: false)
+        {
+            // An empty entry is the current directory (POSIX, section 8.3).
+            switch Self.look(at: invocation.absolute((folder.isEmpty ? "." : folder) + "/" + word)) {
+            case .found(let path):
+                self = .found(path)
+                return
+            case .notRunnable(let path): if result == .missing { result = .notRunnable(path) }
+            case .missing: break
+            }
+        }
+        self = result
+    }
+
+    private static func look(at path: String) -> ProgramFile {
+        var information = stat()
+        guard stat(path, &information) == 0 else { return .missing }
+        let isFile = information.st_mode & S_IFMT == S_IFREG
+        return isFile && access(path, X_OK) == 0 ? .found(path) : .notRunnable(path)
+    }
+}

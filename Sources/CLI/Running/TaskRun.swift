@@ -1,0 +1,148 @@
+import Foundation
+import NightshiftAPI
+import NightshiftClient
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Runs one program as background work and waits for its end.
+struct TaskRun: Sendable {
+    var invocation: Invocation
+    var name: String?
+    var command: [String]
+    var isJSON: Bool
+
+    /// As shells have them.
+    static let notRunnable: Int32 = 126
+    static let notFound: Int32 = 127
+    /// For a service that takes connections and does not answer: longer than a start may take.
+    private static let patience: Duration = .seconds(15)
+    /// Seconds for saying that the program has ended: the service finds out by itself.
+    private static let farewell = 2.0
+    /// The task's: there is no other in this process.
+    private static let number: Int64 = 1
+
+    private enum Event: Sendable {
+        case channel(ProcessChannel.Event)
+        case process(GatedProcess.Event)
+        case signal(Int32)
+        case patienceIsOver
+    }
+
+    /// The status to exit with.
+    func run() async -> Int32 {
+        let program: String
+        switch ProgramFile(command[0], in: invocation) {
+        case .found(let path): program = path
+        case .notRunnable(let path): return complain("\(path) cannot be run.", Self.notRunnable)
+        case .missing: return complain("\(command[0]): there is no such program.", Self.notFound)
+        }
+        // Made before its signals are taken: it is to find them as this program has.
+        let process: GatedProcess
+        do {
+            process = try GatedProcess(
+                executable: invocation.executable, program: program, arguments: command,
+                environment: invocation.environment, leadsGroup: app == nil)
+        } catch {
+            return complain((error as? CommandFailure)?.message ?? "\(error)", RunEnd.refused("").exitStatus)
+        }
+        return await follow(process, program)
+    }
+
+    private var app: String? {
+        invocation.environment["NIGHTSHIFT_APP"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private var title: String {
+        name ?? URL(filePath: command[0]).lastPathComponent
+    }
+
+    private func channel(_ process: GatedProcess, _ program: String) -> ProcessChannel {
+        let query =
+            if let app {
+                "executable=\(invocation.executable.percentEncoded)&app=\(app.percentEncoded)&guest=true"
+            } else {
+                "executable=\(program.percentEncoded)&run=\(process.id)"
+            }
+        return ProcessChannel(
+            service: invocation.service, query: query, task: BackgroundTaskRequest(number: Self.number, name: title))
+    }
+
+    private func follow(_ process: GatedProcess, _ program: String) async -> Int32 {
+        let signals = ForwardedSignals()
+        defer { withExtendedLifetime(signals) {} }
+        let numbers = signals.stream
+        let channel = channel(process, program)
+        return await withTaskGroup(of: Void.self) { group in
+            let (events, continuation) = AsyncStream<Event>.makeStream()
+            group.addTask { await channel.run { continuation.yield(.channel($0)) } }
+            group.addTask { for await event in process.events { continuation.yield(.process(event)) } }
+            group.addTask { for await number in numbers { continuation.yield(.signal(number)) } }
+            group.addTask {
+                if (try? await Task.sleep(for: Self.patience)) != nil { continuation.yield(.patienceIsOver) }
+            }
+            defer { group.cancelAll() }
+            return await decide(events, process, channel)
+        }
+    }
+
+    private func decide(_ events: AsyncStream<Event>, _ process: GatedProcess, _ channel: ProcessChannel) async -> Int32
+    {
+        var machine = RunMachine(name: title, isInApp: app != nil)
+        var begun: ContinuousClock.Instant?
+        let jobs = app == nil ? JobControl(group: process.id) : nil
+        for await event in events {
+            let actions =
+                switch event {
+                case .channel(let event): machine.heard(event)
+                case .process(let event): machine.heard(event)
+                case .signal(let number): machine.received(number)
+                case .patienceIsOver: machine.patienceIsOver()
+                }
+            for action in actions {
+                switch action {
+                case .begin:
+                    jobs?.pass()
+                    begun = .now
+                    process.begin()
+                case .abandon: process.abandon()
+                case .signal(let number): kill(app == nil ? -process.id : process.id, number)
+                case .stopAlong(let number): jobs?.stopAlong(number)
+                case .say(let text): say(text)
+                case .finish(let end):
+                    jobs?.takeBack()
+                    if app != nil { sayFarewell(channel) }
+                    record(end, begun.map { ContinuousClock.now - $0 } ?? .zero)
+                    return end.exitStatus
+                }
+            }
+        }
+        // Only a machine that never finishes leads here, and it finishes with the process.
+        return RunEnd.refused("").exitStatus
+    }
+
+    /// Ends the app's task; breaking the connection off would do it as well, a moment later.
+    private func sayFarewell(_ channel: ProcessChannel) {
+        _ = try? channel.service.client.wait(
+            for: "DELETE", "\(ProcessChannel.tasks)/\(channel.task.number)", within: Self.farewell)
+    }
+
+    private func record(_ end: RunEnd, _ time: Duration) {
+        guard isJSON else { return }
+        let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
+        try? invocation.json(RunRecord(name: title, seconds: (seconds * 1_000).rounded() / 1_000, end: end))
+    }
+
+    private func say(_ text: String) {
+        invocation.errors.line("nightshift: " + TerminalText.escaped(text, keepingNewlines: true))
+    }
+
+    private func complain(_ text: String, _ status: Int32) -> Int32 {
+        say(text)
+        record(.refused(text), .zero)
+        return status
+    }
+}

@@ -1,0 +1,47 @@
+import NightshiftAPI
+
+/// One decision as a line: when, about whom, what, and what was looked at.
+struct DecisionText {
+    var style: Style
+
+    /// "12:01:04  org.example.Photos #12  The transfer has to wait. … (…) [battery=34 power=battery]".
+    func line(_ entry: JournalEntry, time: String) -> String {
+        var line = style.faint(time) + "  " + TerminalText.padded(subject(entry), to: 24) + "  " + sentence(entry)
+        let particulars = [entry.wait?.detail, entry.detail, entry.error?.message].compactMap(\.self)
+        if !particulars.isEmpty {
+            line += " (" + particulars.map { TerminalText.escaped($0) }.joined(separator: " ") + ")"
+        }
+        if let inputs = entry.inputs, !inputs.isEmpty {
+            let words = inputs.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+            line += style.faint(" [" + TerminalText.escaped(words) + "]")
+        }
+        return line
+    }
+
+    private func subject(_ entry: JournalEntry) -> String {
+        let app = entry.app.map { AppText.id($0) }
+        guard let task = entry.task else { return app ?? entry.decision.subject }
+        return (app.map { $0 + " " } ?? "") + "#\(task)"
+    }
+
+    private func sentence(_ entry: JournalEntry) -> String {
+        switch entry.decision {
+        case .appEnded, .failed, .backgroundTaskRefused: style.bad(entry.decision.sentence)
+        case .windowOpened, .dozeEnded: style.good(entry.decision.sentence)
+        case .backgroundTimeExpiring: style.warning(entry.decision.sentence)
+        default: entry.decision.sentence + (entry.wait.map { " " + $0.reason.sentence } ?? "")
+        }
+    }
+}
+
+extension Decision {
+    /// Who it is about, where that is no task and no app.
+    fileprivate var subject: String {
+        switch self {
+        case .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke, .dozeBegan, .dozeEnded,
+            .windowOpened, .windowClosed, .networkChanged, .networkLost, .networkReturned:
+            "device"
+        default: "service"
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import NightshiftAPI
+
+/// Writes timelines where their user wants them.
+extension Invocation {
+    /// - Parameter path: as typed; `-` is standard output.
+    func write(_ timeline: Timeline, title: String, timeZone: TimeZone, to path: String) throws {
+        let svg = Data(TimelineDrawing.svg(timeline, title: title, timeZone: timeZone).utf8)
+        guard path != "-" else { return output.write(svg) }
+        let file = absolute(path)
+        do {
+            try svg.write(to: URL(filePath: file), options: .atomic)
+        } catch {
+            throw CommandFailure.failed("\(file) could not be written: \(error.localizedDescription)")
+        }
+    }
+}
+
+/// What was drawn, for programs.
+struct TimelineReport: Encodable {
+    var file: String
+    var from: Date
+    var to: Date
+    var apps: Int
+    var transfers: Int
+
+    init(_ timeline: Timeline, file: String) {
+        self.file = file
+        from = timeline.start
+        to = timeline.end
+        apps = timeline.apps.count
+        transfers = timeline.transfers.reduce(timeline.hidden) { $0 + $1.count }
+    }
+
+    /// "evening.svg: 2 apps, 6 transfers, 2 h 40 min".
+    var line: String {
+        let length = QuantityText.duration(to.timeIntervalSince(from))
+        return "\(TerminalText.escaped(file)): \(apps) \(apps == 1 ? "app" : "apps"), "
+            + "\(transfers) \(transfers == 1 ? "transfer" : "transfers"), \(length)"
+    }
+}

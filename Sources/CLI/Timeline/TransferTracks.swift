@@ -1,0 +1,113 @@
+import Foundation
+import NightshiftAPI
+
+/// What the journal tells of transfers, as rows: one for each, or one for each app where there are many.
+struct TransferTracks {
+    private let start: Date
+    private var tracks: [TaskID: TransferTrack] = [:]
+
+    /// More rows than this are no picture any more.
+    static let mostRows = 12
+
+    private struct TransferTrack {
+        var app: AppID?
+        var activity: Track<Timeline.TransferActivity>
+        var end: String?
+    }
+
+    init(start: Date) {
+        self.start = start
+    }
+
+    mutating func read(_ entry: JournalEntry, _ task: TaskID) {
+        if entry.decision == .accepted {
+            for id in Self.accepted(entry, task) {
+                tracks[id] = TransferTrack(app: entry.app, activity: Track(from: start))
+                tracks[id]?.activity.change(to: .waiting, at: entry.time, note: "Accepted.")
+            }
+            return
+        }
+        if tracks[task] == nil { tracks[task] = TransferTrack(app: entry.app, activity: Track(from: start)) }
+        switch entry.decision {
+        case .started, .continued, .restarted: tracks[task]?.activity.change(to: .running, at: entry.time)
+        case .held:
+            let reason = entry.wait.map { "\($0.reason.sentence) \($0.detail ?? "")" }
+            // A wait for another reason is another span.
+            tracks[task]?.activity.change(to: nil, at: entry.time)
+            tracks[task]?.activity.change(to: .waiting, at: entry.time, note: reason)
+        case .completed, .failed, .cancelled, .removed, .suspended:
+            tracks[task]?.activity.change(to: nil, at: entry.time)
+        case .resumed: tracks[task]?.activity.change(to: .waiting, at: entry.time)
+        default: break
+        }
+    }
+
+    /// The tasks that were accepted together: "Tasks 3 to 7."
+    private static func accepted(_ entry: JournalEntry, _ first: TaskID) -> [TaskID] {
+        guard let words = entry.detail?.split(separator: " "), words.count == 4, words[0] == "Tasks",
+            let last = Int64(words[3].dropLast()), last > first.rawValue,
+            last - first.rawValue < Limits.tasksPerRequest
+        else { return [first] }
+        return (first.rawValue...last).map { TaskID($0) }
+    }
+
+    /// The rows, and how many transfers are in none of them.
+    mutating func rows(until end: Date) -> ([Timeline.TransferRow], hidden: Int) {
+        var rows: [(app: AppID?, row: Timeline.TransferRow)] = []
+        for id in tracks.keys.sorted() {
+            guard var track = tracks[id] else { continue }
+            let row = Timeline.TransferRow(label: "Task \(id)", count: 1, spans: track.activity.finish(at: end))
+            rows.append((track.app, row))
+        }
+        if rows.count > Self.mostRows { rows = Self.grouped(rows) }
+        let shown = rows.prefix(Self.mostRows).map(\.row)
+        return (shown, rows.dropFirst(Self.mostRows).reduce(0) { $0 + $1.row.count })
+    }
+
+    private static func grouped(
+        _ rows: [(app: AppID?, row: Timeline.TransferRow)]
+    ) -> [(app: AppID?, row: Timeline.TransferRow)] {
+        let groups = Dictionary(grouping: rows) { $0.app }
+        let owners = groups.keys.sorted { ($0?.rawValue ?? "") < ($1?.rawValue ?? "") }
+        return owners.map { app in
+            let members = groups[app] ?? []
+            let spans = members.flatMap(\.row.spans)
+            let all = TransferActivityUnion.spans(spans)
+            let name = app.map { AppLabel.short($0) } ?? "no app"
+            return (app, Timeline.TransferRow(label: "\(name) (\(members.count))", count: members.count, spans: all))
+        }
+    }
+}
+
+/// Many transfers as one: where any of them runs, it runs; else it waits where any does.
+enum TransferActivityUnion {
+    static func spans(
+        _ spans: [Timeline.Span<Timeline.TransferActivity>]
+    ) -> [Timeline.Span<Timeline.TransferActivity>] {
+        let edges = spans.flatMap { span in
+            [(time: span.from, kind: span.value, by: 1), (time: span.to, kind: span.value, by: -1)]
+        }.sorted { ($0.time, $0.by) < ($1.time, $1.by) }
+        guard let first = edges.first else { return [] }
+        var track = Track<Timeline.TransferActivity>(from: first.time)
+        var running = 0
+        var waiting = 0
+        for (index, edge) in edges.enumerated() {
+            if edge.kind == .running { running += edge.by } else { waiting += edge.by }
+            // What happens at one moment is one change.
+            guard index + 1 == edges.count || edges[index + 1].time > edge.time else { continue }
+            track.change(
+                to: running > 0 ? .running : waiting > 0 ? .waiting : nil, at: edge.time,
+                note: running > 0 ? "\(running) run, \(waiting) wait" : "\(waiting) wait")
+        }
+        return track.finish(at: edges.last?.time ?? first.time)
+    }
+}
+
+/// An app's name where there is little room.
+enum AppLabel {
+    /// The last part of an id in reverse-DNS style, or a program's file name.
+    static func short(_ app: AppID) -> String {
+        let separator: Character = app.isProgram ? "/" : "."
+        return app.rawValue.split(separator: separator).last.map { String($0) } ?? app.rawValue
+    }
+}

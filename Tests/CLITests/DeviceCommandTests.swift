@@ -1,0 +1,127 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import CLI
+
+struct DeviceCommandTests {
+    private static var device: DeviceStatus {
+        var conditions = DeviceConditions()
+        conditions.power = .battery
+        conditions.batteryPercentage = 42
+        conditions.isIdle = true
+        conditions.freeBytes = 5 << 30
+        let sources: [DeviceKey: DeviceValue.Source] = [
+            .power: .upower, .battery: .upower, .idle: .override, .freeBytes: .kernel, .network: .networkManager,
+        ]
+        var settings = DeviceSettings()
+        settings.overrides = [.idle: "yes"]
+        return DeviceStatus(
+            conditions: conditions,
+            values: DeviceKey.allCases.map {
+                DeviceValue(key: $0, value: conditions[$0], source: sources[$0] ?? .assumed)
+            },
+            providers: [
+                DeviceProvider(name: .upower, isPresent: true, detail: "Its Percentage was 250."),
+                DeviceProvider(name: .networkManager, isPresent: true),
+                DeviceProvider(name: .logind, isPresent: false, detail: "Nobody owns org.freedesktop.login1."),
+            ],
+            doze: DozeStatus(phase: .dozing, since: Samples.ago(300), until: Samples.now.addingTimeInterval(600)),
+            holders: [], settings: settings)
+    }
+
+    private func service(_ world: World) throws -> ScriptedService {
+        try world.service { request in
+            switch (request.method, request.path) {
+            case ("GET", "/v1/device"), ("PATCH", "/v1/device"): try .json(Self.device)
+            case ("POST", "/v1/device/doze"):
+                throw Problem.conflict("The device does not doze now: It is in use.")
+            default: throw Problem.notFound("There is nothing at \(request.path).")
+            }
+        }
+    }
+
+    @Test func `L6: device shows each value with its source, doze and who holds it awake`() throws {
+        var held = Self.device
+        held.doze = DozeStatus(phase: .awake, since: Samples.ago(20), awakeReason: .held)
+        held.holders = [
+            AwakeHolder(app: AppSamples.id, tasks: ["Export", "\u{1b}[2J"], since: Samples.ago(10))
+        ]
+        held.settings.backgroundPolicy = .contiguous
+        held.providers = []
+        var window = Self.device
+        window.doze = DozeStatus(
+            phase: .window, since: Samples.ago(5), windowReason: .maintenance,
+            until: Samples.now.addingTimeInterval(295))
+        let report = DeviceReport(times: Samples.times, style: Style(isEnabled: false))
+        try Fixture.check(
+            "device",
+            [Self.device, held, window].map { report.lines($0).joined(separator: "\n") }.joined(separator: "\n\n"))
+    }
+
+    @Test(
+        arguments: [
+            (["set", "power=battery", "battery=42"], #"{"overrides":{"battery":"42","power":"battery"}}"#),
+            (["set", "networkName=a=b"], #"{"overrides":{"networkName":"a=b"}}"#),
+            (["unset", "idle"], #"{"overrides":{"idle":null}}"#),
+            (["policy", "opportunistic:30"], #"{"backgroundPolicy":"opportunistic:30"}"#),
+            (["policy", "contiguous", "--lead", "10"], #"{"backgroundPolicy":"contiguous","expirationLead":10}"#),
+        ] as [([String], String)])
+    func `L6: Each change is one request`(arguments: [String], body: String) async throws {
+        let world = try World()
+        let service = try service(world)
+        defer { service.stop() }
+        #expect(await Program.run(world.invocation(["device"] + arguments)) == .whole)
+        let request = try #require(service.requests.first)
+        #expect(service.requests.count == 1 && request.method == "PATCH" && request.path == "/v1/device")
+        #expect(String(decoding: request.body, as: UTF8.self) == body)
+    }
+
+    @Test func `L6: unset --all takes every override away`() async throws {
+        let world = try World()
+        let service = try service(world)
+        defer { service.stop() }
+        #expect(await world.run("device", "unset", "--all") == .whole)
+        let change = try JSON.decode(DeviceChange.self, from: try #require(service.requests.first).body)
+        #expect(change.overrides?.count == DeviceKey.allCases.count)
+    }
+
+    @Test(
+        arguments: [
+            (["set", "power=mains"], "external or battery"), (["set", "color=red"], "known are power, battery"),
+            (["set", "battery=101"], "a percentage from 0 to 100"), (["set", "idle"], "written like power=battery"),
+            (["unset"], "or say --all"), (["unset", "power", "--all"], "or say --all"),
+            (["policy"], "Say what to set"), (["policy", "generous"], "contiguous or opportunistic"),
+            (["policy", "contiguous:5"], "10 to 3600"), (["policy", "--lead", "100"], "1 to 30 seconds"),
+        ] as [([String], String)])
+    func `L6: What is no value is refused before anything is asked`(arguments: [String], words: String) async throws {
+        let world = try World()
+        #expect(await Program.run(world.invocation(["device"] + arguments)) == .usage)
+        #expect(world.errors.text.contains(words), "\(world.errors.text)")
+    }
+
+    @Test func `L6: A device that does not doze says why`() async throws {
+        let world = try World()
+        let service = try service(world)
+        defer { service.stop() }
+        #expect(await world.run("device", "doze") == .failed)
+        #expect(world.errors.text.contains("It is in use."))
+        #expect(try JSON.decode(DozeRequest.self, from: service.requests[0].body).phase == .dozing)
+    }
+
+    @Test func `L4: app policy shows and sets`() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            guard request.path == "/v1/apps/org.example.Photos" else { throw Problem.notFound(request.path) }
+            return try .json(AppSamples.dozing)
+        }
+        defer { service.stop() }
+        #expect(await world.run("app", "policy", "org.example.Photos") == .whole)
+        #expect(
+            world.output.text
+                == "org.example.Photos: opportunistic, 30 s while the device is awake anyway (set for it)\n")
+        #expect(await world.run("app", "policy", "org.example.Photos", "contiguous:60") == .whole)
+        #expect(service.requests.map(\.method) == ["GET", "PATCH"])
+        #expect(String(decoding: service.requests[1].body, as: UTF8.self) == #"{"backgroundPolicy":"contiguous:60"}"#)
+    }
+}

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import CLI
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Row L2: what is decided over a program that is run as background work.
+struct TaskRunMachineTests {
+    /// The machine where expectations can call it.
+    private final class Decider {
+        private var machine: RunMachine
+
+        init(name: String, isInApp: Bool) { machine = RunMachine(name: name, isInApp: isInApp) }
+
+        func heard(_ event: ProcessChannel.Event) -> [RunMachine.Action] { machine.heard(event) }
+
+        func heard(_ event: GatedProcess.Event) -> [RunMachine.Action] { machine.heard(event) }
+
+        func received(_ number: Int32) -> [RunMachine.Action] { machine.received(number) }
+
+        func patienceIsOver() -> [RunMachine.Action] { machine.patienceIsOver() }
+    }
+
+    private func running(isInApp: Bool = false) -> Decider {
+        let machine = Decider(name: "n", isInApp: isInApp)
+        _ = machine.heard(.granted)
+        return machine
+    }
+
+    @Test func `L2: It begins once, when the service has it`() {
+        let machine = Decider(name: "n", isInApp: false)
+        #expect(machine.heard(.granted) == [.begin])
+        // After a reconnection.
+        #expect(machine.heard(.granted).isEmpty)
+        #expect(machine.patienceIsOver().isEmpty)
+        #expect(machine.heard(.ended(.exited(0))) == [.finish(.exited(0))])
+    }
+
+    @Test func `L2: At the gate a refusal, silence and a signal end it`() {
+        let machine = Decider(name: "n", isInApp: false)
+        let refused = machine.heard(.refused("no"))
+        #expect(refused == [.abandon, .say("n was not started: no"), .finish(.refused("no"))])
+        #expect(machine.heard(.granted).isEmpty && machine.heard(.ended(.exited(0))).isEmpty)
+        #expect(Decider(name: "n", isInApp: false).patienceIsOver().first == .abandon)
+        #expect(Decider(name: "n", isInApp: false).received(SIGINT) == [.abandon, .finish(.signalled(SIGINT))])
+    }
+
+    @Test func `L2: Running, a refusal is told and changes nothing`() {
+        let machine = running()
+        #expect(machine.heard(.refused("no")) == [.say("n goes on without the service, which refuses it: no")])
+        #expect(machine.heard(.ended(.signalled(SIGKILL))) == [.finish(.signalled(SIGKILL))])
+    }
+
+    @Test(arguments: [(SIGTERM, true), (SIGKILL, true), (SIGINT, false), (SIGSEGV, false)])
+    func `L2: Overdue is who ends by the service's signals after it was told`(_ number: Int32, _ isOverdue: Bool) {
+        let machine = running()
+        #expect(machine.heard(.expiring).count == 1)
+        #expect(machine.heard(.expiring).isEmpty)
+        let end = machine.heard(.ended(.signalled(number))).last
+        #expect(end == .finish(isOverdue ? .overdue(number) : .signalled(number)))
+        let other = running()
+        _ = other.heard(.expiring)
+        #expect(other.heard(.ended(.exited(0))) == [.finish(.exited(0))])
+    }
+
+    @Test func `L2: Only a program in an app is asked to end by the command itself`() {
+        #expect(running(isInApp: true).heard(.expiring).last == .signal(SIGTERM))
+        #expect(!running().heard(.expiring).contains(.signal(SIGTERM)))
+    }
+
+    @Test func `L2: The service's stop is not the user's`() {
+        let machine = running()
+        #expect(machine.heard(.stopped(SIGSTOP)).isEmpty)
+        #expect(machine.heard(.stopped(SIGTSTP)) == [.stopAlong(SIGTSTP)])
+        #expect(machine.received(SIGTERM) == [.signal(SIGTERM)])
+    }
+}
