@@ -42,6 +42,12 @@ enum Machine {
     /// strace needs the right to trace.
     static let canTrace = has("strace") && succeeds("strace", "-o", "/dev/null", "true")
 
+    /// Boot time of one's own: as root, where the kernel moves a program into its time namespace when it is executed.
+    static let canShiftBootTime =
+        isRoot
+        && succeeds(
+            "unshare", "--time", "--boottime", "1000000000", "--", "awk", "{ exit !($1 > 1000000000) }", "/proc/uptime")
+
     private static func succeeds(_ program: String, _ arguments: String...) -> Bool {
         guard let process = try? ChildProcess(program, arguments: arguments) else { return false }
         return process.blockUntilExit(within: .seconds(10)) == .code(0)

@@ -1,0 +1,149 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import app_probe
+
+/// L2 to L5 with real apps: tasks, their expiration, and the end of who does not finish.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct BackgroundTaskTests {
+    /// An app in the background that has begun what `tasks` say on its way there.
+    private func probe(
+        policy: String, _ tasks: [BackgroundTaskOrder], lines: String = "", isLeft: Bool = true,
+        _ change: (inout Orders) -> Void = { _ in }
+    ) async throws -> AppFixture {
+        let app = try AppFixture()
+        try app.order {
+            $0.backgroundTasks = tasks
+            change(&$0)
+        }
+        try await app.install("X-Nightshift-BackgroundPolicy=\(policy)\n\(lines)")
+        try await app.launch()
+        try await app.wait(for: .active)
+        if isLeft { try await app.tell("background") }
+        return app
+    }
+
+    private func begin(
+        _ name: String = "task", at point: Point = .background, handler: BackgroundTaskOrder.Handler = .end,
+        count: Int = 1
+    ) -> BackgroundTaskOrder {
+        var order = BackgroundTaskOrder(.begin, name, at: point)
+        order.handler = handler
+        order.count = count
+        return order
+    }
+
+    @Test func `L5: the handler runs on the main thread before time is up; who ends its task then is suspended`()
+        async throws
+    {
+        let app = try await probe(policy: "opportunistic:12", [begin("saving")])
+        let told = try await app.wait(for: .taskExpired)
+        #expect(told.isOnMainThread)
+        let left = try #require(told.remaining)
+        #expect(left > 0 && left <= 5, "\(left) s were left")
+        try await app.waitUntilSuspended()
+        let status = try await app.status()
+        #expect(status.lastExit == nil && app.seen(.taskExpired).count == 1)
+        let stint = try #require(status.background.stints.last)
+        #expect(stint.end == .suspended && stint.tasks == ["saving"] && !stint.heldAwake)
+        #expect((7...12).contains(stint.seconds), "\(stint.seconds)")
+    }
+
+    @Test func `L5: who does not end its task is ended with the reason, and was told before`() async throws {
+        let app = try await probe(policy: "opportunistic:10", [begin("forever", handler: .keep)])
+        let status = try await app.wait(for: "its end") { $0.lastExit != nil }
+        #expect(status.lastExit?.cause == .taskOverdue)
+        #expect(app.seen(.taskExpired).count == 1)
+        #expect(status.background.stints.last?.end == .terminated)
+        let said = try await app.service.cli(["app", "show", app.app]).output
+        #expect(said.contains("0x2182bad2") && said.contains("forever"), "\(said)")
+        let journal = try await app.service.cli(["journal", "--app", app.app]).output
+        let told = try #require(journal.range(of: Decision.backgroundTimeExpiring.sentence), "\(journal)")
+        let ended = try #require(journal.range(of: Decision.appEnded.sentence), "\(journal)")
+        #expect(told.lowerBound < ended.lowerBound)
+    }
+
+    @Test func `L5: a handler that never returns ends the app in the same way`() async throws {
+        let app = try await probe(policy: "opportunistic:10", [begin("stuck", handler: .hold)])
+        let status = try await app.wait(for: "its end") { $0.lastExit != nil }
+        #expect(status.lastExit?.cause == .taskOverdue)
+    }
+
+    @Test func `L2: two hundred tasks from as many threads, begun in front; the last one's end lets the app rest`()
+        async throws
+    {
+        var end = BackgroundTaskOrder(.end, "many", at: .background)
+        end.delay = 1
+        let app = try await probe(
+            policy: "opportunistic", [begin("many", at: .active, count: 200), end], isLeft: false)
+        try await app.wait(for: .taskBegun, count: 200)
+        #expect(try await app.status().background.tasks.count == 200)
+        #expect(try await app.status().background.remaining == nil, "in front there is no limit")
+        try await app.tell("background")
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.taskEnded).count == 200 && app.seen(.taskRefused).isEmpty)
+        #expect(Set(app.seen(.taskBegun).compactMap(\.task)).count == 200)
+    }
+
+    @Test func `L4: the remaining time is unbounded in front and counts down in the background without a question`()
+        async throws
+    {
+        var reports = BackgroundTaskOrder(.report, "clock", at: .background)
+        reports.delay = 0.1
+        reports.count = 20
+        reports.interval = 0.05
+        let app = try await probe(
+            policy: "opportunistic:60", [BackgroundTaskOrder(.report, "front", at: .active), begin(), reports])
+        let front = try await app.wait(for: .remaining, task: "front")
+        #expect(front.remaining == .greatestFiniteMagnitude)
+        try await app.wait(for: .remaining, count: 20, task: "clock")
+        // When it is over, by each report; reading the two clocks one after the other can only make that later.
+        let ends = app.seen(.remaining, task: "clock").compactMap { sighting in
+            sighting.remaining.map { $0 + sighting.awakeSeconds }
+        }
+        let (first, second) = (try #require(ends.prefix(10).min()), try #require(ends.suffix(10).min()))
+        #expect(abs(first - second) < 0.05, "\(ends)")
+        #expect(ends.count == 20 && app.seen(.remaining, task: "clock").allSatisfy { $0.remaining ?? 0 < 60 })
+        #expect(try await app.status().state == .background)
+        try await app.tell("activate")
+    }
+
+    @Test func `L2: a task begun too late is refused, and told why`() async throws {
+        var late = begin("late")
+        late.delay = 6
+        let app = try await probe(policy: "opportunistic:10", [begin("first", handler: .keep), late])
+        let refused = try await app.wait(for: .taskRefused)
+        #expect(refused.text?.contains("too few for another task") == true, "\(refused)")
+    }
+
+    @Test func `L4: the user's coming back ends the stint and the limit`() async throws {
+        let app = try await probe(policy: "opportunistic:10", [begin("work", handler: .keep)])
+        try await app.wait(for: .taskExpired)
+        try await app.tell("activate")
+        try await app.wait(for: "the foreground") { $0.state == .active }
+        let status = try await app.status()
+        #expect(status.background.remaining == nil && status.background.tasks.count == 1)
+        #expect(status.background.stints.last?.end == .foreground)
+        #expect(status.lastExit == nil)
+    }
+
+    @Test func `L3: an app that does not leave the foreground in time is ended as a watchdog would`() async throws {
+        let app = try await probe(policy: "opportunistic", [], isLeft: false) { $0.rules = [Rule(.background, .hold)] }
+        try await app.tell("background")
+        let status = try await app.wait(for: "its end") { $0.lastExit != nil }
+        #expect(status.lastExit?.cause == .backgroundTimeout)
+    }
+
+    @Test func `L3: an app that does not come up in time is ended as a watchdog would`() async throws {
+        let app = try AppFixture()
+        try await app.install()
+        try await app.launch()
+        try await app.wait(for: .active)
+        // Only then is it known to link the library.
+        try await app.quit()
+        try app.order { $0.rules = [Rule(.launched, .hold)] }
+        try await app.launch()
+        let status = try await app.wait(for: "its end") { $0.lastExit?.cause != .quit && $0.lastExit != nil }
+        #expect(status.lastExit?.cause == .launchTimeout)
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// T3, T8: transfers that wait for power and networks, told by real services on a bus of the test's own.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ConditionTests {
+    private let content = Content.seeded(size: 1 << 20, seed: 12)
+
+    /// A service that hears of power and network from mocks.
+    private func served() async throws -> (service: Service, bus: PrivateBus, origin: OriginServer) {
+        let bus = try await PrivateBus.started()
+        let service = try Service(environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
+        let origin = try OriginServer(sendBuffer: 65_536)
+        origin.serve("/file", Resource(content: content))
+        return (service, bus, origin)
+    }
+
+    private func request(
+        _ service: Service, _ origin: OriginServer, _ change: (inout TaskRequest) -> Void
+    ) -> TaskRequest {
+        var request = TaskRequest.download(origin.url("/file"), to: service.scratch.path("to"))
+        change(&request)
+        return request
+    }
+
+    @Test func `T3: a discretionary transfer waits on an empty battery and goes on when UPower says it is plugged in`()
+        async throws
+    {
+        let (service, bus, origin) = try await served()
+        let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
+        try await service.start()
+        let device = try await service.device(set: ["battery": "20"])
+        #expect(device.conditions.power == .battery)
+        #expect(device.values.first { $0.key == .power }?.source == .upower)
+        let id = try await service.api.enqueue(request(service, origin) { $0.isDiscretionary = true })
+        try await service.wait(id, for: "a good moment") { $0.wait?.reason == .discretionary }
+        #expect(origin.requests.isEmpty)
+        let why = try await service.cli(["why", "\(id)"]).output
+        #expect(why.contains("good moment"), "\(why)")
+        try await upower.set(["OnBattery": "b false"])
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.lastError == nil)
+        let journal = try await service.cli(["journal", "--since", "all"]).output
+        #expect(journal.contains("power: battery → external"), "\(journal)")
+    }
+
+    @Test func `T3: a running transfer stops when power goes, keeps its bytes, and goes on where it was`() async throws
+    {
+        let (service, bus, origin) = try await served()
+        let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": false}"#)
+        let gate = Gate()
+        origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(300_000, gate).times(1)]))
+        try await service.start()
+        let id = try await service.api.enqueue(request(service, origin) { $0.requiresExternalPower = true })
+        try await service.wait(id, for: "some bytes") { $0.countOfBytesReceived >= 300_000 }
+        try await upower.set(["OnBattery": "b true"])
+        let waiting = try await service.wait(id, for: "power") { $0.wait?.reason == .externalPower }
+        #expect(waiting.countOfBytesReceived >= 300_000)
+        gate.open()
+        try await upower.set(["OnBattery": "b false"])
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.restarts == 0)
+        #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
+        let range = try #require(origin.requests.last?.fields.first("Range"))
+        #expect(range != "bytes=0-", "\(range)")
+    }
+
+    @Test func `L4: a contiguous command holds a logind lock for exactly as long as it runs`() async throws {
+        let (service, bus, _) = try await served()
+        let logind = try await MockService(.logind, on: bus)
+        try await service.start()
+        #expect(try await service.cli(["device", "policy", "contiguous"]).exit == .code(0))
+        let ready = service.scratch.path("ready")
+        let run = try service.startCLI(
+            ["task", "run", "--name", "backup", "--", "sh", "-c", "touch \(ready); read line < \(ready).gate"],
+            output: service.scratch.path("run"))
+        #expect(mkfifo(ready + ".gate", 0o600) == 0)
+        try await eventually("a lock") {
+            let calls = try await logind.call("org.freedesktop.DBus.Mock", "GetMethodCalls", ["s", "Inhibit"])
+            return calls.contains("backup") && calls.contains("sleep:idle")
+        }
+        #expect(try await service.device().holders.first?.tasks == ["backup"])
+        try Data("go\n".utf8).write(to: URL(filePath: ready + ".gate"))
+        #expect(try await run.waitForExit() == .code(0))
+        try await eventually("nobody who holds it awake") { try await service.device().holders.isEmpty }
+    }
+
+    @Test func `T8: the machine's sleep is seen, and doctor tells what is missing`() async throws {
+        let (service, bus, _) = try await served()
+        let logind = try await MockService(.logind, on: bus)
+        try await service.start()
+        try await logind.emit("PrepareForSleep", "b true")
+        try await eventually("sleep") { try await service.device().conditions.isSleeping }
+        try await logind.emit("PrepareForSleep", "b false")
+        try await eventually("waking") { try await !service.device().conditions.isSleeping }
+        let journal = try await service.cli(["journal", "--since", "all"]).output
+        #expect(journal.contains(Decision.deviceSlept.sentence) && journal.contains(Decision.deviceWoke.sentence))
+        let doctor = try await service.cli(["doctor"]).output
+        #expect(doctor.contains("without UPower"), "\(doctor)")
+    }
+
+    @Test func `T3: what get is told on the command line is what the transfer waits for`() async throws {
+        let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
+        origin.serve("/file", Resource(content: content))
+        try await service.start()
+        try await service.device(set: ["expensive": "yes"])
+        let to = service.scratch.path("to")
+        try FileManager.default.createDirectory(atPath: to, withIntermediateDirectories: false)
+        let said = try await service.cli(["get", "--detach", "--no-expensive", "-d", to, origin.url("/file")])
+        let id = try #require(Int64(said.output.trimmingCharacters(in: .whitespacesAndNewlines)).map { TaskID($0) })
+        // Loopback is no network that could be expensive.
+        #expect(try await service.waitForEnd(id).state == .completed)
+        let power = try await service.cli(
+            ["get", "--detach", "--external-power", "--minimum-battery", "50", "-d", to, origin.url("/file")])
+        let second = try #require(
+            Int64(power.output.trimmingCharacters(in: .whitespacesAndNewlines)).map { TaskID($0) })
+        #expect(try await service.waitForEnd(second).state == .completed, "it is plugged in")
+        try await service.device(set: ["power": "battery", "battery": "20"])
+        let third = try await service.cli(
+            ["get", "--detach", "--minimum-battery", "50", "-d", to, origin.url("/file")])
+        let waiting = try #require(
+            Int64(third.output.trimmingCharacters(in: .whitespacesAndNewlines)).map { TaskID($0) })
+        try await service.wait(waiting, for: "battery") { $0.wait?.reason == .battery }
+        let why = try await service.cli(["why", "\(waiting)"]).output
+        #expect(why.contains("20 %") && why.contains("50 %"), "\(why)")
+        #expect(try await service.cli(["device", "unset", "--all"]).exit == .code(0))
+        #expect(try await service.waitForEnd(waiting).state == .completed)
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// L2, L5, L6: any program as bounded background work.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct TaskRunTests {
+    private func service(policy: String) async throws -> Service {
+        let service = try Service()
+        try await service.start()
+        #expect(try await service.cli(["device", "policy", policy]).exit == .code(0))
+        return service
+    }
+
+    private func run(_ service: Service, _ script: String) throws -> ChildProcess {
+        try service.startCLI(
+            ["task", "run", "--name", "work", "--", "sh", "-c", script], output: service.scratch.path("run"))
+    }
+
+    private func written(_ service: Service) -> String {
+        (try? String(contentsOfFile: service.scratch.path("run"), encoding: .utf8)) ?? ""
+    }
+
+    /// The process number that the script has written.
+    private func number(_ service: Service) async throws -> LiveProcess {
+        try await eventually("the command") { written(service).contains("\n") }
+        return LiveProcess(try #require(Int32(written(service).prefix { $0.isNumber })))
+    }
+
+    @Test func `L2: the command's output and exit status are its own`() async throws {
+        let service = try await service(policy: "opportunistic")
+        let outcome = try await service.cli(["task", "run", "--", "sh", "-c", "echo out; echo err >&2; exit 7"])
+        #expect(outcome.exit == .code(7) && outcome.output == "out\n" && outcome.errors == "err\n", "\(outcome)")
+        let killed = try await service.cli(["task", "run", "--", "sh", "-c", "kill -9 $$"])
+        #expect(killed.exit == .code(128 + 9))
+        #expect(try await service.cli(["task", "run", "--", "/nonexistent/program"]).exit == .code(127))
+        #expect(try await service.cli(["task", "run"]).exit == .code(2))
+    }
+
+    @Test func `L5: a command gets SIGTERM before its time is over, and may end by itself`() async throws {
+        let service = try await service(policy: "opportunistic:10")
+        let run = try run(service, "echo $$; trap 'echo told; exit 3' TERM; while :; do sleep 0.1; done")
+        #expect(try await run.waitForExit() == .code(3))
+        #expect(written(service).contains("told"))
+    }
+
+    @Test func `L5: one that does not is ended, with the reason`() async throws {
+        let service = try await service(policy: "opportunistic:10")
+        let run = try run(service, "echo $$; trap '' TERM; while :; do sleep 0.1; done")
+        #expect(try await run.waitForExit() == .code(124))
+        #expect(written(service).contains("time"), "\(written(service))")
+        let journal = try await service.cli(["journal", "--since", "all"]).output
+        #expect(journal.contains("0x2182bad2"), "\(journal)")
+    }
+
+    @Test func `L6: a command stands still in doze and goes on in a window`() async throws {
+        let service = try await service(policy: "opportunistic")
+        let run = try run(service, "echo $$; while [ ! -e \(service.scratch.path("gate")) ]; do :; done")
+        let process = try await number(service)
+        try await service.device(set: ["power": "battery", "idle": "yes"])
+        try await service.doze(.dozing)
+        try await eventually("a command that is frozen") { process.isFrozen }
+        let ticks = process.ticks
+        try await Task.sleep(for: .seconds(1))
+        #expect(process.ticks == ticks)
+        try await service.doze(.window)
+        try await eventually("a command that runs") { try await !process.rests() }
+        try Data().write(to: URL(filePath: service.scratch.path("gate")))
+        #expect(try await run.waitForExit() == .code(0))
+    }
+
+    @Test func `L2: when the service is killed the command goes on, and the next service knows it`() async throws {
+        let service = try await service(policy: "opportunistic")
+        let run = try run(
+            service, "echo $$; while [ ! -e \(service.scratch.path("gate")) ]; do sleep 0.05; done; exit 5")
+        let process = try await number(service)
+        let first = try await service.api.status().processID
+        try await service.kill()
+        #expect(process.isAlive)
+        try service.spawn()
+        try await eventually("another service that knows the command") {
+            guard let status = try? await service.api.status(), status.processID != first else { return false }
+            let apps: AppList = try await service.api.get("/v1/apps")
+            return apps.apps.contains { $0.background.tasks.map(\.name) == ["work"] }
+        }
+        try Data().write(to: URL(filePath: service.scratch.path("gate")))
+        #expect(try await run.waitForExit() == .code(5))
+    }
+
+    @Test func `L2: within an app the command is a task of that app`() async throws {
+        let app = try AppFixture()
+        try await app.service.start()
+        let gate = app.scratch.path("gate")
+        let entry = """
+            [Desktop Entry]
+            Type=Application
+            Name=Script
+            Exec=sh -c "\(Programs.commandLine) task run --name nightly -- sh -c 'while [ ! -e \(gate) ]; do sleep 0.05; done'; sleep 1000"
+            """
+        let path = try app.scratch.write(entry, to: "org.example.Script.desktop")
+        try await app.api.post("/v1/apps", InstallRequest(entry: path), as: AppStatus.self)
+        try await app.api.post("/v1/apps/org.example.Script/launch", LaunchRequest(), as: AppStatus.self)
+        func status() async throws -> AppStatus { try await app.api.get("/v1/apps/org.example.Script") }
+        try await eventually("a task") { try await status().background.tasks.map(\.name) == ["nightly"] }
+        try await app.api.send("POST", "/v1/apps/org.example.Script/background")
+        try await Task.sleep(for: .seconds(1))
+        #expect(try await status().state == .background, "its task keeps it running")
+        try app.open(gate)
+        try await eventually("suspension", within: .seconds(40)) { try await status().state == .suspended }
+    }
+}
