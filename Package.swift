@@ -56,7 +56,7 @@ let package = Package(
 
         // L1: parts that know nothing of each other.
         .target(name: "Store", dependencies: ["NightshiftAPI", grdb], swiftSettings: strict),
-        .target(name: "Device", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
+        .target(name: "Device", dependencies: ["NightshiftAPI", "CNightshift", "CSystemd"], swiftSettings: strict),
         .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
         .target(name: "NightshiftCurl", dependencies: ["CNightshift"], swiftSettings: strict),
 
@@ -85,9 +85,13 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        .target(
+            name: "Simulation", dependencies: ["NightshiftAPI", "Store", "Scheduler", "Transfers", "Apps"],
+            swiftSettings: strict),
+
         // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.
         .target(
-            name: "Nightshift", dependencies: ["NightshiftAPI", "NightshiftClient"],
+            name: "Nightshift", dependencies: ["NightshiftAPI", "NightshiftClient", "CNightshift"],
             swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .target(name: "NightshiftUIKit", dependencies: ["Nightshift"], swiftSettings: strict),
 
@@ -105,7 +109,9 @@ let package = Package(
             swiftSettings: strict),
 
         // L5: main only.
-        .executableTarget(name: "nightshiftd", dependencies: ["Daemon", argumentParser], swiftSettings: strict),
+        .executableTarget(
+            name: "nightshiftd", dependencies: ["NightshiftAPI", "Daemon", "Simulation", argumentParser],
+            swiftSettings: strict),
         .executableTarget(name: "nightshift", dependencies: ["CLI"], swiftSettings: strict),
 
         // Examples: apps as anybody would write them, on the public library alone.
@@ -148,7 +154,18 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "AppsTests",
-            dependencies: ["NightshiftAPI", "CNightshift", "Store", "Apps", "TestSupport", "process-host-probe"],
+            dependencies: [
+                "NightshiftAPI", "CNightshift", "CDigest", "Device", "Store", "Apps", "SimulationSupport",
+                "TestSupport",
+                "process-host-probe", logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SimulatorTests",
+            dependencies: [
+                "NightshiftAPI", "CNightshift", "CDigest", "Store", "Scheduler", "Apps", "Transfers", "Simulation",
+                "TestSupport", "nightshiftd",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "HTTPTransportTests",
@@ -164,7 +181,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "CLITests",
-            dependencies: ["NightshiftAPI", "NightshiftClient", "CLI", "TestSupport", argumentParser],
+            dependencies: ["NightshiftAPI", "NightshiftClient", "CLI", "TestSupport", "nightshift", argumentParser],
             swiftSettings: strict),
         .testTarget(
             name: "NightshiftTests",

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The main job on real input, without internet: an app downloads a film, is suspended and killed, and so is the service;
-# connections are cut all the while. When the film is whole, the app is launched in the background and takes it.
+# connections are cut all the while. When the film is whole, the app is launched in the background and takes it. Then the
+# device dozes, and background work stands still until a window.
 # Succeeds only if the file that the app keeps is the file that was served. Expects a debug build; `make demo` makes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +18,7 @@ tilde='~'
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 origin=
 service=
+work=
 
 say() {
     printf '\n%s\n' "$*"
@@ -87,6 +89,7 @@ tidy() {
     local running
     timeout 20 "$bin/nightshift" app quit $app >/dev/null 2>&1 || true
     running=$(service_process)
+    end "$work"
     end "${running:-$service}"
     end "$origin"
     rm -rf "$room"
@@ -168,6 +171,40 @@ sent=$(sed -n 's/.* \([0-9][0-9]*\) body bytes sent.*/\1/p' <<<"$totals")
 echo "  The server: $totals."
 echo "  That is $(mebibytes "$sent") for a file of $(mebibytes $size):" \
     "$(mebibytes $((sent - size))) were sent twice or in vain."
+
+say "8. Left alone on battery, the device dozes: what runs in the background stands still, with its time, until a window."
+printf '  $ nightshift task run --name counting -- sh -c "while :; do count; done" &\n'
+"$bin/nightshift" task run --name counting -- \
+    sh -c 'i=0; while :; do i=$((i + 1)); echo $i >"$0.new"; mv "$0.new" "$0"; done' "$room/count" >"$room/work.log" 2>&1 &
+work=$!
+for _ in $(seq 100); do
+    [ -s "$room/count" ] && break
+    sleep 0.1
+done
+[ -s "$room/count" ] || fail "the work did not begin: $(cat "$room/work.log")"
+tour device set power=battery battery=80 idle=yes
+tour device doze
+for _ in $(seq 50); do
+    before=$(cat "$room/count")
+    sleep 0.3
+    [ "$(cat "$room/count")" = "$before" ] && break
+done
+[ "$(cat "$room/count")" = "$before" ] || fail "the work went on in doze"
+sleep 1
+[ "$(cat "$room/count")" = "$before" ] || fail "the work went on in doze"
+echo "  Counted in the last second: 0"
+tour device window
+for _ in $(seq 50); do
+    [ "$(cat "$room/count")" -gt "$before" ] 2>/dev/null && break
+    sleep 0.1
+done
+[ "$(cat "$room/count")" -gt "$before" ] || fail "the window did not let the work go on"
+echo "  Counting again, at $(cat "$room/count")."
+end "$work"
+wait "$work" 2>/dev/null || true
+work=
+printf '  $ nightshift journal --since 2m | grep counting\n'
+timeout 60 "$bin/nightshift" journal --since 2m | grep -E 'counting|dozes:|A window|stands still|goes on' | sed 's/^/  | /' | cut -c1-150
 
 cuts=$(sed -n 's/.* \([0-9]*\) cut.*/\1/p' <<<"$totals")
 say "One whole film, through a suspended and killed app, a killed service and $cuts cut connections." \

@@ -14,6 +14,8 @@ struct CommandNames {
             let to = source.code.utf8.distance(from: source.code.startIndex, to: end)
             // Blanking keeps the count of bytes, so that both texts have the same offsets.
             let body = String(decoding: Array(source.text.utf8)[from..<to], as: UTF8.self)
+            // Not for people.
+            if body.contains("shouldDisplay: false") { continue }
             let given = body.firstMatch(of: /commandName:\s*"([^"]+)"/).map { String($0.output.1) }
             all.append(given ?? Self.spelled(match.output.1))
         }
