@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["Sources/Scheduler", "Sources/Transfers/Exchange"])
+    @Test(arguments: ["Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Apps/Machine", "Sources/Simulation"])
     func `Decisions read no clock, no chance and no global`(folder: String) throws {
         try forEachSource(below: folder) { path, source in
             for word in [

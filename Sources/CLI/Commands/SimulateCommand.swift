@@ -25,7 +25,7 @@ struct SimulateCommand: ClientCommand {
         help: ArgumentHelp(
             "A policy in place of all those of the trace: contiguous or opportunistic, with :SECONDS if wanted.",
             valueName: "policy"),
-        transform: Self.policy)
+        transform: PolicyArgument.parse)
     var policy: BackgroundPolicy?
 
     @Option(name: .shortAndLong, help: ArgumentHelp("Draw the timeline as well, as SVG.", valueName: "file"))
@@ -70,12 +70,5 @@ struct SimulateCommand: ClientCommand {
         try invocation.write(
             timeline, title: title + (policy.map { ", \($0)" } ?? ""), timeZone: .gmt, to: output)
         return .whole
-    }
-
-    private static func policy(_ text: String) throws -> BackgroundPolicy {
-        guard let policy = BackgroundPolicy(text) else {
-            throw ValidationError("a policy is contiguous or opportunistic, with :SECONDS (10 to 3600) if wanted")
-        }
-        return policy
     }
 }
