@@ -2,6 +2,17 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
+    /// The tasks that ended last, as the journal has it, and are ended still.
+    package func lastEndedTasks(limit: Int) throws -> [TaskRecord] {
+        let ids = try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT task FROM journal
+                WHERE task IS NOT NULL AND decision IN ('completed', 'failed', 'cancelled') ORDER BY id DESC LIMIT ?
+                """, arguments: [limit])
+        return try ids.compactMap { try task(TaskID($0)) }.filter(\.state.isTerminal)
+    }
+
     /// Adds `record` under new ids and returns it with them; a number in its session that it has already stays. Its session
     /// has to exist.
     package func insert(_ record: TaskRecord) throws -> TaskRecord {

@@ -33,10 +33,13 @@ struct PartialStorage: Sendable {
     }
 
     /// Removes what may lie in the places of a task and is not what its record names.
-    func discardRest(_ record: TaskRecord) {
+    ///
+    /// - Parameter others: what other tasks use: one that continues it may have its bytes.
+    func discardRest(_ record: TaskRecord, keeping others: Set<String> = []) {
         let places = places(for: record)
-        for path in [places.first, places.second, copyPath(for: record)] where path != record.partial?.path {
-            if let path { unlink(path) }
+        for path in [places.first, places.second, copyPath(for: record)].compactMap(\.self)
+        where path != record.partial?.path && !others.contains(path) {
+            unlink(path)
         }
     }
 

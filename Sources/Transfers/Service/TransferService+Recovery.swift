@@ -47,13 +47,15 @@ extension TransferService {
     /// Removes files that tasks left which ended, or were forgotten, just before a crash.
     private func removeOrphans() async throws(StoreError) {
         let files = partials.ownFiles()
-        guard !files.isEmpty else { return }
-        let (unfinished, referenced) = try await store.read { transaction in
+        let (ended, unfinished, referenced) = try await store.read { transaction in
             let tasks = Set(files.map(\.task))
             // One that has not ended may use either of its places.
             let unfinished = try tasks.filter { try transaction.task($0)?.state.isTerminal == false }
-            return (unfinished, try transaction.partialPaths())
+            // What lies beside a destination only its task knows of.
+            let ended = try transaction.lastEndedTasks(limit: Self.endedJustBefore)
+            return (ended, unfinished, try transaction.partialPaths())
         }
+        for record in ended { partials.discardRest(record, keeping: referenced) }
         for file in files where !unfinished.contains(file.task) && !referenced.contains(file.path) { unlink(file.path) }
     }
 
@@ -75,11 +77,14 @@ extension TransferService {
 
     /// Removes what the service holds for a task; a file at its destination is its owner's.
     func removeFiles(of record: TaskRecord) {
-        partials.discardRest(record)
+        // One without bytes has left none, or has given them to the task that continues it.
+        if record.partial != nil { partials.discardRest(record) }
         if record.state != .completed, let path = record.partial?.path { unlink(path) }
         if let file = record.file, file.hasPrefix(environment.paths.files.path) { unlink(file) }
     }
 
+    /// More than one commit ends at once.
+    private static let endedJustBefore = 1_000
     /// Seconds.
     private static let history: Double = 30 * 86_400
 }
