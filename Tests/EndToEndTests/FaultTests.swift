@@ -121,12 +121,25 @@ import Testing
 
     /// Until everything has ended, the service is gone, or it waits for better times.
     private func untilSettled(_ ids: [TaskID], _ service: Service) async throws {
-        try await eventually("all to settle", within: .seconds(60)) {
-            guard service.process?.exit == nil else { return true }
-            guard let tasks = try? await service.api.tasks() else { return false }
-            return tasks.filter { ids.contains($0.id) }.allSatisfy {
-                $0.state.isTerminal || $0.state == .waiting && ($0.lastError != nil || $0.wait?.reason == .diskSpace)
+        do {
+            try await eventually("all to settle", within: .seconds(60)) {
+                guard service.process?.exit == nil else { return true }
+                guard let tasks = try? await service.api.tasks() else { return false }
+                return tasks.filter { ids.contains($0.id) }.allSatisfy {
+                    $0.state.isTerminal
+                        || $0.state == .waiting && ($0.lastError != nil || $0.wait?.reason == .diskSpace)
+                }
             }
+        } catch is WaitedTooLong {
+            let tasks = try await service.api.tasks().map {
+                "\($0.id) \($0.state) \($0.wait.map { "\($0)" } ?? "") \($0.lastError?.message ?? "")"
+            }
+            throw Unsettled(description: (tasks + [String(service.log.suffix(3_000))]).joined(separator: "\n"))
         }
+    }
+
+    /// What was going on when everything should have come to rest.
+    private struct Unsettled: Error, CustomStringConvertible {
+        let description: String
     }
 }
