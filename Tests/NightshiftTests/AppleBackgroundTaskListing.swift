@@ -3,9 +3,9 @@ import NightshiftUIKit
 /// Row L2: the listing of Apple's article "Extending your app's background execution time".
 ///
 /// As it stands there, but for a line break behind a dot, which no Swift compiler takes, and for `NSData`, which Foundation on
-/// Linux does not let into another thread in Swift 6.
+/// Linux does not let into another thread in Swift 6. Unchecked, since the article writes `backgroundTaskID` on two queues,
+/// one after the other.
 final class DataSender: NSObject, @unchecked Sendable {
-    // Unchecked as in an app, whose controller the listing is in.
     var backgroundTaskID: UIBackgroundTaskIdentifier?
     private let send: @Sendable (Data) -> Void
 
