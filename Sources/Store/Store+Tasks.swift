@@ -2,13 +2,14 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// The tasks that ended last, as the journal has it, and are ended still.
+    /// The tasks that ended last, as the journal's last ten thousand entries have it, and are ended still.
     package func lastEndedTasks(limit: Int) throws -> [TaskRecord] {
         let ids = try Int64.fetchAll(
             db,
             sql: """
                 SELECT task FROM journal
-                WHERE task IS NOT NULL AND decision IN ('completed', 'failed', 'cancelled') ORDER BY id DESC LIMIT ?
+                WHERE id > (SELECT max(id) FROM journal) - 10000
+                    AND task IS NOT NULL AND decision IN ('completed', 'failed', 'cancelled') ORDER BY id DESC LIMIT ?
                 """, arguments: [limit])
         return try ids.compactMap { try task(TaskID($0)) }.filter(\.state.isTerminal)
     }

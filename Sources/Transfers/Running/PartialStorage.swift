@@ -33,14 +33,15 @@ struct PartialStorage: Sendable {
     }
 
     /// Removes what may lie in the places of a task and is not what its record names.
-    ///
-    /// - Parameter others: what other tasks use: one that continues it may have its bytes.
-    func discardRest(_ record: TaskRecord, keeping others: Set<String> = []) {
+    func discardRest(_ record: TaskRecord) {
+        for path in rest(of: record) { unlink(path) }
+    }
+
+    /// The places of a task that its record does not name, whether something lies there or not.
+    func rest(of record: TaskRecord) -> [String] {
         let places = places(for: record)
-        for path in [places.first, places.second, copyPath(for: record)].compactMap(\.self)
-        where path != record.partial?.path && !others.contains(path) {
-            unlink(path)
-        }
+        return [places.first, places.second, copyPath(for: record)].compactMap(\.self)
+            .filter { $0 != record.partial?.path }
     }
 
     /// Where a file is copied to when its destination turns out to be on another file system.

@@ -47,16 +47,19 @@ extension TransferService {
     /// Removes files that tasks left which ended, or were forgotten, just before a crash.
     private func removeOrphans() async throws(StoreError) {
         let files = partials.ownFiles()
-        let (ended, unfinished, referenced) = try await store.read { transaction in
+        let (ended, unfinished) = try await store.read { transaction in
             let tasks = Set(files.map(\.task))
             // One that has not ended may use either of its places.
             let unfinished = try tasks.filter { try transaction.task($0)?.state.isTerminal == false }
-            // What lies beside a destination only its task knows of.
-            let ended = try transaction.lastEndedTasks(limit: Self.endedJustBefore)
-            return (ended, unfinished, try transaction.partialPaths())
+            return (try transaction.lastEndedTasks(limit: Self.endedJustBefore), unfinished)
         }
-        for record in ended { partials.discardRest(record, keeping: referenced) }
-        for file in files where !unfinished.contains(file.task) && !referenced.contains(file.path) { unlink(file.path) }
+        // What lies beside a destination only its task knows of.
+        let beside = ended.flatMap(partials.rest(of:)).filter { access($0, F_OK) == 0 }
+        let orphans = Set(files.filter { !unfinished.contains($0.task) }.map(\.path) + beside)
+        // The paths of a whole backlog are read only where one of them may be among these.
+        guard !orphans.isEmpty else { return }
+        let referenced = try await store.read { try $0.partialPaths() }
+        for path in orphans.subtracting(referenced) { unlink(path) }
     }
 
     /// Removes kept files that a crash has left behind: their apps have handled them, or their tasks are gone.
