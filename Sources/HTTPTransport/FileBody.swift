@@ -7,7 +7,8 @@ import Transfers
 struct FileBody {
     private let sink: FileSink
     private var position: Int64
-    private let end: Int64
+    /// Where the response ends.
+    private let announcedEnd: Int64
     /// Bytes already written of those that come again after a pause.
     private var skipped = 0
     private var writtenBackTo: Int64
@@ -18,7 +19,7 @@ struct FileBody {
     init(_ sink: FileSink) {
         self.sink = sink
         position = sink.position.value
-        end = sink.length.map { sink.offset + $0 } ?? .max
+        announcedEnd = sink.length.map { sink.offset + $0 } ?? .max
         writtenBackTo = position
     }
 
@@ -28,13 +29,15 @@ struct FileBody {
         var done = min(skipped, bytes.count)
         skipped -= done
         while done < bytes.count {
-            guard position < end else {
+            let wanted = sink.end.value
+            if position >= wanted { return .enough }
+            guard position < announcedEnd else {
                 return .failed(
                     TransferFailure(
                         .protocolError,
-                        "The server sent more than the \(end - sink.offset) bytes that it had announced."))
+                        "The server sent more than the \(announcedEnd - sink.offset) bytes that it had announced."))
             }
-            let room = min(sink.ceiling.value, end) - position
+            let room = min(sink.ceiling.value, announcedEnd, wanted) - position
             guard room > 0 else {
                 skipped = done
                 return .full
@@ -52,6 +55,8 @@ struct FileBody {
             _ = nightshift_start_writeback(sink.descriptor, writtenBackTo, position - writtenBackTo)
             writtenBackTo = position
         }
+        // Where the response ends here as well, its connection can be used again.
+        if position < announcedEnd, position >= sink.end.value { return .enough }
         return .taken
     }
 

@@ -133,13 +133,20 @@ package struct FileSink: Sendable {
     /// File offset up to which may be written now; the transport pauses the exchange there until
     /// ``ExchangeHandle/resumeWriting()``.
     package var ceiling: ByteMeter
+    /// File offset at which the exchange ends as ``ExchangeEnd/Outcome/complete``, whatever more the response has. May move
+    /// while bytes come, also to before ``position``: nothing is written from there on.
+    package var end: ByteMeter
 
-    package init(descriptor: Int32, offset: Int64, length: Int64?, position: ByteMeter, ceiling: ByteMeter) {
+    package init(
+        descriptor: Int32, offset: Int64, length: Int64?, position: ByteMeter, ceiling: ByteMeter,
+        end: ByteMeter = ByteMeter(.max)
+    ) {
         self.descriptor = descriptor
         self.offset = offset
         self.length = length
         self.position = position
         self.ceiling = ceiling
+        self.end = end
     }
 }
 

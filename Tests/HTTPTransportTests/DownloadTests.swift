@@ -69,6 +69,47 @@ import Transfers
         #expect(try file.matches(content))
     }
 
+    @Test(arguments: [true, false])
+    func `B4: an end that moves is where the body ends`(isMovedBack: Bool) async throws {
+        let origin = try origin(.throttle(bytesPerSecond: 4 << 20))
+        let file = try TestFile()
+        let end = ByteMeter(12_000_000)
+        let receiver = Receiver { _ in
+            var sink = file.sink(length: content.size)
+            sink.end = end
+            return .file(sink)
+        }
+        let transport = TestTransport()
+        _ = transport.begin(.direct(origin.url("/file")), receiver)
+        try await eventually("the first bytes") { file.position.value > 1_000_000 }
+        end.value = isMovedBack ? 3_000_001 : 12_000_001
+        #expect(try await receiver.end().outcome == .complete)
+        #expect(file.position.value >= end.value)
+        #expect(file.position.value == end.value || isMovedBack)
+        #expect(try fileBytes(file.path).count == Int(file.position.value))
+        #expect(try fileBytes(file.path) == content.bytes(0..<file.position.value))
+    }
+
+    @Test func `B4: a connection that ends where its part ends serves again`() async throws {
+        let origin = try origin()
+        let file = try TestFile()
+        let transport = TestTransport()
+        for part in [0, 1] as [Int64] {
+            let range = part * 1_000_000..<(part + 1) * 1_000_000
+            let request = WireRequest.direct(
+                origin.url("/file"),
+                headers: [HeaderField(name: "Range", value: "bytes=\(range.lowerBound)-\(range.upperBound - 1)")])
+            let receiver = Receiver { _ in
+                var sink = file.sink(offset: range.lowerBound, length: 1_000_000)
+                sink.end = ByteMeter(range.upperBound)
+                return .file(sink)
+            }
+            #expect(try await transport.end(request, receiver).outcome == .complete)
+        }
+        #expect(try fileBytes(file.path) == content.bytes(0..<2_000_000))
+        #expect(origin.connectionCount == 1)
+    }
+
     @Test func moreThanTheAnnouncedLengthIsAnError() async throws {
         let origin = try origin(.chunked())
         let file = try TestFile()

@@ -31,7 +31,8 @@ extension ScriptedVersion {
             return ScriptedAnswer(head: head(status, fields, request), content: content)
         }
         let size = content.size
-        let wanted = request.headers.first("Range").flatMap(Self.firstByte)
+        let asked = request.headers.first("Range").flatMap(Self.range)
+        let wanted = asked?.first
         let isRange =
             wanted != nil && acceptsRanges && satisfies(request.headers.first("If-Range")) && behaviour != .ignoreRange
         guard let wanted, isRange else { return whole(request, behaviour, date: date) }
@@ -42,7 +43,7 @@ extension ScriptedVersion {
             }
             return ScriptedAnswer(head: head(416, fields + validators, request), content: content)
         }
-        return part(request, from: wanted, behaviour, date: date)
+        return part(request, from: wanted, to: min(size, asked?.end ?? size), behaviour, date: date)
     }
 
     private func whole(_ request: WireRequest, _ behaviour: ScriptedBehaviour, date: String) -> ScriptedAnswer {
@@ -54,7 +55,7 @@ extension ScriptedVersion {
     }
 
     private func part(
-        _ request: WireRequest, from wanted: Int64, _ behaviour: ScriptedBehaviour, date: String
+        _ request: WireRequest, from wanted: Int64, to end: Int64, _ behaviour: ScriptedBehaviour, date: String
     ) -> ScriptedAnswer {
         let size = content.size
         var first = wanted
@@ -65,10 +66,10 @@ extension ScriptedVersion {
         case .wrongTotal: total = size + 1
         default: break
         }
-        let length = size - first
+        let length = max(first + 1, end) - first
         var fields = [
             HeaderField(name: "Date", value: date),
-            HeaderField(name: "Content-Range", value: "bytes \(first)-\(size - 1)/\(total)"),
+            HeaderField(name: "Content-Range", value: "bytes \(first)-\(first + length - 1)/\(total)"),
             HeaderField(name: "Content-Length", value: "\(length)"),
         ]
         if behaviour != .anonymousPart { fields += self.fields }
@@ -83,10 +84,12 @@ extension ScriptedVersion {
         ResponseHead(status: status, headers: fields, httpVersion: "1.1", url: request.url, method: request.method)
     }
 
-    /// The first byte that a field like `bytes=1000-` asks for.
-    private static func firstByte(_ range: String) -> Int64? {
-        guard range.hasPrefix("bytes="), range.hasSuffix("-") else { return nil }
-        return Int64(range.dropFirst(6).dropLast())
+    /// What a field like `bytes=1000-` or `bytes=1000-1999` asks for: the first byte, and the offset behind the last one.
+    private static func range(_ field: String) -> (first: Int64, end: Int64?)? {
+        guard field.hasPrefix("bytes=") else { return nil }
+        let bounds = field.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard bounds.count == 2, let first = Int64(bounds[0]) else { return nil }
+        return (first, Int64(bounds[1]).map { $0 + 1 })
     }
 }
 

@@ -168,7 +168,8 @@ struct ScriptedExchange {
         switch disposition {
         case .file(let sink):
             let position = sink.offset + sent
-            let room = sink.ceiling.value - position
+            if position >= sink.end.value { return end(.complete) }
+            let room = min(sink.ceiling.value, sink.end.value) - position
             guard room > 0 else {
                 isPaused = true
                 nextStep = nil
