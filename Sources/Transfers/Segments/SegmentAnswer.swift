@@ -1,0 +1,124 @@
+package import NightshiftAPI
+
+/// What is known of the file at one source.
+package struct SourceIdentity: Hashable, Sendable {
+    package var total: Int64
+    package var validators: Validators
+    /// How its parts are asked for.
+    package var condition: RangeCondition
+
+    package init(total: Int64, validators: Validators, condition: RangeCondition) {
+        self.total = total
+        self.validators = validators
+        self.condition = condition
+    }
+}
+
+/// A request for a part of a file, and what its answer means.
+package struct SegmentRequest: Hashable, Sendable {
+    package var range: Range<Int64>
+    /// The file as this source has shown it; of a mirror that was never asked, nil.
+    package var identity: SourceIdentity?
+
+    package init(range: Range<Int64>, identity: SourceIdentity?) {
+        self.range = range
+        self.identity = identity
+    }
+}
+
+/// What an answer to a request for a part means.
+package enum SegmentAnswer: Hashable, Sendable {
+    /// The body carries these bytes: written from their start on, up to the connection's end.
+    case serves(Range<Int64>, SourceIdentity)
+    /// Break off and ask again in this way: ``SegmentEnd/again``.
+    case again(RangeCondition)
+    /// ``SegmentEnd/busy(until:)``.
+    case busy(RetryAfter?, TransferFailure)
+    /// ``SegmentEnd/failed``.
+    case trouble(TransferFailure)
+    /// ``SegmentEnd/distrusted(_:)``.
+    case distrusted(String)
+}
+
+extension SegmentRequest {
+    /// `Range` and `If-Range`.
+    package var headers: [HeaderField] { plan.headers }
+
+    private var plan: ExchangePlan {
+        let condition = identity.map { $0.condition.usable(with: $0.validators) } ?? .unconditional
+        var headers = [HeaderField(name: "Range", value: "bytes=\(range.lowerBound)-\(range.upperBound - 1)")]
+        let tie: String? =
+            switch condition {
+            case .entityTag: identity?.validators.strongEntityTag
+            case .lastModified: identity?.validators.strongLastModified
+            case .unconditional, .unusable: nil
+            }
+        if let tie { headers.append(HeaderField(name: "If-Range", value: tie)) }
+        return ExchangePlan(offset: range.lowerBound, condition: condition, headers: headers)
+    }
+
+    /// Decides as ``Verdict/judge(head:plan:partial:policy:now:)`` does, but never over the file: where that would start
+    /// again, this source is not used for parts any more.
+    ///
+    /// - Parameters:
+    ///   - file: the file as the task's own URL has shown it.
+    ///   - hasChecksum: whether the whole will be compared with a digest that was asked for.
+    ///   - now: seconds since 1970.
+    package func judge(head: ResponseHead, file: SourceIdentity, hasChecksum: Bool, now: Double) -> SegmentAnswer {
+        var known = identity ?? file
+        if identity == nil, head.status == 206 {
+            let given = Validators(head: head)
+            guard given.identifyBytes else {
+                return .distrusted("the mirror gave nothing by which this version of the file could be recognised")
+            }
+            guard file.agrees(with: given, total: head.total, hasChecksum: hasChecksum) else {
+                return .distrusted("nothing proves that the mirror has the same file")
+            }
+            // Its own words from here on: tags differ from server to server.
+            known = SourceIdentity(total: file.total, validators: given, condition: .entityTag)
+        }
+        let partial = PartialBytes(
+            count: range.lowerBound, total: file.total, validators: known.validators, condition: plan.condition)
+        let verdict = Verdict.judge(
+            head: head, plan: plan, partial: partial,
+            policy: ResponsePolicy(retry: .transientResponses, failsOnHTTPError: true), now: now)
+        switch verdict {
+        case .append(let representation, let offset, let length?):
+            known.validators = representation.validators
+            known.condition = plan.condition
+            return .serves(offset..<offset + length, known)
+        case .askAgain(let condition, _): return .again(condition)
+        case .retryLater(let failure, let after):
+            return failure.status == 429 || failure.status == 503 ? .busy(after, failure) : .trouble(failure)
+        case .startAgain(let reason), .fresh(_, let reason?): return .distrusted(reason)
+        case .fail(let failure): return .distrusted(failure.message)
+        case .append, .fresh, .alreadyComplete:
+            return .distrusted("the server did not send the part that was asked for")
+        }
+    }
+}
+
+extension SourceIdentity {
+    /// Whether a mirror's file is this one: of the same length, and tied to it by a strong tag, by a strong date, or by the
+    /// digest that the whole will be compared with.
+    fileprivate func agrees(with given: Validators, total: Int64?, hasChecksum: Bool) -> Bool {
+        guard total == self.total else { return false }
+        if hasChecksum { return true }
+        if let ours = validators.strongEntityTag, ours == given.strongEntityTag { return true }
+        guard let ours = validators.strongLastModified.flatMap(HTTPDate.parse),
+            let theirs = given.lastModified.flatMap(HTTPDate.parse)
+        else { return false }
+        return ours == theirs
+    }
+}
+
+extension ResponseHead {
+    /// The length of the whole that a part belongs to.
+    fileprivate var total: Int64? {
+        guard let field = headers.first("Content-Range"), case .bytes(_, _, let total)? = ContentRange(field: field)
+        else {
+            return nil
+        }
+        return total
+    }
+}

@@ -1,0 +1,29 @@
+/// What a download in segments may use.
+package struct SegmentLimits: Hashable, Sendable {
+    /// Connections to one host: what the session allows, less what others use.
+    package var connectionsPerHost: Int
+    /// `--connections N`: so many at once, not measured.
+    package var forced: Int?
+    /// Who waits for a good moment takes no more of it than one connection.
+    package var isDiscretionary: Bool
+
+    package init(connectionsPerHost: Int, forced: Int? = nil, isDiscretionary: Bool = false) {
+        self.connectionsPerHost = connectionsPerHost
+        self.forced = forced
+        self.isDiscretionary = isDiscretionary
+    }
+}
+
+extension SegmentLimits {
+    /// Connections to one source.
+    var perSource: Int { isDiscretionary ? 1 : max(1, connectionsPerHost) }
+
+    /// Connections in all.
+    package func inAll(sources: Int) -> Int {
+        if isDiscretionary { return 1 }
+        return max(1, min(perSource * max(1, sources), forced ?? .max, Self.most))
+    }
+
+    /// More than this many brought nothing anywhere, and each costs memory at both ends.
+    package static let most = 32
+}

@@ -1,0 +1,96 @@
+/// Which connections are broken off.
+extension SegmentScheduler {
+    /// Those whose bytes others have brought.
+    mutating func stopRedundant() -> [SegmentAction] {
+        stop(.redundant) { connection, missing in
+            connection.position < connection.range.upperBound && missing.clamped(to: connection.rest).isEmpty
+        }
+    }
+
+    /// Those that have been silent for longer than their past explains. The last one is left to its own timeouts where nothing
+    /// else could be asked for.
+    mutating func stopSilent(_ now: Double) -> [SegmentAction] {
+        guard singleReason == nil else { return [] }
+        let sources = sources
+        return stop(.stalled) { connection, _ in
+            let source = sources[connection.source]
+            let patience =
+                connection.answeredAt == nil
+                ? min(30, max(3, 4 * (source.latency ?? 0))) : min(15, max(2, 4 * connection.longestSilence))
+            let isWaitedFor = connection.position < connection.range.upperBound
+            return isWaitedFor && now - connection.heardAt >= patience * Double(1 << min(source.stalls, 5))
+        }
+    }
+
+    /// Those beyond what is wanted or allowed: the slowest, and of equals the newest.
+    mutating func stopSurplus() -> [SegmentAction] {
+        var actions: [SegmentAction] = []
+        for source in sources.indices {
+            let most = min(limits.perSource, sources[source].cap)
+            actions += stopSurplus(beyond: most) { $0.source == source }
+        }
+        return actions + stopSurplus(beyond: wantedConnections) { _ in true }
+    }
+
+    private mutating func stopSurplus(
+        beyond most: Int, _ counts: (SegmentConnection) -> Bool
+    ) -> [SegmentAction] {
+        var actions: [SegmentAction] = []
+        let first = connections.filter { $0.flows && counts($0) }.min { $0.position < $1.position }?.id
+        while true {
+            let running = connections.indices.filter { connections[$0].stopping == nil && counts(connections[$0]) }
+            guard running.count > most else { return actions }
+            let candidates = singleReason == nil ? running : running.filter { connections[$0].id != first }
+            let slowest = candidates.min {
+                let (left, right) = (connections[$0], connections[$1])
+                let (slow, fast) = (left.rate.bytesPerSecond ?? 0, right.rate.bytesPerSecond ?? 0)
+                return slow == fast ? left.id > right.id : slow < fast
+            }
+            guard let slowest else { return actions }
+            connections[slowest].stopping = .surplus
+            actions.append(.stop(connections[slowest].id, .surplus))
+        }
+    }
+
+    /// One that lags so far behind the others that a new one, perhaps over a better path or from a better source, is worth more.
+    mutating func stopSlow(_ now: Double) -> [SegmentAction] {
+        guard singleReason == nil, slowStops < Self.mostSlowStops, limits.forced != nil || !climb.isSearching,
+            connections.allSatisfy(\.flows)
+        else { return [] }
+        let rates = connections.compactMap(\.rate.bytesPerSecond)
+        guard rates.count == connections.count, rates.count > 1,
+            let slowest = connections.indices.min(by: { rates[$0] < rates[$1] })
+        else { return [] }
+        let sum = rates.reduce(0, +)
+        let mean = (sum - rates[slowest]) / Double(rates.count - 1)
+        let connection = connections[slowest]
+        guard rates[slowest] < mean * Self.hopelessShare, now - (connection.answeredAt ?? now) >= Self.trialTime,
+            Double(map.missing.count) >= sum * Self.leastLeft
+        else { return [] }
+        slowStops += 1
+        connections[slowest].stopping = .slow
+        return [.stop(connection.id, .slow)]
+    }
+
+    private mutating func stop(
+        _ reason: SegmentStop, where isMeant: (SegmentConnection, ByteRanges) -> Bool
+    ) -> [SegmentAction] {
+        let missing = map.missing
+        var actions: [SegmentAction] = []
+        for index in connections.indices {
+            guard connections[index].stopping == nil, isMeant(connections[index], missing) else { continue }
+            connections[index].stopping = reason
+            actions.append(.stop(connections[index].id, reason))
+        }
+        return actions
+    }
+
+    /// Share of the others' mean rate below which a connection is given up.
+    private static let hopelessShare = 0.125
+    /// Seconds that it had to show what it can do.
+    private static let trialTime: Double = 1
+    /// Seconds that have to be left for a new one to be worth it.
+    private static let leastLeft: Double = 2
+    /// A server that makes connections slow on purpose is not to be fought.
+    private static let mostSlowStops = 4
+}

@@ -1,0 +1,179 @@
+/// Which bytes go to whom.
+extension SegmentScheduler {
+    /// Moves ends back to where responses reach, over bytes that nobody fetches: that costs no request.
+    ///
+    /// The only connection of a server whose parts are not to be relied on reads on over bytes that are here already.
+    mutating func lengthen() -> [SegmentAction] {
+        var actions: [SegmentAction] = []
+        for index in connections.indices {
+            let connection = connections[index]
+            let end = connection.range.upperBound
+            guard connection.flows, connection.position < end, let servedEnd = connection.servedEnd, servedEnd > end
+            else {
+                continue
+            }
+            let free = unowned
+            let gap = singleReason == nil ? free.ranges.first { $0.contains(end) } : free.ranges.last
+            guard let gap, gap.upperBound > end else { continue }
+            let moved = min(servedEnd, gap.upperBound)
+            connections[index].range = connection.range.lowerBound..<moved
+            actions.append(.setEnd(connection.id, moved))
+        }
+        return actions
+    }
+
+    /// Begins connections while there is room and work for them.
+    mutating func fill(_ now: Double) -> [SegmentAction] {
+        var actions: [SegmentAction] = []
+        while connections.count < wantedConnections {
+            var begun: [SegmentAction] = []
+            for source in usableSources(now) {
+                begun = begin(source, now)
+                if !begun.isEmpty { break }
+            }
+            guard !begun.isEmpty else { return actions }
+            actions += begun
+        }
+        return actions
+    }
+
+    /// Missing bytes that no connection is to fetch.
+    private var unowned: ByteRanges {
+        var rest = map.missing
+        for connection in connections { rest.remove(connection.rest) }
+        return rest
+    }
+
+    /// Those with room: first what was never tried, then evenly what is fast, then what is slow.
+    ///
+    /// Evenly, because another connection to a source may only share what the first one has.
+    private func usableSources(_ now: Double) -> [Int] {
+        let running = sources.indices.map { source in connections.count { $0.source == source } }
+        let usable = sources.indices.filter {
+            !sources[$0].isDropped && sources[$0].pausedUntil <= now
+                && running[$0] < min(limits.perSource, sources[$0].cap)
+        }
+        let rates = sources.indices.map(expectedRate)
+        let best = usable.map { rates[$0] }.max() ?? 0
+        func rank(_ source: Int) -> Int {
+            if sources[source].latency == nil, running[source] == 0 { return 0 }
+            return rates[source] >= best * Self.slowSourceShare ? 1 : 2
+        }
+        return usable.sorted { left, right in
+            if rank(left) != rank(right) { return rank(left) < rank(right) }
+            if running[left] != running[right] { return running[left] < running[right] }
+            return (rates[right], left) < (rates[left], right)
+        }
+    }
+
+    // MARK: - Rates
+
+    /// Bytes per second that one more connection to a source will bring, as far as can be known.
+    private func expectedRate(_ source: Int) -> Double {
+        let own = connections.filter { $0.source == source }.compactMap(\.rate.bytesPerSecond)
+        return Self.typical(own + [sources[source].rate].compactMap(\.self))
+            ?? Self.typical(connections.compactMap(\.rate.bytesPerSecond)) ?? Self.assumedRate
+    }
+
+    /// The mean of those that are not far behind the fastest.
+    private static func typical(_ rates: [Double]) -> Double? {
+        guard let fastest = rates.max(), fastest > 0 else { return nil }
+        let near = rates.filter { $0 >= fastest * slowShare }
+        return near.reduce(0, +) / Double(near.count)
+    }
+
+    private func latency(_ source: Int) -> Double {
+        sources[source].latency ?? sources.compactMap(\.latency).max() ?? Self.assumedLatency
+    }
+
+    private func rate(_ connection: SegmentConnection, _ now: Double) -> Double {
+        if connection.answeredAt == nil {
+            let patience = Self.latePatience * latency(connection.source) + Self.assumedLatency
+            return now - connection.begunAt > patience ? 0 : expectedRate(connection.source)
+        }
+        return connection.rate.bytesPerSecond ?? expectedRate(connection.source)
+    }
+
+    // MARK: - Work
+
+    private mutating func begin(_ source: Int, _ now: Double) -> [SegmentAction] {
+        if let gap = unowned.ranges.first { return [add(source, gap, races: nil, now)] }
+        guard singleReason == nil else { return [] }
+        let raced = Set(connections.compactMap(\.races))
+        let victims = connections.indices.filter {
+            connections[$0].stopping == nil && connections[$0].races == nil && !raced.contains(connections[$0].id)
+                && !connections[$0].rest.isEmpty
+        }
+        let slowestFirst = victims.map { (index: $0, time: secondsLeft($0, now)) }.sorted { $0.time > $1.time }
+        for (victim, _) in slowestFirst {
+            let actions = share(victim, source, now)
+            if !actions.isEmpty { return actions }
+        }
+        return []
+    }
+
+    private func secondsLeft(_ index: Int, _ now: Double) -> Double {
+        let rate = rate(connections[index], now)
+        return rate > 0 ? Double(connections[index].rest.count) / rate : .infinity
+    }
+
+    /// Takes a part of what a connection has left, or races it for all of that.
+    private mutating func share(_ index: Int, _ source: Int, _ now: Double) -> [SegmentAction] {
+        let victim = connections[index]
+        let rest = victim.rest
+        // Where it was raced, others may have brought some of it already.
+        let missing = map.missing.clamped(to: rest).ranges
+        guard let tail = missing.last else { return [] }
+        let bytes = Double(rest.count)
+        let old = rate(victim, now)
+        let new = expectedRate(source)
+        let latency = latency(source)
+        let part = new * (bytes - latency * old) / (new + old)
+        let saved = old > 0 ? part / old : .infinity
+        let wish = max(rest.upperBound - Int64(max(0, part)), rest.lowerBound + Self.leastKept)
+        let cut = max(Self.aligned(wish), tail.lowerBound)
+        if part >= Self.leastPart, cut < tail.upperBound, cut > rest.lowerBound,
+            saved >= max(Self.leastSaved, 2 * latency)
+        {
+            connections[index].range = victim.range.lowerBound..<cut
+            return [.setEnd(victim.id, cut), add(source, cut..<tail.upperBound, races: nil, now)]
+        }
+        let isEnd = missing.count == 1 && tail.count <= Self.mostRaced
+        let isFaster = old == 0 || latency + Double(tail.count) / new < bytes / old * Self.racedShare
+        guard isEnd, isFaster else { return [] }
+        return [add(source, tail, races: victim.id, now)]
+    }
+
+    private mutating func add(
+        _ source: Int, _ range: Range<Int64>, races: ConnectionID?, _ now: Double
+    ) -> SegmentAction {
+        var connection = SegmentConnection(id: nextConnection(), source: source, range: range, begunAt: now)
+        connection.races = races
+        connections.append(connection)
+        return .begin(connection.id, source: source, range: range)
+    }
+
+    private static func aligned(_ offset: Int64) -> Int64 {
+        (offset + alignment - 1) / alignment * alignment
+    }
+
+    /// A source with less than this share of the best one's rate per connection is the last choice.
+    private static let slowSourceShare = 0.5
+    /// Bytes. Cuts at multiples of it keep writes whole pages, and tell at a glance what they are.
+    private static let alignment: Int64 = 64 << 10
+    /// Bytes that are worth a request of their own.
+    private static let leastPart: Double = 262_144
+    /// Bytes that stay with the victim: it may have run on since it was looked at.
+    private static let leastKept: Int64 = 64 << 10
+    /// Seconds that have to be gained; less is lost in what is not known.
+    private static let leastSaved = 0.1
+    /// Bytes that may be asked for twice.
+    private static let mostRaced = 1 << 20
+    /// A racer has to be done in this share of the time, or it is not worth the double bytes.
+    private static let racedShare = 0.7
+    /// Latencies after which a connection without an answer is taken to bring nothing.
+    private static let latePatience: Double = 3
+    /// Bytes per second and seconds, before anything was measured.
+    private static let assumedRate: Double = 1_000_000
+    private static let assumedLatency: Double = 0.2
+}

@@ -1,0 +1,257 @@
+/// Decides which connections fetch which bytes of one file.
+///
+/// Pure: what happened goes in, what is to be done comes out, in order. Times are boot seconds. See `docs/decisions/0016`.
+///
+/// It begins with ``adopt(position:servedEnd:begunAt:answeredAt:now:)``, when the response of a plain download flows, or with
+/// ``start(now:)``, when a map with gaps is taken up again. It ends with one of ``SegmentAction/finished``,
+/// ``SegmentAction/fallBack(reason:)`` and ``SegmentAction/exhausted(notBefore:)``; nothing that comes later changes anything.
+package struct SegmentScheduler: Sendable {
+    /// The bytes that are here, as far as was told.
+    package internal(set) var map: SegmentMap
+    package internal(set) var isOver = false
+    var limits: SegmentLimits
+    /// By number.
+    var connections: [SegmentConnection] = []
+    var sources: [SegmentSource]
+    var climb = ConnectionClimb()
+    /// Why there is but one connection, where an answer gave the reason.
+    var singleReason: String?
+    /// Why not even single parts can be asked for.
+    var fallBackReason: String?
+    var lastConnection = -1
+    /// Boot seconds at which positions were told last.
+    var sampledAt: Double
+    /// Connections that were replaced for being slow.
+    var slowStops = 0
+    /// Whether a connection has begun to flow since positions were told.
+    var isReadingDue = false
+    /// What was decided while an input was taken in.
+    var notices: [SegmentAction] = []
+
+    /// - Parameter sources: the task's URL and its mirrors.
+    package init(map: SegmentMap, limits: SegmentLimits, sources: Int = 1, now: Double) {
+        self.map = map
+        self.limits = limits
+        self.sources = Array(repeating: SegmentSource(), count: max(1, sources))
+        sampledAt = now
+    }
+}
+
+// MARK: - Inputs
+
+extension SegmentScheduler {
+    /// The response of a plain exchange flows: it becomes connection 0, which is to fetch all that is missing.
+    ///
+    /// - Parameters:
+    ///   - position: the file offset behind its last byte.
+    ///   - servedEnd: where its body ends.
+    ///   - begunAt: when it was asked for; `answeredAt`: when its head came.
+    package mutating func adopt(
+        position: Int64, servedEnd: Int64, begunAt: Double, answeredAt: Double, now: Double
+    ) -> [SegmentAction] {
+        guard !isOver, connections.isEmpty else { return [] }
+        var connection = SegmentConnection(
+            id: nextConnection(), source: 0, range: position..<max(position, min(servedEnd, map.total)),
+            begunAt: begunAt)
+        connection.servedEnd = servedEnd
+        connection.answeredAt = now
+        connection.heardAt = now
+        sources[0].latency = max(0, answeredAt - begunAt)
+        connections = [connection]
+        sampledAt = now
+        return decide(now)
+    }
+
+    /// Nothing flows yet.
+    package mutating func start(now: Double) -> [SegmentAction] {
+        guard !isOver, connections.isEmpty else { return [] }
+        sampledAt = now
+        return decide(now)
+    }
+
+    /// A connection's response was accepted: it carries the bytes `served`, of which those behind its range are not wanted.
+    package mutating func answered(_ id: ConnectionID, served: Range<Int64>, now: Double) -> [SegmentAction] {
+        guard !isOver, let index = index(id), connections[index].answeredAt == nil else { return [] }
+        let asked = connections[index].rest
+        guard served.lowerBound <= asked.lowerBound, served.upperBound > asked.lowerBound,
+            served.upperBound - asked.lowerBound >= min(Int64(asked.count), Self.leastServed)
+        else {
+            if connections[index].stopping == nil { notices.append(.stop(id, .distrusted)) }
+            connections[index].stopping = .distrusted
+            distrust(connections[index].source, "the server sends parts of \(served.count) bytes")
+            return decide(now)
+        }
+        connections[index].position = served.lowerBound
+        connections[index].servedEnd = served.upperBound
+        isReadingDue = true
+        connections[index].answeredAt = now
+        connections[index].heardAt = now
+        let source = connections[index].source
+        let latency = max(0, now - connections[index].begunAt)
+        sources[source].latency = ((sources[source].latency ?? latency) + latency) / 2
+        return decide(now)
+    }
+
+    /// Where the connections are; due at ``nextDeadline``, welcome at any time.
+    package mutating func progressed(_ positions: [ConnectionID: Int64], now: Double) -> [SegmentAction] {
+        guard !isOver else { return [] }
+        let elapsed = now - sampledAt
+        for index in connections.indices {
+            guard let position = positions[connections[index].id] else { continue }
+            advance(index, to: position, now)
+        }
+        if elapsed > Self.longestPause {
+            // The machine slept, or was too busy to look: silence that nobody listened to proves nothing.
+            for index in connections.indices { connections[index].heardAt = now }
+        }
+        sampledAt = max(sampledAt, now)
+        isReadingDue = false
+        return decide(now)
+    }
+
+    /// A connection has ended; `position` is the offset behind its last byte. Best told after ``progressed(_:now:)``: what
+    /// it leaves, and what others can spare, goes to others at once.
+    package mutating func ended(
+        _ id: ConnectionID, position: Int64, _ end: SegmentEnd, now: Double
+    ) -> [SegmentAction] {
+        guard !isOver, let index = index(id) else { return [] }
+        advance(index, to: position, now)
+        let connection = connections.remove(at: index)
+        for other in connections.indices where connections[other].races == id { connections[other].races = nil }
+        conclude(connection, end, now)
+        return decide(now)
+    }
+
+    /// What may be used has changed.
+    package mutating func change(_ limits: SegmentLimits, now: Double) -> [SegmentAction] {
+        self.limits = limits
+        return isOver ? [] : decide(now)
+    }
+
+    /// Bytes were synced: those that ``map`` called written when the sync began.
+    package mutating func synced(_ ranges: ByteRanges) {
+        map.sync(ranges)
+    }
+
+    /// When to tell the positions next, at the latest; nil when nothing is waited for.
+    package var nextDeadline: Double? {
+        guard !isOver else { return nil }
+        if isReadingDue { return sampledAt }
+        guard mostConnections > 1 else { return sampledAt + Self.idleInterval }
+        let isClose = climb.isSearching || secondsLeft < Self.endGame
+        return sampledAt + (isClose ? Self.searchInterval : Self.interval)
+    }
+
+    /// What each connection is to fetch at present, as it stands: for a display.
+    package var segments: [(id: ConnectionID, source: Int, range: Range<Int64>)] {
+        connections.map { ($0.id, $0.source, $0.rest) }
+    }
+}
+
+// MARK: - Deciding
+
+extension SegmentScheduler {
+    func index(_ id: ConnectionID) -> Int? { connections.firstIndex { $0.id == id } }
+
+    mutating func nextConnection() -> ConnectionID {
+        lastConnection += 1
+        return ConnectionID(lastConnection)
+    }
+
+    /// Connections that may run at most.
+    var mostConnections: Int {
+        guard singleReason == nil else { return 1 }
+        let used = sources.filter { !$0.isDropped }
+        let taken = used.reduce(0) { $0 + min(limits.perSource, $1.cap) }
+        return max(1, min(limits.inAll(sources: used.count), taken))
+    }
+
+    /// Connections that are wanted now.
+    var wantedConnections: Int {
+        if limits.forced != nil { return mostConnections }
+        return min(climb.target, mostConnections)
+    }
+
+    private var secondsLeft: Double {
+        let rate = connections.reduce(0) { $0 + ($1.rate.bytesPerSecond ?? 0) }
+        return rate > 0 ? Double(map.missing.count) / rate : .infinity
+    }
+
+    private mutating func decide(_ now: Double) -> [SegmentAction] {
+        guard !isOver else { return [] }
+        var actions = notices
+        notices = []
+        if map.isComplete {
+            isOver = true
+            actions += connections.filter { $0.stopping == nil }.map { .stop($0.id, .finished) }
+            connections = []
+            return actions + [.finished]
+        }
+        if let fallBackReason {
+            isOver = true
+            actions += connections.filter { $0.stopping == nil }.map { .stop($0.id, .distrusted) }
+            connections = []
+            return actions + [.fallBack(reason: fallBackReason)]
+        }
+        actions += stopRedundant()
+        actions += stopSilent(now)
+        if limits.forced == nil, singleReason == nil, sampledAt == now { climb.update(reading(now)) }
+        actions += stopSurplus()
+        actions += stopSlow(now)
+        actions += lengthen()
+        actions += fill(now)
+        if connections.isEmpty {
+            isOver = true
+            let until = sources.filter { !$0.isDropped }.map(\.pausedUntil).min() ?? 0
+            actions.append(.exhausted(notBefore: until > now ? until : nil))
+        }
+        return actions
+    }
+
+    private func reading(_ now: Double) -> ConnectionClimb.Reading {
+        let mark = climb.newcomersFrom
+        let flowing = connections.filter(\.flows)
+        return ConnectionClimb.Reading(
+            now: now, bytes: map.count, flowing: flowing.count, most: mostConnections, missing: map.missing.count,
+            latency: sources.compactMap(\.latency).min(),
+            newcomersLag: { before in
+                let old = flowing.filter { $0.id.number < mark }.compactMap(\.rate.bytesPerSecond)
+                let new = flowing.filter { $0.id.number >= mark }.compactMap(\.rate.bytesPerSecond)
+                guard !old.isEmpty, !new.isEmpty else { return false }
+                let sum = old.reduce(0, +)
+                let mean = new.reduce(0, +) / Double(new.count)
+                return sum >= before * Self.keptShare && mean < sum / Double(old.count) * Self.slowShare
+            },
+            nextConnection: lastConnection + 1)
+    }
+
+    private mutating func advance(_ index: Int, to position: Int64, _ now: Double) {
+        let before = connections[index].position
+        guard let answeredAt = connections[index].answeredAt else { return }
+        let count = max(0, position - before)
+        connections[index].rate.add(count, over: now - max(sampledAt, answeredAt))
+        guard count > 0 else { return }
+        // Its own bytes only: what it brings from before its range or behind its end is others' to bring.
+        map.write((before..<position).clamped(to: connections[index].range))
+        connections[index].position = position
+        connections[index].received += count
+        connections[index].longestSilence = max(connections[index].longestSilence, now - connections[index].heardAt)
+        connections[index].heardAt = now
+        sources[connections[index].source].stalls = 0
+    }
+
+    /// Bytes. A server that sends smaller parts than this costs more requests than its parts are worth.
+    static let leastServed: Int64 = 64 << 10
+    /// A newcomer with less than this share of the others' mean rate is slow by itself.
+    static let slowShare = 0.25
+    /// The others kept their rate if they have this share of it.
+    static let keptShare = 0.85
+    /// Seconds between readings: while the number is looked for or the end is near; otherwise; and with one connection.
+    private static let searchInterval: Double = 0.1
+    private static let interval: Double = 0.5
+    private static let idleInterval: Double = 1
+    /// Seconds that count as the end.
+    private static let endGame: Double = 2
+    /// Seconds between two readings after which the machine must have slept.
+    private static let longestPause: Double = 5
+}

@@ -1,0 +1,99 @@
+package import NightshiftAPI
+
+/// A form with files, as browsers send it (RFC 7578, in the encoding of the HTML Standard).
+package struct MultipartFormData: Hashable, Sendable, Codable {
+    package struct Part: Hashable, Sendable, Codable {
+        package var name: String
+        package var content: Content
+        /// What the server is told that the file is called; a part without is no file to most servers.
+        package var fileName: String?
+        /// `application/octet-stream` for files unless given.
+        package var contentType: String?
+
+        package init(name: String, content: Content, fileName: String? = nil, contentType: String? = nil) {
+            self.name = name
+            self.content = content
+            self.fileName = fileName
+            self.contentType = contentType
+        }
+    }
+
+    package enum Content: Hashable, Sendable, Codable {
+        case text(String)
+        /// An absolute path, and the bytes of the file that are sent.
+        case file(path: String, size: Int64)
+    }
+
+    /// Stands between the parts. Random, because what is in the files is not looked at; kept, because a body that is to be
+    /// continued has to stay the same.
+    package let boundary: String
+    package let parts: [Part]
+
+    /// - Throws: ``TransferFailure/Code/protocolError`` for a boundary that is none (RFC 2046, section 5.1.1), or for a media type with
+    ///   a line break.
+    package init(boundary: String, parts: [Part]) throws(TransferFailure) {
+        let isBoundary =
+            (1...70).contains(boundary.utf8.count)
+            && boundary.utf8.allSatisfy {
+                $0.isASCIILetter || $0.isASCIIDigit || "-_".utf8.contains($0)
+            }
+        guard isBoundary else { throw TransferFailure(.protocolError, "“\(boundary)” cannot stand between the parts.") }
+        for type in parts.compactMap(\.contentType) where !type.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
+            throw TransferFailure(.protocolError, "“\(type)” is not a media type.")
+        }
+        self.boundary = boundary
+        self.parts = parts
+    }
+
+    /// The value of `Content-Type`.
+    package var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+}
+
+extension MultipartFormData {
+    /// What stands before a part's content.
+    func head(of part: Part) -> [UInt8] {
+        var text = "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escape(Self.normalise(part.name)))\""
+        if let fileName = part.fileName { text += "; filename=\"\(Self.escape(fileName))\"" }
+        text += "\r\n"
+        if let type = part.contentType ?? part.defaultContentType { text += "Content-Type: \(type)\r\n" }
+        return Array((text + "\r\n").utf8)
+    }
+
+    static func bytes(of text: String) -> [UInt8] { Array(normalise(text).utf8) }
+
+    var tail: [UInt8] { Array("--\(boundary)--\r\n".utf8) }
+
+    /// Whatever ends a line becomes CR LF.
+    private static func normalise(_ text: String) -> String {
+        var result: [UInt8] = []
+        var last: UInt8 = 0
+        for byte in text.utf8 {
+            if byte == 0x0A, last != 0x0D { result.append(0x0D) }
+            if last == 0x0D, byte != 0x0A { result.append(0x0A) }
+            result.append(byte)
+            last = byte
+        }
+        if last == 0x0D { result.append(0x0A) }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// What would end the quotes or the line is percent-encoded; the per cent sign itself is not.
+    private static func escape(_ text: String) -> String {
+        var result: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case 0x0A: result += "%0A".utf8
+            case 0x0D: result += "%0D".utf8
+            case 0x22: result += "%22".utf8
+            default: result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}
+
+extension MultipartFormData.Part {
+    fileprivate var defaultContentType: String? {
+        if case .file = content { "application/octet-stream" } else { nil }
+    }
+}

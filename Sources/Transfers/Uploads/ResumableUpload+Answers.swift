@@ -1,0 +1,233 @@
+import NightshiftAPI
+
+/// What comes in.
+extension ResumableUpload {
+    /// An interim response to the request under way.
+    ///
+    /// One of another version, or of none, means nothing, and so does one that names a resource where none is created.
+    /// - Parameter now: seconds since 1970.
+    package mutating func interim(_ head: ResponseHead, now: Double) -> InterimVerdict {
+        let fields = UploadFields(head.headers)
+        guard head.status == 104, stop == nil, let sent, let body = sent.body, case .draft(let version) = speaking,
+            fields.version == version.rawValue
+        else { return .ignored }
+        let isNew = sent.purpose == .create && name(fields.location, in: head, now: now)
+        guard var known = resource else { return .ignored }
+        known.note(fields, now: now)
+        resource = known
+        var verdict = isNew ? InterimVerdict.resumable : .ignored
+        if let offset = fields.offset, offset >= known.offset, offset <= body.upperBound {
+            acknowledge(offset)
+            if offset > body.lowerBound { tellsProgress = true }
+            if !isNew { verdict = .acknowledged }
+        }
+        if let limit = known.limits?.maxSize, limit < target.length {
+            stop = .tooLarge(limit: limit)
+        } else if let part = known.partSize, part < sent.count {
+            stop = .partsOnly
+        }
+        return stop == nil ? verdict : .stop
+    }
+
+    /// The exchange ended without a final answer, whoever ended it.
+    ///
+    /// - Returns: what follows; nil where trouble like any other is to be waited out, and then ``next()`` sent.
+    package mutating func broke() -> UploadVerdict? {
+        sent = nil
+        moved = nil
+        switch stop {
+        case nil:
+            futileRequests = 0
+            return nil
+        case .partsOnly:
+            return again("The server takes at most \(resource?.partSize ?? 0) bytes in one request.")
+        case .tooLarge(let limit):
+            return .fail(
+                TransferFailure(
+                    .tooLarge, "The server takes at most \(limit) bytes; these are \(target.length). Nothing was kept.")
+            )
+        }
+    }
+
+    /// The final answer to the request under way, whole, redirects followed.
+    ///
+    /// - Parameter now: seconds since 1970.
+    package mutating func answered(_ head: ResponseHead, now: Double) -> UploadVerdict {
+        guard let request = sent else {
+            assertionFailure("An answer without a request")
+            return .fail(TransferFailure(.protocolError, "An answer came to a request that was not sent."))
+        }
+        let fields = UploadFields(head.headers)
+        sent = nil
+        // A redirect that turns the request into another one (303) leads to the target's answer.
+        if request.method != head.method, request.completes, request.purpose != .query { return targetAnswered(head) }
+        if let verdict = negotiate(request, head, fields) { return verdict }
+        switch request.purpose {
+        case .create:
+            return manner == .tus ? tusCreated(request, head, fields, now) : created(request, head, fields, now)
+        case .query: return found(head, fields, now)
+        case .append:
+            return resource?.uploadProtocol == .tus
+                ? tusAppended(request, head, fields, now) : appended(request, head, fields, now)
+        case .cancel: return .finished
+        }
+    }
+
+    /// The protocol of the request under way.
+    private var speaking: UploadProtocol { resource?.uploadProtocol ?? manner }
+
+    // MARK: - Versions
+
+    /// What to do about an answer of another version; nil where it is of this one, or of none.
+    private mutating func negotiate(
+        _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields
+    ) -> UploadVerdict? {
+        guard case .draft(let version) = speaking else { return nil }
+        let offered: InteropVersion?
+        if head.status == 400, let number = fields.version, number != version.rawValue {
+            offered = InteropVersion(rawValue: number)
+        } else if head.status == 412, request.purpose == .create, head.headers.first("Tus-Resumable") != nil {
+            // tusd takes versions that it does not know for tus without its field, and says so.
+            offered = version > .v6 ? .v6 : nil
+        } else {
+            return nil
+        }
+        moved = nil
+        if let offered, triedVersions.insert(offered).inserted {
+            manner = .draft(offered)
+            resource?.uploadProtocol = manner
+            return again("The server speaks version \(offered.rawValue) of resumable uploads.")
+        }
+        guard request.purpose == .create, resource == nil else {
+            return lose("The server does not speak version \(version.rawValue) of resumable uploads any more.")
+        }
+        manner = .plain
+        return again("The server does not speak version \(version.rawValue) of resumable uploads.")
+    }
+
+    // MARK: - The resource
+
+    /// Takes up the resource that a creation names; true when it is new.
+    ///
+    /// Two different ones named by the same URL are taken for none: nobody knows which of them has the bytes.
+    mutating func name(_ location: String?, in head: ResponseHead, now: Double) -> Bool {
+        guard let location, !isAmbiguous, let place = place(location, from: head.url) else { return false }
+        if let resource {
+            guard resource.url != place.url else { return false }
+            if namedBy == head.url {
+                isAmbiguous = true
+                self.resource = nil
+                return false
+            }
+        }
+        namedBy = head.url
+        resource = UploadResource(
+            url: place.url, uploadProtocol: manner, length: target.length, source: target.source,
+            sharesSecrets: place.sharesSecrets)
+        resource?.partSize = partSize
+        return true
+    }
+
+    /// Where a `Location` leads; nil where it may not lead.
+    private func place(_ location: String, from url: String) -> Place? {
+        guard let own = try? TransferURL(parsing: target.url), let base = try? TransferURL(parsing: url),
+            let named = try? TransferURL(parsing: location, relativeTo: base)
+        else { return nil }
+        // In private what was asked for in private.
+        if own.isSecure || base.isSecure, !named.isSecure { return nil }
+        return Place(url: named.string, sharesSecrets: named.origin == own.origin && base.origin == own.origin)
+    }
+
+    /// Whether requests that a redirect led to `url` may be repeated there with all fields.
+    func sharesSecrets(at url: String) -> Bool {
+        guard let resource, resource.sharesSecrets, let own = try? TransferURL(parsing: target.url),
+            let there = try? TransferURL(parsing: url)
+        else { return false }
+        return own.origin == there.origin
+    }
+
+    mutating func acknowledge(_ offset: Int64) {
+        assert(offset >= resource?.offset ?? 0, "An offset decreased")
+        resource?.offset = offset
+        guard offset > highestOffset else { return }
+        highestOffset = offset
+        futileRequests = 0
+        serverErrors = 0
+    }
+
+    // MARK: - Verdicts
+
+    /// Asks again at once, a bounded number of times without progress.
+    mutating func again(_ reason: String) -> UploadVerdict {
+        repeated(.askAgain(reason: reason), reason)
+    }
+
+    /// The server has nothing that could be continued.
+    mutating func lose(_ reason: String) -> UploadVerdict {
+        resource = nil
+        moved = nil
+        return repeated(.startAgain(reason: reason), reason)
+    }
+
+    private mutating func repeated(_ verdict: UploadVerdict, _ reason: String) -> UploadVerdict {
+        futileRequests += 1
+        guard futileRequests > Self.futileLimit else { return verdict }
+        futileRequests = 0
+        knowsOffset = false
+        return .retryLater(
+            TransferFailure(.protocolError, "The server's answers contradict each other: \(reason)"), after: nil)
+    }
+
+    /// The upload is complete, and this is what came of it. Should it be tried again nevertheless, then from the beginning.
+    mutating func targetAnswered(_ head: ResponseHead) -> UploadVerdict {
+        if (200..<300).contains(head.status) { acknowledge(target.length) } else { resource = nil }
+        return .finished
+    }
+
+    mutating func later(_ head: ResponseHead) -> UploadVerdict {
+        futileRequests = 0
+        let failure = TransferFailure(
+            .serverUnavailable, "The server answered \(HTTPStatus.name(head.status)).", status: head.status)
+        return .retryLater(failure, after: head.headers.first("Retry-After").flatMap(RetryAfter.init(field:)))
+    }
+
+    /// A 5xx that may be the upload's or the target's: nil when it has come too often to wait for another.
+    mutating func serverError(_ head: ResponseHead) -> UploadVerdict? {
+        serverErrors += 1
+        guard serverErrors > Self.serverErrorLimit else { return later(head) }
+        serverErrors = 0
+        return nil
+    }
+
+    /// The next smaller part to try after a refusal of `count` bytes; false when there is none.
+    mutating func shrinkParts(below count: Int64, limits: UploadLimits?) -> Bool {
+        let announced = limits?.maxAppendSize ?? resource?.limits?.maxAppendSize
+        let size: Int64? =
+            if let announced, announced < count { announced } else {
+                resource == nil ? nil : Self.partSizes.first { $0 < count }
+            }
+        guard let size else { return false }
+        partSize = size
+        resource?.partSize = size
+        return true
+    }
+
+    /// Requests at once that bring nothing, before that is taken for trouble.
+    private static let futileLimit = 6
+    /// At the pace of retries some minutes: a server that restarts is back, one that always fails has given its answer.
+    private static let serverErrorLimit = 8
+    /// Below what common gateways take: 100 MB (Cloudflare), 10 MB (many frameworks), 1 MiB (nginx).
+    private static let partSizes: [Int64] = [64 << 20, 8 << 20, 1 << 20]
+}
+
+extension UploadResource {
+    /// Takes over what a response says of limits and lifetime.
+    mutating func note(_ fields: UploadFields, now: Double) {
+        if let limits = fields.limits {
+            self.limits = limits
+            if let size = limits.maxAppendSize, size < partSize ?? .max { partSize = size }
+            if let age = limits.maxAge { expiresAt = now + Double(age) }
+        }
+        if let expires = fields.expires { expiresAt = expires }
+    }
+}

@@ -1,0 +1,38 @@
+package import NightshiftAPI
+
+/// What a server says in `Upload-Limit` of the uploads that it takes; sizes in bytes.
+package struct UploadLimits: Hashable, Sendable, Codable {
+    /// Of the whole body.
+    package var maxSize: Int64?
+    package var minSize: Int64?
+    /// Of one request's content.
+    package var maxAppendSize: Int64?
+    /// Of one request's content, the last one's excepted.
+    package var minAppendSize: Int64?
+    /// Seconds that the upload resource has from the response on.
+    package var maxAge: Int64?
+
+    package init() {}
+
+    /// Nil where the field is missing or to be ignored: not a dictionary, or a known member that is no sensible size.
+    package init?(headers: [HeaderField]) {
+        guard let members = StructuredField.dictionary(headers.all("Upload-Limit")) else { return nil }
+        var sizes: [String: Int64] = [:]
+        for key in Self.keys {
+            guard let value = members[key] else { continue }
+            guard case .integer(let size) = value, size >= 0 else { return nil }
+            sizes[key] = size
+        }
+        guard sizes["max-append-size"] != 0 else { return nil }
+        maxSize = sizes["max-size"]
+        minSize = sizes["min-size"]
+        maxAppendSize = sizes["max-append-size"]
+        minAppendSize = sizes["min-append-size"]
+        maxAge = sizes["max-age"] ?? sizes["expires"]
+    }
+
+    /// `expires` is what the lifetime was called until draft -05.
+    private static let keys = [
+        "max-size", "min-size", "max-append-size", "min-append-size", "max-age", "expires",
+    ]
+}

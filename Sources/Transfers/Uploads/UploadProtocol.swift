@@ -1,0 +1,28 @@
+/// How an upload is sent.
+package enum UploadProtocol: Hashable, Sendable, Codable {
+    /// One request with the whole body.
+    case plain
+    /// draft-ietf-httpbis-resumable-upload, in one of its incompatible versions.
+    case draft(InteropVersion)
+    /// tus 1.0.0 (tus.io/protocols/resumable-upload). Only where it is asked for: nothing in the answer to an ordinary
+    /// request tells that a server speaks it.
+    case tus
+}
+
+/// `Upload-Draft-Interop-Version`: drafts with the same number understand each other.
+///
+/// These are the ones that Apple's platforms have sent: 3 from iOS 17, 5 from 18.0, 6 from 18.1 and 8 from 26 on.
+package enum InteropVersion: Int64, Hashable, Sendable, Codable, CaseIterable, Comparable {
+    /// draft -01: `Upload-Incomplete` in place of `Upload-Complete`.
+    case v3 = 3
+    /// draft -03.
+    case v5 = 5
+    /// drafts -04 and -05: appends have a media type, and lengths a field.
+    case v6 = 6
+    /// drafts -09 and later.
+    case v8 = 8
+
+    package static let latest = InteropVersion.v8
+
+    package static func < (left: InteropVersion, right: InteropVersion) -> Bool { left.rawValue < right.rawValue }
+}

@@ -1,0 +1,240 @@
+import Testing
+import Transfers
+
+/// Servers and paths in virtual time, as a script says, and the file that comes out of them.
+///
+/// It carries out what the scheduler wants and holds it to what it must never do.
+final class SegmentNetwork {
+    /// What the servers do.
+    struct Script {
+        /// Seconds from asking to the first byte.
+        var latency = 0.02
+        /// Bytes per second of a connection, by its number and the time.
+        var rate: (Int, Double) -> Double = { _, _ in 10_000_000 }
+        /// Bytes per second at most of who has the lowest, the second, ... free place at the server.
+        var place: (Int) -> Double = { _ in .infinity }
+        /// Bytes per second of all connections to a source together.
+        var total: (Int) -> Double = { _ in .infinity }
+        /// The same by the time.
+        var totalAt: (Double) -> Double = { _ in .infinity }
+        /// Bytes after which a connection breaks, by its number.
+        var dies: (Int) -> Int64? = { _ in nil }
+        /// Most bytes that one answer brings.
+        var cap: Int64 = .max
+        /// Connections to one source beyond which answers are 503.
+        var refusesBeyond = Int.max
+        /// The answer to a connection that is not what was asked for.
+        var answer: (Int) -> SegmentEnd? = { _ in nil }
+        /// Bytes before the asked ones that come as well.
+        var early: Int64 = 0
+    }
+
+    struct Connection {
+        var source: Int
+        var asked: Range<Int64>
+        var end: Int64
+        var position: Int64
+        var servedEnd: Int64
+        var begunAt: Double
+        var isAnswered = false
+        var isStopped = false
+        var received: Double = 0
+        var heardAt = 0.0
+        var place = 0
+    }
+
+    let script: Script
+    private(set) var limits: SegmentLimits
+    private(set) var scheduler: SegmentScheduler
+    private(set) var now = 0.0
+    private(set) var running: [ConnectionID: Connection] = [:]
+    /// What was written by anybody.
+    private(set) var file = ByteRanges()
+    /// Bytes that came over all connections.
+    private(set) var received: Int64 = 0
+    private(set) var log: [(time: Double, action: SegmentAction)] = []
+    private(set) var outcome: SegmentAction?
+    private(set) var most = 0
+    private var begun: Set<ConnectionID> = []
+    private var dropped: Set<Int> = []
+    /// Seconds: the step of the world.
+    private let step = 0.01
+    /// Seconds: the transport's.
+    private let idleTimeout: Double = 60
+
+    init(_ script: Script, map: SegmentMap, limits: SegmentLimits, sources: Int = 1) {
+        self.script = script
+        self.limits = limits
+        scheduler = SegmentScheduler(map: map, limits: limits, sources: sources, now: 0)
+        file = map.written
+    }
+
+    /// As the service does: a plain response flows from `position` on, and is adopted.
+    func adopt(at position: Int64 = 0) {
+        let total = scheduler.map.total
+        now = script.latency
+        running[ConnectionID(0)] = Connection(
+            source: 0, asked: position..<total, end: total, position: position, servedEnd: total, begunAt: 0,
+            isAnswered: true)
+        begun.insert(ConnectionID(0))
+        most = 1
+        carryOut(
+            scheduler.adopt(position: position, servedEnd: total, begunAt: 0, answeredAt: now, now: now))
+    }
+
+    func start() { carryOut(scheduler.start(now: now)) }
+
+    func change(_ limits: SegmentLimits) {
+        self.limits = limits
+        carryOut(scheduler.change(limits, now: now))
+    }
+
+    /// Lets time pass until the machine is through, or so many seconds.
+    func run(for seconds: Double = .infinity, limit: Double = 10_000) {
+        let until = min(now + seconds, limit)
+        while outcome == nil, now < until {
+            now += step
+            move()
+            finishBodies()
+            answer()
+            guard outcome == nil, let deadline = scheduler.nextDeadline, now >= deadline else { continue }
+            tell()
+        }
+        if seconds == .infinity { always(outcome != nil, "it comes to an end") }
+    }
+
+    /// Tells the positions.
+    func tell() {
+        carryOut(scheduler.progressed(running.mapValues(\.position), now: now))
+    }
+
+    func end(_ id: ConnectionID, _ end: SegmentEnd) {
+        guard outcome == nil, running[id] != nil else { return }
+        tell()
+        guard outcome == nil, let connection = running.removeValue(forKey: id) else { return }
+        carryOut(scheduler.ended(id, position: connection.position, end, now: now))
+    }
+
+    // MARK: - The world
+
+    private func move() {
+        var rates: [ConnectionID: Double] = [:]
+        for (id, connection) in running where connection.isAnswered && !connection.isStopped {
+            rates[id] = min(script.rate(id.number, now), script.place(connection.place))
+        }
+        for source in Set(running.values.map(\.source)) {
+            let ids = rates.keys.filter { running[$0]?.source == source }
+            let sum = ids.reduce(0) { $0 + (rates[$1] ?? 0) }
+            let share = min(1, min(script.total(source), script.totalAt(now)) / max(sum, 1))
+            for id in ids { rates[id, default: 0] *= share }
+        }
+        for (id, rate) in rates {
+            guard var connection = running[id] else { continue }
+            let before = Int64(connection.received)
+            let bound = max(0, min(connection.end, connection.servedEnd) - connection.position)
+            connection.received += rate * step
+            if let death = script.dies(id.number) { connection.received = min(connection.received, Double(death)) }
+            let count = min(bound, Int64(connection.received) - before)
+            file.insert(connection.position..<connection.position + count)
+            connection.position += count
+            received += count
+            if count > 0 { connection.heardAt = now }
+            running[id] = connection
+        }
+    }
+
+    private func finishBodies() {
+        for id in running.keys.sorted() {
+            guard let connection = running[id], connection.isAnswered else { continue }
+            if connection.isStopped {
+                end(id, .stopped)
+            } else if connection.position >= min(connection.end, connection.servedEnd) {
+                end(id, .complete)
+            } else if let death = script.dies(id.number), connection.received >= Double(death) {
+                end(id, .failed)
+            } else if now - connection.heardAt > idleTimeout {
+                end(id, .failed)
+            }
+        }
+    }
+
+    private func answer() {
+        for id in running.keys.sorted() {
+            guard let connection = running[id], !connection.isAnswered else { continue }
+            if connection.isStopped {
+                end(id, .stopped)
+                continue
+            }
+            guard now >= connection.begunAt + script.latency else { continue }
+            let served = running.values.count { $0.source == connection.source && $0.isAnswered }
+            if served >= script.refusesBeyond {
+                end(id, .busy(until: nil))
+            } else if let answer = script.answer(id.number) {
+                end(id, answer)
+            } else {
+                let start = max(0, connection.asked.lowerBound - script.early)
+                let length = min(Int64(connection.asked.count), script.cap)
+                running[id]?.isAnswered = true
+                running[id]?.heardAt = now
+                running[id]?.position = start
+                running[id]?.servedEnd = connection.asked.lowerBound + length
+                let range = start..<connection.asked.lowerBound + length
+                if outcome == nil { carryOut(scheduler.answered(id, served: range, now: now)) }
+            }
+        }
+    }
+
+    // MARK: - What it must never do
+
+    private func carryOut(_ actions: [SegmentAction]) {
+        for action in actions {
+            always(outcome == nil, "\(action) after \(String(describing: outcome))")
+            log.append((now, action))
+            switch action {
+            case .begin(let id, let source, let range): begin(id, source, range)
+            case .setEnd(let id, let end):
+                always(end <= scheduler.map.total, "an end within the file")
+                always(running[id] != nil, "an end for a connection that runs")
+                running[id]?.end = end
+            case .stop(let id, _):
+                always(running[id] != nil, "a stop of a connection that runs")
+                always(running[id]?.isStopped == false, "one stop each")
+                running[id]?.isStopped = true
+            case .dropSource(let source, _):
+                always(source > 0 && !dropped.contains(source), "mirrors are dropped, and once")
+                dropped.insert(source)
+            case .limitHost, .single: break
+            case .finished:
+                always(file.prefix == scheduler.map.total, "finished without a gap")
+                outcome = action
+            case .fallBack, .exhausted: outcome = action
+            }
+        }
+        always(file.isSuperset(of: scheduler.map.written), "no byte is claimed that was not written")
+        always(scheduler.isOver == (outcome != nil), "an end is told")
+    }
+
+    private func begin(_ id: ConnectionID, _ source: Int, _ range: Range<Int64>) {
+        always(begun.insert(id).inserted, "numbers are used once")
+        always(!dropped.contains(source), "a mirror that was dropped stays so")
+        always(!range.isEmpty && range.lowerBound >= 0 && range.upperBound <= scheduler.map.total, "bytes of the file")
+        always(scheduler.map.missing.isSuperset(of: ByteRanges(range)), "only what is missing is asked for")
+        let overlapping = running.values.filter {
+            !$0.isStopped && max($0.position, $0.asked.lowerBound) < $0.end
+                && (max($0.position, $0.asked.lowerBound)..<$0.end).overlaps(range)
+        }
+        always(overlapping.count <= 1, "raced by one at most")
+        always(overlapping.isEmpty || range.count <= 1 << 20, "only ends are raced")
+        let place = (0...running.count).first { place in !running.values.contains { $0.place == place } }
+        running[id] = Connection(
+            source: source, asked: range, end: range.upperBound, position: range.lowerBound,
+            servedEnd: range.upperBound, begunAt: now, place: place ?? 0)
+        let count = running.values.count { $0.source == source }
+        always(count <= limits.connectionsPerHost, "\(count) connections to one source")
+        always(limits.forced == nil || running.count <= limits.forced ?? 1, "the forced number holds")
+        most = max(most, running.count)
+    }
+
+    /// Bytes that came twice.
+    var wasted: Int64 { received - file.count }
+}

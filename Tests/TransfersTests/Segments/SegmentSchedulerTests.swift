@@ -1,0 +1,215 @@
+import Testing
+import Transfers
+
+/// Single decisions.
+@Suite struct SegmentSchedulerTests {
+    static let mebibyte: Int64 = 1 << 20
+    static let first = ConnectionID(0)
+    static let second = ConnectionID(1)
+
+    static func scheduler(
+        forced: Int? = nil, perHost: Int = 6, isDiscretionary: Bool = false, sources: Int = 1, mebibytes: Int64 = 64
+    ) -> SegmentScheduler {
+        SegmentScheduler(
+            map: SegmentMap(total: mebibytes * mebibyte, count: 0, synced: 0),
+            limits: SegmentLimits(connectionsPerHost: perHost, forced: forced, isDiscretionary: isDiscretionary),
+            sources: sources, now: 0)
+    }
+
+    /// Two that have just begun to flow.
+    static func two() -> SegmentScheduler {
+        var scheduler = scheduler(forced: 2)
+        _ = scheduler.adopt(position: 0, servedEnd: 64 * mebibyte, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        _ = scheduler.answered(second, served: 32 * mebibyte..<64 * mebibyte, now: 0.2)
+        return scheduler
+    }
+
+    @Test func beginsWithOne() {
+        var scheduler = Self.scheduler()
+        #expect(scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1).isEmpty)
+        #expect(scheduler.segments.map(\.range) == [0..<64 << 20])
+        #expect(scheduler.nextDeadline.map { $0 > 0.1 && $0 < 0.3 } == true)
+    }
+
+    @Test func whoWaitsForAGoodMomentStaysAtOne() {
+        var scheduler = Self.scheduler(forced: 4, isDiscretionary: true)
+        _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        for step in 1..<60 {
+            let actions = scheduler.progressed([Self.first: Int64(step) * 1_000_000], now: Double(step))
+            #expect(actions.isEmpty)
+        }
+    }
+
+    /// Both are done at the same time, which halves are not.
+    @Test func sharesByTime() {
+        var scheduler = Self.scheduler(forced: 2, sources: 1)
+        _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        _ = scheduler.answered(Self.second, served: 32 << 20..<64 << 20, now: 0.2)
+        var slow: Int64 = 0
+        var fast: Int64 = 32 << 20
+        var now = 0.2
+        while fast < 64 << 20 {
+            now += 0.1
+            slow += 200_000
+            fast = min(64 << 20, fast + 1_000_000)
+            _ = scheduler.progressed([Self.first: slow, Self.second: fast], now: now)
+        }
+        let actions = scheduler.ended(Self.second, position: fast, .complete, now: now)
+        guard case .begin(_, _, let range)? = actions.last else {
+            Issue.record("\(actions)")
+            return
+        }
+        let left = Double(range.lowerBound - slow) / 2_000_000
+        let taken = Double(range.count) / 10_000_000
+        #expect(abs(left - taken - 0.1) < 0.2, "\(left) s and \(taken) s, which begin a tenth later")
+        #expect(actions.first == .setEnd(Self.first, range.lowerBound))
+    }
+
+    @Test func aMapWithGapsIsTakenUpAgain() {
+        var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
+        map.write(20 << 20..<30 << 20)
+        var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)
+        #expect(scheduler.start(now: 5) == [.begin(Self.first, source: 0, range: 10 << 20..<20 << 20)])
+        #expect(scheduler.answered(Self.first, served: 10 << 20..<20 << 20, now: 5.1).isEmpty)
+        let next =
+            scheduler.progressed([Self.first: 20 << 20], now: 5.2)
+            + scheduler.ended(Self.first, position: 20 << 20, .complete, now: 5.2)
+        #expect(next == [.begin(Self.second, source: 0, range: 30 << 20..<100 << 20)])
+        #expect(scheduler.map.prefix == 30 << 20)
+    }
+
+    @Test func theOnlyConnectionThatLiesLeavesItToAPlainExchange() {
+        var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
+        map.write(20 << 20..<30 << 20)
+        var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)
+        _ = scheduler.start(now: 5)
+        #expect(
+            scheduler.ended(Self.first, position: 10 << 20, .distrusted("changed"), now: 6)
+                == [.fallBack(reason: "changed")])
+        #expect(scheduler.isOver && scheduler.nextDeadline == nil)
+        #expect(scheduler.map.cutToPrefix().prefix == 10 << 20)
+        #expect(scheduler.start(now: 7).isEmpty)
+    }
+
+    /// What a second connection says does not count: the first goes on to the end of the file.
+    @Test func aSecondConnectionThatLiesIsDoneWithout() {
+        var scheduler = Self.scheduler(forced: 2)
+        _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        #expect(
+            scheduler.ended(Self.second, position: 32 << 20, .distrusted("another version"), now: 0.3)
+                == [.single(reason: "another version"), .setEnd(Self.first, 64 << 20)])
+        #expect(scheduler.progressed([Self.first: 64 << 20], now: 5) == [.stop(Self.first, .finished), .finished])
+    }
+
+    @Test func aSecondConnectionTooManyIsNotTriedAgain() {
+        var scheduler = Self.scheduler(forced: 2)
+        _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        #expect(
+            scheduler.ended(Self.second, position: 32 << 20, .busy(until: nil), now: 1) == [
+                .limitHost(source: 0, connections: 1, until: 601), .setEnd(Self.first, 64 << 20),
+            ])
+        for step in 1..<60 {
+            #expect(scheduler.progressed([Self.first: Int64(step) * 1_000_000], now: 1 + Double(step)).isEmpty)
+        }
+    }
+
+    @Test func theOnlyConnectionTooManyWaitsAsAsked() {
+        var scheduler = Self.scheduler()
+        _ = scheduler.start(now: 0)
+        #expect(
+            scheduler.ended(Self.first, position: 0, .busy(until: 30), now: 1) == [.exhausted(notBefore: 30)])
+    }
+
+    @Test func aFifthRefusedLeavesFour() {
+        var scheduler = Self.scheduler(forced: 5)
+        _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        for segment in scheduler.segments.prefix(4).dropFirst() {
+            _ = scheduler.answered(segment.id, served: segment.range, now: 0.2)
+        }
+        let actions = scheduler.ended(ConnectionID(4), position: 0, .busy(until: nil), now: 0.3)
+        #expect(actions.first == .limitHost(source: 0, connections: 4, until: 600.3))
+        #expect(scheduler.segments.count == 4)
+    }
+
+    @Test func failuresThatBringNothingEndInAPause() {
+        var scheduler = Self.scheduler()
+        #expect(scheduler.start(now: 0).count == 1)
+        #expect(scheduler.ended(Self.first, position: 0, .failed, now: 1).count == 1, "the first may be chance")
+        #expect(scheduler.ended(Self.second, position: 0, .failed, now: 2) == [.exhausted(notBefore: 2.5)])
+    }
+
+    @Test func anAnswerToNoWayOfAskingEndsIt() {
+        var scheduler = Self.scheduler()
+        _ = scheduler.start(now: 0)
+        for number in 0..<3 {
+            let actions = scheduler.ended(ConnectionID(number), position: 0, .again, now: 1)
+            #expect(actions == [.begin(ConnectionID(number + 1), source: 0, range: 0..<64 << 20)])
+        }
+        guard case .fallBack? = scheduler.ended(ConnectionID(3), position: 0, .again, now: 1).first else {
+            Issue.record("three ways are all")
+            return
+        }
+    }
+
+    @Test func aMirrorThatDoesNotAgreeIsDropped() {
+        var scheduler = Self.scheduler(forced: 2, sources: 2)
+        let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        #expect(begun.last == .begin(Self.second, source: 1, range: 33_619_968..<64 << 20))
+        let actions = scheduler.ended(Self.second, position: 0, .distrusted("another length"), now: 0.3)
+        #expect(actions.first == .dropSource(1, reason: "another length"))
+        #expect(actions.contains { if case .begin(_, source: 0, _) = $0 { true } else { false } })
+    }
+
+    @Test func fewerAreAllowed() {
+        var scheduler = Self.two()
+        let actions = scheduler.change(SegmentLimits(connectionsPerHost: 1), now: 0.3)
+        #expect(actions == [.stop(Self.second, .surplus)])
+        #expect(scheduler.ended(Self.second, position: 34 << 20, .stopped, now: 0.4).isEmpty)
+        #expect(scheduler.segments.map(\.id) == [Self.first])
+        #expect(scheduler.map.written.ranges == [33_619_968..<34 << 20], "what it had brought stays")
+    }
+
+    /// It had its second, and is not a tenth as fast as the other one.
+    @Test func aHopelessConnectionIsReplaced() {
+        var scheduler = Self.two()
+        var stops: [SegmentAction] = []
+        for step in 1..<15 {
+            let positions = [
+                Self.first: Int64(step) * 50_000, Self.second: Int64(33_619_968) + Int64(step) * 1_000_000,
+            ]
+            stops += scheduler.progressed(positions, now: 0.2 + Double(step) / 10)
+            if step == 7 { #expect(stops.isEmpty, "not before its second is over") }
+        }
+        #expect(stops == [.stop(Self.first, .slow)])
+    }
+
+    @Test func silenceWhileNobodyLooksProvesNothing() {
+        var scheduler = Self.two()
+        _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
+        #expect(scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 400).isEmpty)
+        let actions = scheduler.progressed([Self.first: 2 << 20, Self.second: 33 << 20], now: 402.5)
+        #expect(actions.contains(.stop(Self.second, .stalled)))
+        #expect(!actions.contains(.stop(Self.first, .stalled)))
+    }
+
+    /// Reports of what is gone, and of more than there is, change nothing.
+    @Test func lateReports() {
+        var scheduler = Self.two()
+        #expect(scheduler.ended(ConnectionID(9), position: 64 << 20, .complete, now: 1).isEmpty)
+        #expect(scheduler.answered(Self.first, served: 0..<64 << 20, now: 1).isEmpty)
+        #expect(scheduler.answered(ConnectionID(9), served: 0..<64 << 20, now: 1).isEmpty)
+        _ = scheduler.progressed([ConnectionID(9): 64 << 20], now: 1)
+        #expect(scheduler.map.count == 0)
+        _ = scheduler.progressed([Self.first: 500 << 20], now: 1.1)
+        #expect(scheduler.map.prefix < 34 << 20, "bytes behind its end are others' to bring")
+    }
+
+    @Test func whatWasSyncedWhileItWentOn() {
+        var scheduler = Self.two()
+        _ = scheduler.progressed([Self.first: 1 << 20], now: 1)
+        let claimed = scheduler.map.written
+        _ = scheduler.progressed([Self.first: 2 << 20], now: 1.1)
+        scheduler.synced(claimed)
+        #expect(scheduler.map.synced == claimed && scheduler.map.written != claimed)
+    }
+}

@@ -1,0 +1,237 @@
+import Testing
+import Transfers
+
+/// What the number of connections and the distribution of bytes come to, in virtual time.
+@Suite struct SegmentSimulationTests {
+    static let mebibyte: Int64 = 1 << 20
+
+    static func network(
+        _ script: SegmentNetwork.Script, mebibytes: Int64 = 64, connections: Int = 6, forced: Int? = nil,
+        sources: Int = 1
+    ) -> SegmentNetwork {
+        let map = SegmentMap(total: mebibytes * mebibyte, count: 0, synced: 0)
+        let limits = SegmentLimits(connectionsPerHost: connections, forced: forced)
+        let network = SegmentNetwork(script, map: map, limits: limits, sources: sources)
+        network.adopt()
+        return network
+    }
+
+    /// 64 MiB with one of four connections at 0.1 MB/s and the others at 10 MB/s: against 30.1 MB/s.
+    @Test(arguments: [0, 1, 2, 3], [nil, 4])
+    func slowConnection(slow: Int, forced: Int?) {
+        var script = SegmentNetwork.Script()
+        script.rate = { number, _ in number == slow ? 100_000 : 10_000_000 }
+        let network = Self.network(script, connections: 4, forced: forced)
+        network.run()
+        let ideal = 64 * 1_048_576 / 30_100_000.0
+        print("slow \(slow) forced \(forced ?? 0): \(network.now / ideal) of ideal, wasted \(network.wasted)")
+        #expect(network.outcome == .finished)
+        #expect(network.now <= ideal * 1.15, "\(network.now) s against \(ideal) s")
+        #expect(network.wasted <= 2 * Self.mebibyte)
+    }
+
+    /// As before, but whoever takes the slow one's place is slow in turn.
+    @Test(arguments: [0, 1, 2, 3], [nil, 4])
+    func slowPlace(slow: Int, forced: Int?) {
+        var script = SegmentNetwork.Script()
+        script.place = { $0 == slow ? 100_000 : 10_000_000 }
+        let network = Self.network(script, connections: 4, forced: forced)
+        network.run()
+        let ideal = 64 * 1_048_576 / 30_100_000.0
+        print("slow place \(slow) forced \(forced ?? 0): \(network.now / ideal) of ideal, wasted \(network.wasted)")
+        #expect(network.outcome == .finished)
+        #expect(network.now <= ideal * 1.3, "\(network.now) s against \(ideal) s")
+    }
+
+    /// 20 MB/s for each, 100 MB/s in all: five fill it.
+    @Test(arguments: [6, 16]) func capPerConnection(limit: Int) {
+        var script = SegmentNetwork.Script()
+        script.rate = { _, _ in 20_000_000 }
+        script.total = { _ in 100_000_000 }
+        let network = Self.network(script, mebibytes: 1024, connections: limit)
+        network.run(for: 4)
+        #expect((5...6).contains(network.running.count), "settled at \(network.running.count)")
+        network.run()
+        let ideal = 1024 * 1_048_576 / 100_000_000.0
+        print("cap per connection: \(network.now / ideal) of ideal")
+        #expect(network.now <= ideal * 1.15)
+    }
+
+    /// More connections bring nothing: settled at one within a second, and looked at again ever more rarely.
+    @Test func sharedBottleneck() {
+        var script = SegmentNetwork.Script()
+        script.rate = { _, _ in 50_000_000 }
+        script.total = { _ in 5_000_000 }
+        let network = Self.network(script, mebibytes: 512)
+        network.run(for: 1)
+        #expect(network.running.count == 1)
+        network.run()
+        let begun = network.log.count { if case .begin = $0.action { true } else { false } }
+        #expect(network.outcome == .finished)
+        #expect(network.most == 2)
+        #expect(begun <= 12, "\(begun) connections begun")
+        #expect(network.wasted <= Self.mebibyte)
+    }
+
+    /// The same with rates that tremble by a fifth: one or two, with hardly a loss.
+    @Test func noisyBottleneck() {
+        let seed = ExchangeRandom.printedSeed("noise")
+        var random = ExchangeRandom(seed: seed)
+        for _ in 0..<20 {
+            let salt = random.next()
+            var script = SegmentNetwork.Script()
+            script.rate = { number, time in
+                var noise = ExchangeRandom(seed: salt ^ UInt64(time * 100) << 8 ^ UInt64(number))
+                return 50_000_000 * Double.random(in: 0.8..<1.2, using: &noise)
+            }
+            script.totalAt = { time in
+                var noise = ExchangeRandom(seed: salt ^ UInt64(time * 20))
+                return 5_000_000 * Double.random(in: 0.8..<1.2, using: &noise)
+            }
+            let network = Self.network(script, mebibytes: 64)
+            network.run(for: 4)
+            #expect(network.running.count <= 2, "\(network.running.count)")
+            network.run()
+            #expect(network.outcome == .finished)
+            #expect(network.now <= 64 * 1_048_576 / 5_000_000.0 * 1.1, "\(network.now)")
+        }
+    }
+
+    /// A long path: measured over longer windows, still found.
+    @Test func longPath() {
+        var script = SegmentNetwork.Script()
+        script.latency = 0.3
+        script.rate = { _, _ in 2_000_000 }
+        let network = Self.network(script, mebibytes: 256)
+        network.run()
+        let ideal = 256 * 1_048_576 / 12_000_000.0
+        print("long path: \(network.now / ideal) of ideal")
+        #expect(network.now <= ideal * 1.3)
+    }
+
+    /// Connections die after so many bytes, at whatever place that is.
+    @Test(arguments: [1, 70_000, 1_000_000, 3_333_333]) func dyingConnections(after bytes: Int64) {
+        for dying in 1...6 {
+            var script = SegmentNetwork.Script()
+            script.dies = { $0 == dying ? bytes : nil }
+            let network = Self.network(script)
+            network.run()
+            #expect(network.outcome == .finished)
+            #expect(network.now <= 64 * 1_048_576 / 60_000_000.0 + 1.2, "\(network.now)")
+        }
+    }
+
+    /// The plain response breaks at each point; the others go on, or the task waits with what it has.
+    @Test func firstConnectionDies() {
+        for bytes in stride(from: Int64(1), to: 60 << 20, by: 2_345_678) {
+            var script = SegmentNetwork.Script()
+            script.dies = { $0 == 0 ? bytes : nil }
+            let network = Self.network(script)
+            network.run()
+            if case .exhausted = network.outcome {
+                #expect(bytes < 65_536, "only where it had brought next to nothing and nobody else was there")
+            } else {
+                #expect(network.outcome == .finished)
+            }
+        }
+    }
+
+    @Test func everyConnectionDies() {
+        var script = SegmentNetwork.Script()
+        script.dies = { _ in 1_500_000 }
+        let network = Self.network(script)
+        network.run()
+        #expect(network.outcome == .finished)
+    }
+
+    /// Where a part is over as soon as it has begun, more connections bring little; they hardly cost.
+    @Test(arguments: [128 << 10, 1 << 20, 5_000_000]) func cappedRanges(cap: Int64) {
+        var script = SegmentNetwork.Script()
+        script.cap = cap
+        let network = Self.network(script)
+        network.run()
+        #expect(network.outcome == .finished)
+        let alone = 64 * 1_048_576 / 10_000_000.0
+        #expect(network.now <= (cap > 1 << 20 ? 0.5 : 1.05) * alone, "\(network.now / alone)")
+    }
+
+    /// Not worth its requests: the first response goes on alone.
+    @Test func tinyParts() {
+        var script = SegmentNetwork.Script()
+        script.cap = 10_000
+        let network = Self.network(script)
+        network.run()
+        #expect(network.outcome == .finished)
+        #expect(network.log.contains { if case .single = $0.action { true } else { false } })
+        #expect(network.wasted == 0)
+    }
+
+    @Test func earlyParts() {
+        var script = SegmentNetwork.Script()
+        script.early = 100_000
+        let network = Self.network(script)
+        network.run()
+        #expect(network.outcome == .finished)
+    }
+
+    /// A connection falls silent: its bytes are fetched by others within its patience.
+    @Test(arguments: [0, 1, 2]) func stalledConnection(number: Int) {
+        var script = SegmentNetwork.Script()
+        script.rate = { $0 == number && $1 > 0.7 ? 0 : 10_000_000 }
+        let network = Self.network(script, mebibytes: 256, connections: 4)
+        network.run()
+        let ideal = 256 * 1_048_576 / 40_000_000.0
+        #expect(network.outcome == .finished)
+        #expect(network.log.contains { $0.action.stopped == ConnectionID(number) })
+        #expect(network.now <= ideal * 1.2, "\(network.now / ideal)")
+    }
+
+    /// The last bytes of a connection that slows down are raced.
+    @Test func lastBytesAreRaced() {
+        var script = SegmentNetwork.Script()
+        script.rate = { number, time in number == 1 && time > 1.3 ? 20_000 : 10_000_000 }
+        let network = Self.network(script, mebibytes: 32, connections: 2, forced: 2)
+        network.run()
+        #expect(network.outcome == .finished)
+        #expect(network.now <= 32 * 1_048_576 / 20_000_000.0 * 1.4, "\(network.now)")
+    }
+
+    /// The network is gone without a word: connections are replaced ever more patiently, then the task waits.
+    @Test func deadNetwork() {
+        var script = SegmentNetwork.Script()
+        script.rate = { _, time in time > 1 ? 0 : 10_000_000 }
+        let network = Self.network(script)
+        network.run(limit: 1_000)
+        guard case .exhausted = network.outcome else {
+            Issue.record("\(String(describing: network.outcome))")
+            return
+        }
+        #expect(network.log.count < 100)
+    }
+
+    /// A mirror at a tenth of the speed loses what it was given; both together are not slower than the fast one alone.
+    @Test func mirrors() {
+        var script = SegmentNetwork.Script()
+        script.total = { $0 == 0 ? 20_000_000 : 2_000_000 }
+        script.rate = { _, _ in 20_000_000 }
+        let network = Self.network(script, mebibytes: 256, connections: 4, forced: 4, sources: 2)
+        network.run()
+        #expect(network.outcome == .finished)
+        #expect(network.now <= 256 * 1_048_576 / 20_000_000.0 * 1.05, "\(network.now)")
+    }
+
+    @Test func equalMirrorsAddUp() {
+        var script = SegmentNetwork.Script()
+        script.total = { _ in 10_000_000 }
+        script.rate = { _, _ in 10_000_000 }
+        let network = Self.network(script, mebibytes: 256, connections: 2, sources: 2)
+        network.run()
+        #expect(network.now <= 256 * 1_048_576 / 20_000_000.0 * 1.2, "\(network.now)")
+    }
+}
+
+extension SegmentAction {
+    var stopped: ConnectionID? {
+        if case .stop(let id, _) = self { id } else { nil }
+    }
+}

@@ -1,0 +1,49 @@
+import NightshiftAPI
+import Testing
+import Transfers
+
+/// Where upload resources may lie, and who gets to see what is secret.
+@Suite struct UploadOriginTests {
+    private static let fields = [
+        HeaderField(name: "Authorization", value: "Bearer x"), HeaderField(name: "X-Upload-Token", value: "y"),
+        HeaderField(name: "Cookie", value: "z"), HeaderField(name: "Host", value: "example.org"),
+        HeaderField(name: "X-App", value: "1"), HeaderField(name: "Content-Type", value: "image/png"),
+    ]
+
+    @Test(arguments: [
+        // Location, the URL that answered, the resource, whether secrets go there.
+        ("/uploads/1", UploadScene.url, "https://example.org/uploads/1", true),
+        ("../uploads/1", UploadScene.url, "https://example.org/uploads/1", true),
+        ("https://example.org:443/u", UploadScene.url, "https://example.org/u", true),
+        ("https://user:secret@example.org/u", UploadScene.url, "https://example.org/u", true),
+        ("https://example.org:8443/u", UploadScene.url, "https://example.org:8443/u", false),
+        ("https://cdn.example.org/u", UploadScene.url, "https://cdn.example.org/u", false),
+        ("/u", "https://cdn.example.org/x", "https://cdn.example.org/u", false),
+        // Named by somebody else it is not trusted with secrets, although it lies here.
+        (UploadScene.resource, "https://cdn.example.org/x", UploadScene.resource, false),
+    ])
+    func `Secrets go to the request's own origin when it has named the place`(
+        location: String, from: String, resource: String, sharesSecrets: Bool
+    ) throws {
+        var scene = UploadScene(headers: Self.fields)
+        scene.send()
+        #expect(scene.interim(.v8, ["Location": location], url: from) == .resumable)
+        let found = try #require(scene.upload.resource)
+        #expect(found.url == resource && found.sharesSecrets == sharesSecrets)
+        _ = scene.upload.broke()
+        let names = Set(scene.send().headers.map(\.name)).subtracting(["Upload-Draft-Interop-Version"])
+        #expect(names == (sharesSecrets ? ["Authorization", "X-Upload-Token", "Cookie", "Host", "X-App"] : ["X-App"]))
+        #expect(scene.sent?.sharesSecrets == sharesSecrets)
+        #expect(scene.upload.cancellation()?.sharesSecrets == sharesSecrets)
+    }
+
+    @Test(arguments: [
+        "http://example.org/u", "http://localhost/u", "ftp://example.org/u", "file:///etc/passwd", "data:,x",
+    ])
+    func `An upload over https never goes on in the open or elsewhere`(location: String) {
+        var scene = UploadScene()
+        scene.send()
+        #expect(scene.interim(.v8, ["Location": location]) == .ignored)
+        #expect(scene.upload.resource == nil)
+    }
+}
