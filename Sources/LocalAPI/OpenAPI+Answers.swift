@@ -37,6 +37,9 @@ extension OpenAPI {
                   "countOfBytesClientExpectsToSend": {"type": "integer"},
                   "countOfBytesClientExpectsToReceive": {"type": "integer"},
                   "bytesPerSecond": {"type": "number", "description": "Over the last seconds; present while running"},
+                  "connections": {
+                    "type": "integer", "minimum": 1, "description": "That fetch it; present while a download is running"
+                  },
                   "attempts": {"type": "integer", "minimum": 0, "description": "Exchanges begun"},
                   "restarts": {
                     "type": "integer", "minimum": 0,

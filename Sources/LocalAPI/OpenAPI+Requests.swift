@@ -50,6 +50,15 @@ extension OpenAPI {
                     "description": "Without one the service keeps the file until its owner fetches or removes it"
                   },
                   "checksum": {"anyOf": [{"$ref": "#/components/schemas/Checksum"}, {"type": "null"}]},
+                  "mirrors": {
+                    "type": ["array", "null"], "maxItems": \#(Limits.mirrors),
+                    "items": {"type": "string", "maxLength": \#(Limits.urlLength)},
+                    "description": "Other URLs of the file; used where size and a strong validator, or the checksum, agree"
+                  },
+                  "connections": {
+                    "type": ["integer", "null"], "minimum": 1, "maximum": \#(Limits.connectionsPerTask),
+                    "description": "Found by measuring, within what the session allows, unless given"
+                  },
                   "priority": {"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": "0.5 unless given"},
                   "rateLimit": {
                     "type": ["integer", "null"], "format": "int64", "minimum": 1, "maximum": 9223372036854775807,

@@ -29,8 +29,8 @@ extension OpenAPI {
                 "type": "string",
                 "enum": [
                   "serviceStarted", "serviceStopping", "networkLost", "networkReturned", "hostPaused", "accepted",
-                  "started", "continued", "restarted", "reconnected", "held", "suspended", "resumed", "changed",
-                  "finishing", "completed", "failed", "cancelled", "removed", "asked", "answered", "appInstalled",
+                  "started", "continued", "restarted", "reconnected", "divided", "undivided", "mirrorDropped",
+                  "held", "suspended", "resumed", "changed", "finishing", "completed", "failed", "cancelled", "removed", "asked", "answered", "appInstalled",
                   "appRemoved", "appLaunched", "appAdopted", "appEntered", "appWoken", "appWakeCompleted",
                   "appLaunchPaused", "appEnded", "appHoldsLock", "backgroundTaskBegan", "backgroundTaskEnded",
                   "backgroundTaskRefused", "backgroundTimeExpiring", "backgroundTimeStopped", "backgroundTimeResumed",

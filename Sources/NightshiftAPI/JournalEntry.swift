@@ -46,6 +46,9 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case continued
     case restarted
     case reconnected
+    case divided
+    case undivided
+    case mirrorDropped
     case held
     case suspended
     case resumed
@@ -100,6 +103,9 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .continued: "The transfer continued from the bytes already here."
         case .restarted: "The bytes already here could not be used; the transfer began again."
         case .reconnected: "The connection brought nothing any more; the transfer goes on over a new one."
+        case .divided: "Several connections fetch the file, each a part of it."
+        case .undivided: "One connection alone fetches the rest of the file."
+        case .mirrorDropped: "A mirror is not asked any more."
         case .held: "The transfer has to wait."
         case .suspended: "The task was suspended."
         case .resumed: "The task was resumed."

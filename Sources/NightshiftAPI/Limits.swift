@@ -22,6 +22,10 @@ package enum Limits {
     package static let headerFields = 100
     /// Bytes of all header fields of one task.
     package static let headerBytes = 65_536
+    /// Other URLs of one file.
+    package static let mirrors = 16
+    /// Connections of one download: more brought nothing anywhere, and each costs memory at both ends.
+    package static let connectionsPerTask = 32
     package static let descriptionLength = 4_096
     /// Bytes that an app's library may note with a task.
     package static let clientDataLength = 131_072

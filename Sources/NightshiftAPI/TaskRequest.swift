@@ -14,6 +14,11 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     /// Where a download goes; without one it stays with the service until its owner fetches or removes it.
     package var destination: Destination?
     package var checksum: Checksum?
+    /// Other URLs of the same file. Used where the size and a strong validator agree with the first, or the size and the
+    /// ``checksum`` that was asked for.
+    package var mirrors: [String]?
+    /// Connections for this download, whatever its session allows; nil leaves it to measuring, within that.
+    package var connections: Int?
     /// 0...1; 0.5 unless given.
     package var priority: Double?
     /// Bytes per second; nil is unlimited.
@@ -59,6 +64,8 @@ package struct TaskRequest: Hashable, Sendable, Codable {
         source = try container.decodeIfPresent(String.self, forKey: .source)
         destination = try container.decodeIfPresent(Destination.self, forKey: .destination)
         checksum = try container.decodeIfPresent(Checksum.self, forKey: .checksum)
+        mirrors = try container.decodeIfPresent([String].self, forKey: .mirrors)
+        connections = try container.decodeIfPresent(Int.self, forKey: .connections)
         priority = try container.decodeIfPresent(Double.self, forKey: .priority)
         rateLimit = try container.decodeIfPresent(Int64.self, forKey: .rateLimit)
         earliestBeginDate = try container.decodeIfPresent(Date.self, forKey: .earliestBeginDate)

@@ -33,6 +33,8 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var countOfBytesClientExpectsToReceive: Int64?
     /// Bytes per second over the last seconds; present while running.
     package var bytesPerSecond: Double?
+    /// Connections that fetch it at present; present while a download is running.
+    package var connections: Int?
     /// Exchanges begun, redirects not counted.
     package var attempts: Int
     /// How often bytes had to be thrown away because the remote file had changed.

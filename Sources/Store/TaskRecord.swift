@@ -120,8 +120,10 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var path: String
     /// This many first bytes are known to survive a power cut.
     package var synced: Int64
-    /// The boot in which the file was last written: within it, its length counts too.
+    /// The boot in which the file was last written: within it, its length counts too, or what ``segments`` calls written.
     package var bootID: String
+    /// Which bytes are here where some may lie behind gaps: the file's length says nothing then.
+    package var segments: SegmentMap?
     package var total: Int64?
     package var entityTag: String?
     package var lastModified: String?
@@ -141,6 +143,12 @@ package struct PartialFile: Hashable, Sendable, Codable {
 }
 
 extension PartialFile {
+    /// All bytes that are here were synced: `count` of them from the start, or those of ``segments``.
+    package mutating func noteSynced(_ count: Int64) {
+        if let written = segments?.written { segments?.sync(written) }
+        synced = segments?.synced.prefix ?? count
+    }
+
     /// From here on only synced bytes count: what the kernel could not write may be gone from its cache as well, and a
     /// later sync that succeeds says nothing of it.
     package mutating func distrustUnsynced() {

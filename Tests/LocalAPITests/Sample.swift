@@ -49,6 +49,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
         task.source = "/s"
         task.destination = destination
         task.checksum = checksum
+        task.mirrors = ["https://mirror.example/"]
+        task.connections = 1
         task.priority = 1
         task.rateLimit = 1
         task.earliestBeginDate = date
@@ -125,6 +127,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         status.countOfBytesClientExpectsToSend = 1
         status.countOfBytesClientExpectsToReceive = 1
         status.bytesPerSecond = 1
+        status.connections = 1
         status.response = response
         status.rules = TransferRules()
         status.source = "/s"

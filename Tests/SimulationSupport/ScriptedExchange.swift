@@ -29,7 +29,7 @@ struct ScriptedExchange {
     /// Bytes of the answer's body that were sent.
     private var sent: Int64 = 0
     private var body: [UInt8] = []
-    private var isCancelled = false
+    private(set) var isCancelled = false
     private var isSevered = false
     private var isPaused = false
     /// Boot seconds at which bytes last moved.

@@ -32,6 +32,10 @@ package final class ScriptedTransport: Transport {
         var served: [String: Set<ScriptedVersion>] = [:]
         var observer: (@Sendable (Begun, [Begun]) -> Void)?
         var forgotten = 0
+        var mostAtOnce = 0
+
+        /// What is cancelled sends and takes nothing any more.
+        var underWay: [Begun] { exchanges.values.filter { !$0.isCancelled }.map(\.begun) }
     }
 
     private let clock: ManualClock
@@ -97,7 +101,10 @@ package final class ScriptedTransport: Transport {
 
     package var begun: [Begun] { state.withLock { $0.begun } }
 
-    package var underWay: [Begun] { state.withLock { $0.exchanges.values.map(\.begun) } }
+    package var underWay: [Begun] { state.withLock(\.underWay) }
+
+    /// The most exchanges that were under way together.
+    package var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
 
     /// The versions of which a whole or a part was sent.
     package func served(_ url: String) -> Set<ScriptedVersion> { state.withLock { $0.served[url] ?? [] } }
@@ -119,7 +126,8 @@ package final class ScriptedTransport: Transport {
             let begun = Begun(time: now, request: request, origin: Self.origin(request.url))
             state.begun.append(begun)
             state.exchanges[number] = ScriptedExchange(begun: begun, receiver: receiver)
-            return (number, state.observer, begun, state.exchanges.values.map(\.begun))
+            state.mostAtOnce = max(state.mostAtOnce, state.underWay.count)
+            return (number, state.observer, begun, state.underWay)
         }
         observer?(begun, underWay)
         return ScriptedHandle(transport: self, number: number)

@@ -122,7 +122,8 @@ enum CrashStory {
         let replaced = serve("replaced", [6_000_000, 6_500_000], [.replaced(after: 5_000_000)])
         let busy = serve("busy", [100_000], [.status(503, retryAfter: "2")])
         let first = await world.enqueue([
-            world.request(small), world.request(large), world.request(replaced), world.request(busy, kept: true),
+            world.request(small), world.request(large) { $0.connections = nil },
+            world.request(replaced) { $0.connections = nil }, world.request(busy, kept: true),
         ])
         await world.advance(by: 1.2, inspecting: false)
         guard !world.commits.hasFailed, first.count == 4 else { return }

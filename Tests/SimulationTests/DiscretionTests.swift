@@ -16,6 +16,7 @@ extension Simulations {
             _ adjust: (inout TaskRequest) -> Void = { _ in }
         ) async -> [TaskID] {
             var request = TaskRequest(url: url)
+            request.connections = 1
             adjust(&request)
             let tasks = numbers.map { SessionTaskRequest(taskIdentifier: $0, request: request) }
             let ids = await world.call { [service = world.service] () -> [TaskID] in

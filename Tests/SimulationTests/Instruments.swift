@@ -105,6 +105,8 @@ final class RequestRecorder: Sendable {
     static let sessionField = "X-Session"
     /// The field by which a request tells its task's mark.
     static let markField = "X-Mark"
+    /// The field by which a request tells how many connections its task may have.
+    static let connectionsField = "X-Connections"
 
     func note(_ begun: ScriptedTransport.Begun, _ underWay: [ScriptedTransport.Begun]) {
         let session = begun.request.headers.first(Self.sessionField)
@@ -113,14 +115,20 @@ final class RequestRecorder: Sendable {
         }
         let mark = begun.request.headers.first(Self.markField)
         let twins = underWay.filter { $0.request.headers.first(Self.markField) == mark }
+        let allowed = begun.request.headers.first(Self.connectionsField).flatMap { Int($0) } ?? 1
+        let openEnded = twins.filter { $0.request.headers.first("Range")?.hasSuffix("-") ?? true }
+        let transfers = Set(underWay.map { $0.request.headers.first(Self.markField) ?? $0.request.url })
         state.withLock { state in
-            if underWay.count > state.maximumTransfers {
-                state.violations.append("\(underWay.count) exchanges run where \(state.maximumTransfers) may.")
+            if transfers.count > state.maximumTransfers {
+                state.violations.append("\(transfers.count) transfers run where \(state.maximumTransfers) may.")
             }
-            if lane.count > state.connections {
-                state.violations.append("\(lane.count) exchanges of a lane run where \(state.connections) may.")
+            let connections = max(state.connections, allowed)
+            if lane.count > connections {
+                state.violations.append("\(lane.count) exchanges of a lane run where \(connections) may.")
             }
-            if mark != nil, twins.count > 1 { state.violations.append("Task \(mark ?? "") runs twice.") }
+            if mark != nil, twins.count > allowed || openEnded.count > 1 {
+                state.violations.append("Task \(mark ?? "") has \(twins.count) connections where \(allowed) may be.")
+            }
         }
     }
 

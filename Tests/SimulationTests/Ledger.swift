@@ -47,7 +47,12 @@ extension World {
         request.retryPolicy = .transientResponses
         request.failsOnHTTPError = true
         if !kept { request.destination = Destination(directory: downloads, filename: mark) }
+        // Several are a story's own wish.
+        request.connections = 1
         adjust(&request)
+        if request.kind == .upload { request.connections = nil }
+        request.headers?.append(
+            HeaderField(name: RequestRecorder.connectionsField, value: "\(request.connections ?? 6)"))
         return request
     }
 

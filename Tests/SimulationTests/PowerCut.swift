@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 import NightshiftAPI
+import Store
 import TestSupport
 
 /// What a power cut may do to files: bytes that were not synced are gone, or are anything.
@@ -11,7 +12,7 @@ struct PowerCut {
 
     private struct Claim {
         var path: String
-        var synced: Int64
+        var synced: ByteRanges
     }
 
     func harm() throws {
@@ -19,7 +20,9 @@ struct PowerCut {
         let names = try FileManager.default.contentsOfDirectory(atPath: paths.partials.path)
         for name in names {
             let path = paths.partials.appending(path: name).path
-            try spoil(path, from: claims.filter { $0.path == path }.map(\.synced).max() ?? 0)
+            var synced = ByteRanges()
+            for claim in claims where claim.path == path { synced.formUnion(claim.synced) }
+            try spoil(path, but: synced)
         }
     }
 
@@ -31,10 +34,16 @@ struct PowerCut {
             let partials = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT json_extract(partial, '$.path') AS path, json_extract(partial, '$.synced') AS synced
+                    SELECT json_extract(partial, '$.path') AS path, json_extract(partial, '$.synced') AS synced,
+                        json_extract(partial, '$.segments.synced') AS segments
                     FROM tasks WHERE partial IS NOT NULL
                     """
-            ).map { Claim(path: $0["path"], synced: $0["synced"]) }
+            ).map { row in
+                let segments = try (row["segments"] as String?).map {
+                    try JSONDecoder().decode(ByteRanges.self, from: Data($0.utf8))
+                }
+                return Claim(path: row["path"], synced: segments ?? ByteRanges(0..<row["synced"]))
+            }
             // The intent to publish is written down after the whole file was synced.
             let publications = try Row.fetchAll(
                 db,
@@ -42,29 +51,32 @@ struct PowerCut {
                     SELECT json_extract(publication, '$.from') AS path, json_extract(publication, '$.size') AS synced
                     FROM tasks WHERE publication IS NOT NULL
                     """
-            ).map { Claim(path: $0["path"], synced: $0["synced"]) }
+            ).map { Claim(path: $0["path"], synced: ByteRanges(0..<$0["synced"])) }
             return partials + publications
         }
     }
 
-    private func spoil(_ path: String, from synced: Int64) throws {
+    private func spoil(_ path: String, but synced: ByteRanges) throws {
         var information = stat()
         guard stat(path, &information) == 0 else { return }
         let size = Int64(information.st_size)
-        guard size >= synced else { return }
+        let end = synced.end
+        guard size >= end else { return }
         switch random.number(0...3) {
-        case 0: truncate(path, off_t(synced))
-        case 1: truncate(path, off_t(synced + Int64(random.fraction() * Double(size - synced))))
+        case 0: truncate(path, off_t(end))
+        case 1: truncate(path, off_t(end + Int64(random.fraction() * Double(size - end))))
         case 2: break
         default:
-            let length = Int(random.fraction() * Double(size - synced + 100_000))
             let descriptor = open(path, O_WRONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw SystemError("open \(path)") }
             defer { close(descriptor) }
-            truncate(path, off_t(synced))
-            let garbage = [UInt8](repeating: UInt8(random.number(0...255)), count: length)
-            _ = garbage.withUnsafeBytes { bytes in
-                bytes.baseAddress.map { pwrite(descriptor, $0, bytes.count, off_t(synced)) }
+            truncate(path, off_t(end))
+            let behind = end..<end + Int64(random.fraction() * Double(size - end + 100_000))
+            for range in synced.missing(in: 0..<end).ranges + [behind] {
+                let garbage = [UInt8](repeating: UInt8(random.number(0...255)), count: range.count)
+                _ = garbage.withUnsafeBytes { bytes in
+                    bytes.baseAddress.map { pwrite(descriptor, $0, bytes.count, off_t(range.lowerBound)) }
+                }
             }
         }
     }

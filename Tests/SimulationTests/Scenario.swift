@@ -160,6 +160,7 @@ struct Scenario {
                 world.request(url, session: session, kept: random.chance(0.2)) { request in
                     request.priority = random.chance(0.5) ? random.fraction() : nil
                     request.suspended = random.chance(0.1) ? true : nil
+                    request.connections = random.pick([1, 3, nil, nil]) ?? nil
                     if random.chance(0.1) {
                         request.earliestBeginDate = world.now.date.addingTimeInterval(random.fraction() * 3_000)
                     }

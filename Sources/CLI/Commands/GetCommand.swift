@@ -17,6 +17,7 @@ struct GetCommand: ClientCommand {
               nightshift get https://example.org/big.iso
               nightshift get -o a.iso --checksum sha-256:9f86... https://example.org/big.iso
               nightshift get -d ~/Downloads -i list.txt
+              nightshift get --mirror https://mirror.example/big.iso https://example.org/big.iso
               nightshift get --not-before 22:00 --detach https://example.org/big.iso
             """)
 
@@ -46,6 +47,17 @@ struct GetCommand: ClientCommand {
         transform: ChecksumArgument.parse)
     var checksum: Checksum?
 
+    @Option(
+        name: .customLong("mirror"),
+        help: ArgumentHelp(
+            "The same file is at this URL as well; with one URL only. Can be repeated.", valueName: "url"))
+    var mirrors: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Connections for each file; as many as make it faster, and at most 6, unless given.", valueName: "number"))
+    var connections: Int?
+
     @Flag(help: "Replace a file that is there already.")
     var force = false
 
@@ -67,8 +79,12 @@ struct GetCommand: ClientCommand {
         if urls.count > 1 || inputFile != nil {
             if output != nil { throw ValidationError("-o names one file; use -d for several URLs.") }
             if checksum != nil { throw ValidationError("--checksum is for one URL.") }
+            if !mirrors.isEmpty { throw ValidationError("--mirror is for one URL.") }
         }
-        for url in urls {
+        if let connections, !(1...Limits.connectionsPerTask).contains(connections) {
+            throw ValidationError("A file has 1 to \(Limits.connectionsPerTask) connections.")
+        }
+        for url in urls + mirrors {
             if let mistake = URLArgument.mistake(in: url) {
                 throw ValidationError("'\(TaskText.shown(url: url))': \(mistake).")
             }
@@ -79,6 +95,8 @@ struct GetCommand: ClientCommand {
         var template = try request.request(.download, invocation)
         conditions.apply(to: &template)
         template.checksum = checksum
+        template.connections = connections
+        template.mirrors = mirrors.isEmpty ? nil : mirrors
         template.destination = try destination(invocation)
         let submission = Submission(invocation: invocation, options: watching, owner: owner)
         if let continued {

@@ -99,8 +99,8 @@ struct FollowedTasks: Sendable {
             .appLaunchPaused, .appEnded, .appHoldsLock, .backgroundTaskBegan, .backgroundTaskEnded,
             .backgroundTaskRefused, .backgroundTimeExpiring, .backgroundTimeStopped, .backgroundTimeResumed,
             .stintBegan, .stintEnded, .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke,
-            .dozeBegan, .dozeEnded, .windowOpened, .windowClosed, .networkChanged, .reconnected, .conditionsLoosened,
-            .conditionsLifted:
+            .dozeBegan, .dozeEnded, .windowOpened, .windowClosed, .networkChanged, .reconnected, .divided,
+            .undivided, .mirrorDropped, .conditionsLoosened, .conditionsLifted:
             break
         }
         pending[id] = task

@@ -24,6 +24,13 @@ struct ActiveTransfer {
     var checkpointAt: Double = 0
     /// Whether the record tells of the response that is being received.
     var isAccepted = false
+    /// Boot seconds at which the present exchange was begun, and at which its answer was taken.
+    var begunAt: Double = 0
+    var answeredAt: Double?
+    /// Why one connection has to do, where an answer gave the reason.
+    var singleReason: String?
+    /// Whether several connections have brought its bytes.
+    var wasDivided = false
     /// The answers that the present exchange began with, by ``Challenge/origin``.
     var shown: [String: OriginAnswer] = [:]
     /// Entries of the journal that go into the next commit.
@@ -32,21 +39,34 @@ struct ActiveTransfer {
     enum Exchange {
         case starting
         case download(DownloadReceiver, any ExchangeHandle)
+        case segments(SegmentedDownload)
         case upload(UploadReceiver, any ExchangeHandle, descriptor: Int32)
     }
 
-    var handle: (any ExchangeHandle)? {
+    /// What its connections are held by.
+    var handles: [any ExchangeHandle] {
         switch exchange {
-        case .starting: nil
-        case .download(_, let handle), .upload(_, let handle, _): handle
+        case .starting: []
+        case .download(_, let handle), .upload(_, let handle, _): [handle]
+        case .segments(let segments): segments.connections.values.map(\.handle)
         }
     }
+
+    /// Nil unless several connections may fetch it.
+    var segments: SegmentedDownload? {
+        get { if case .segments(let segments) = exchange { segments } else { nil } }
+        set { if let newValue { exchange = .segments(newValue) } }
+    }
+
+    /// Connections that it holds or is about to open.
+    var connectionCount: Int { max(1, segments?.connections.count ?? 1) }
 
     /// Bytes of the file that are here, or of the upload that were handed on.
     var count: Int64 {
         switch exchange {
         case .starting: record.kind == .download ? record.received : record.sent
         case .download(let receiver, _): receiver.position.value
+        case .segments(let segments): segments.scheduler.map.count
         case .upload(let receiver, _, _): receiver.sent.value
         }
     }

@@ -38,10 +38,12 @@ final class DownloadReceiver: ExchangeReceiver {
     /// A response of up to this length is not written down before it has ended: that costs less than a commit.
     static let unrecordedLength: Int64 = 1 << 20
     /// Error pages and the like up to this size are read to their end, so that the connection can serve again.
-    private static let discardedLength: Int64 = 64 << 10
+    static let discardedLength: Int64 = 64 << 10
 
     let position: ByteMeter
     let ceiling = ByteMeter(.max)
+    /// Where this connection's part ends, once others fetch the rest.
+    let end = ByteMeter(.max)
     private let inputs: Inputs
     private let report: @Sendable (DownloadReceiver, ReceiverReport) -> Void
     private let state = Mutex<Reception?>(nil)
@@ -118,7 +120,8 @@ final class DownloadReceiver: ExchangeReceiver {
             isLarge: (file.total ?? 0) - offset >= Admission.largeSize, offset: offset, restart: restart)
         if file.total ?? .max > Self.unrecordedLength { ceiling.value = offset + Self.unconfirmedBytes }
         return .file(
-            FileSink(descriptor: descriptor, offset: offset, length: length, position: position, ceiling: ceiling))
+            FileSink(
+                descriptor: descriptor, offset: offset, length: length, position: position, ceiling: ceiling, end: end))
     }
 }
 

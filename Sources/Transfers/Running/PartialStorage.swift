@@ -49,6 +49,9 @@ struct PartialStorage: Sendable {
         record.request.destination.map { "\($0.directory)/.nightshift-\(tag)-\(record.id).copy.part" }
     }
 
+    /// Cuts a file with gaps to its contiguous beginning; false where that fails.
+    static func cut(_ descriptor: Int32, to count: Int64) -> Bool { ftruncate(descriptor, off_t(count)) == 0 }
+
     /// Opens the bytes that are here and can be trusted.
     ///
     /// In the boot in which they were written the file's length counts: the page cache survives the service. After a reboot
@@ -63,6 +66,9 @@ struct PartialStorage: Sendable {
         }
         let size = Int64(information.st_size)
         let allocated = Int64(information.st_blocks) * 512
+        if let map = partial.segments?.surviving(sameBoot: partial.bootID == bootID, fileLength: size) {
+            return OpenPartial(descriptor: descriptor, count: map.count, allocated: allocated, segments: map)
+        }
         if partial.bootID == bootID { return OpenPartial(descriptor: descriptor, count: size, allocated: allocated) }
         let count = min(size, partial.synced)
         guard ftruncate(descriptor, off_t(count)) == 0 else {
@@ -165,6 +171,8 @@ struct OpenPartial {
     var count: Int64
     /// Bytes of disk that the file has already, reserved ones included.
     var allocated: Int64
+    /// Which bytes these are, where some may lie behind gaps.
+    var segments: SegmentMap?
 }
 
 /// Words for what disks refuse.

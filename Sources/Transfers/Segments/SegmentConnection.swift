@@ -11,6 +11,11 @@ struct SegmentConnection: Hashable, Sendable {
     var servedEnd: Int64?
     /// The connection whose bytes it fetches as well, to be first.
     var races: ConnectionID?
+    /// The connection whose part it takes over, once it has an answer.
+    var relieves: ConnectionID?
+    /// Where it was told to end: not before whoever relieves it has an answer, or a refusal would cost the connection
+    /// that works.
+    var toldEnd = Int64.max
     var stopping: SegmentStop?
     var rate = RateMeter()
     /// Boot seconds of the first byte: the rate counts from there.

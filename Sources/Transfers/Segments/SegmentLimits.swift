@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// What a download in segments may use.
 package struct SegmentLimits: Hashable, Sendable {
     /// Connections to one host: what the session allows, less what others use.
@@ -21,9 +23,6 @@ extension SegmentLimits {
     /// Connections in all.
     package func inAll(sources: Int) -> Int {
         if isDiscretionary { return 1 }
-        return max(1, min(perSource * max(1, sources), forced ?? .max, Self.most))
+        return max(1, min(perSource * max(1, sources), forced ?? .max, Limits.connectionsPerTask))
     }
-
-    /// More than this many brought nothing anywhere, and each costs memory at both ends.
-    package static let most = 32
 }

@@ -1,3 +1,5 @@
+import Store
+
 /// Which connections are broken off.
 extension SegmentScheduler {
     /// Those whose bytes others have brought.

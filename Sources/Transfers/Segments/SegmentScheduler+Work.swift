@@ -1,3 +1,5 @@
+import Store
+
 /// Which bytes go to whom.
 extension SegmentScheduler {
     /// Moves ends back to where responses reach, over bytes that nobody fetches: that costs no request.
@@ -8,15 +10,15 @@ extension SegmentScheduler {
         for index in connections.indices {
             let connection = connections[index]
             let end = connection.range.upperBound
-            guard connection.flows, connection.position < end, let servedEnd = connection.servedEnd, servedEnd > end
-            else {
-                continue
-            }
+            guard connection.flows, connection.position < connection.toldEnd, let servedEnd = connection.servedEnd,
+                servedEnd > end
+            else { continue }
             let free = unowned
             let gap = singleReason == nil ? free.ranges.first { $0.contains(end) } : free.ranges.last
             guard let gap, gap.upperBound > end else { continue }
             let moved = min(servedEnd, gap.upperBound)
             connections[index].range = connection.range.lowerBound..<moved
+            connections[index].toldEnd = moved
             actions.append(.setEnd(connection.id, moved))
         }
         return actions
@@ -136,7 +138,9 @@ extension SegmentScheduler {
             saved >= max(Self.leastSaved, 2 * latency)
         {
             connections[index].range = victim.range.lowerBound..<cut
-            return [.setEnd(victim.id, cut), add(source, cut..<tail.upperBound, races: nil, now)]
+            let action = add(source, cut..<tail.upperBound, races: nil, now)
+            connections[connections.count - 1].relieves = victim.id
+            return [action]
         }
         let isEnd = missing.count == 1 && tail.count <= Self.mostRaced
         let isFaster = old == 0 || latency + Double(tail.count) / new < bytes / old * Self.racedShare

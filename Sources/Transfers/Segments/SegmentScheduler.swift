@@ -1,3 +1,5 @@
+package import Store
+
 /// Decides which connections fetch which bytes of one file.
 ///
 /// Pure: what happened goes in, what is to be done comes out, in order. Times are boot seconds. See `docs/decisions/0016`.
@@ -86,6 +88,7 @@ extension SegmentScheduler {
         isReadingDue = true
         connections[index].answeredAt = now
         connections[index].heardAt = now
+        relieve(connections[index])
         let source = connections[index].source
         let latency = max(0, now - connections[index].begunAt)
         sources[source].latency = ((sources[source].latency ?? latency) + latency) / 2
@@ -225,14 +228,25 @@ extension SegmentScheduler {
             nextConnection: lastConnection + 1)
     }
 
+    /// The part that a connection has taken over begins where the other one is to end.
+    private mutating func relieve(_ connection: SegmentConnection) {
+        guard let relieved = connection.relieves.flatMap(index), connections[relieved].stopping == nil,
+            connection.range.lowerBound < connections[relieved].toldEnd
+        else { return }
+        connections[relieved].toldEnd = connection.range.lowerBound
+        notices.append(.setEnd(connections[relieved].id, connection.range.lowerBound))
+    }
+
     private mutating func advance(_ index: Int, to position: Int64, _ now: Double) {
         let before = connections[index].position
         guard let answeredAt = connections[index].answeredAt else { return }
         let count = max(0, position - before)
         connections[index].rate.add(count, over: now - max(sampledAt, answeredAt))
         guard count > 0 else { return }
-        // Its own bytes only: what it brings from before its range or behind its end is others' to bring.
-        map.write((before..<position).clamped(to: connections[index].range))
+        // What it has brought of others' parts, because nobody else had an answer yet, is as good.
+        map.write(before..<position)
+        let range = connections[index].range
+        connections[index].range = range.lowerBound..<max(range.upperBound, min(position, map.total))
         connections[index].position = position
         connections[index].received += count
         connections[index].longestSilence = max(connections[index].longestSilence, now - connections[index].heardAt)

@@ -35,17 +35,23 @@ extension TransferService {
 
     private func download(_ start: ActiveTransfer) async {
         var transfer = start
-        let record = transfer.record
         let now = now
         // Where the bytes are kept depends on the file system of the destination, which has to be there for that.
-        if let directory = record.request.destination?.directory { _ = publisher.makeDirectory(directory) }
+        if let directory = start.record.request.destination?.directory { _ = publisher.makeDirectory(directory) }
         // Only what GET gives can be asked for in parts.
-        let kept = record.method == "GET" ? record.partial : nil
-        let opened = kept.flatMap { partials.open($0, bootID: now.bootID) }
-        if let opened, let failure = lackOfSpace(record, opened) {
+        let kept = start.record.method == "GET" ? start.record.partial : nil
+        var opened = kept.flatMap { partials.open($0, bootID: now.bootID) }
+        if let opened, let failure = lackOfSpace(start.record, opened) {
             close(opened.descriptor)
             return await trouble(transfer, failure, progressed: false)
         }
+        if var gaps = opened, gaps.segments != nil {
+            if await fillGaps(&transfer, gaps) { return }
+            gaps.count = gaps.segments?.prefix ?? 0
+            gaps.segments = nil
+            opened = gaps
+        }
+        let record = transfer.record
         let bytes = opened.flatMap { opened in record.partial?.bytes(count: opened.count) }
         let plan = ExchangePlan(partial: bytes)
         let id = record.id
@@ -65,6 +71,8 @@ extension TransferService {
         }
         transfer.startCount = receiver.startCount
         transfer.isAccepted = false
+        transfer.begunAt = now.bootSeconds
+        transfer.answeredAt = nil
         transfer.record.received = receiver.startCount
         var request = wireRequest(record)
         transfer.shown = fillIn(&request, record)
@@ -90,6 +98,7 @@ extension TransferService {
         guard var transfer = active[id], case .download(let current, let handle) = transfer.exchange,
             current === receiver, !transfer.isAccepted
         else { return }
+        transfer.answeredAt = now.bootSeconds
         transfer.entries += accept(&transfer, receiver)
         // One whose end is near is written down once, at its end.
         let isBrief = receiver.ceiling.value == .max
@@ -108,6 +117,7 @@ extension TransferService {
         unlink(unused)
         receiver.ceiling.value = .max
         handle.resumeWriting()
+        await divide(id)
     }
 
     private func accept(_ transfer: inout ActiveTransfer, _ receiver: DownloadReceiver) -> [JournalEntry] {
@@ -120,6 +130,7 @@ extension TransferService {
     }
 
     private func downloadEnded(_ id: TaskID, _ receiver: DownloadReceiver, _ end: ExchangeEnd) async {
+        if active[id]?.segments != nil { return await firstSegmentEnded(id, receiver, end) }
         guard var transfer = active[id], case .download(let current, _) = transfer.exchange, current === receiver
         else { return }
         var entries = transfer.entries
@@ -209,7 +220,7 @@ extension TransferService {
     }
 
     /// Asks again at once, a bounded number of times.
-    private func again(
+    func again(
         _ start: ActiveTransfer, _ condition: RangeCondition?, _ reason: String, _ entries: [JournalEntry]
     ) async {
         var transfer = start

@@ -35,7 +35,7 @@ extension TransferService {
                 return endFinishing(id)
             case .failure(let failure):
                 close(descriptor)
-                return await wrongBytes(job, failure, wasContinued: start.startCount > 0)
+                return await wrongBytes(job, failure, wasContinued: start.startCount > 0 || start.wasDivided)
             }
         }
         finishQueue.append(job)
@@ -221,7 +221,7 @@ extension TransferService {
             }
         }
         if let partial = record.partial, let opened = partials.open(partial, bootID: now.bootID) {
-            if opened.count == partial.total {
+            if opened.count == partial.total, opened.segments == nil {
                 var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
                 transfer.startCount = opened.count
                 let descriptor = opened.descriptor

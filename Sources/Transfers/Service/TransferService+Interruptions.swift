@@ -13,7 +13,7 @@ extension TransferService {
 
     func interrupt(_ id: TaskID, _ interruption: Interruption) {
         active[id]?.stopping = interruption
-        active[id]?.handle?.cancel()
+        for handle in active[id]?.handles ?? [] { handle.cancel() }
     }
 
     /// The service itself ended the exchange; what it brought is kept.
@@ -27,7 +27,7 @@ extension TransferService {
             if !synced {
                 transfer.record.partial?.distrustUnsynced()
             } else if transfer.isAccepted {
-                transfer.record.partial?.synced = transfer.record.received
+                transfer.record.partial?.noteSynced(transfer.record.received)
             }
         }
         if case .reconnect = interruption { return await reconnect(transfer, entries) }

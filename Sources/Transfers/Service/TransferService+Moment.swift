@@ -104,7 +104,7 @@ extension TransferService {
     /// Gives what runs a short time to show that its connection is still one.
     private func putOnProbation() {
         let until = now.awakeSeconds + Probation.length
-        for (id, transfer) in active where transfer.handle != nil && !Self.isLoopback(transfer.record.origin) {
+        for (id, transfer) in active where !transfer.handles.isEmpty && !Self.isLoopback(transfer.record.origin) {
             guard !transfer.awaitsResponse else { continue }
             active[id]?.probation = Probation(count: transfer.count, until: until)
         }

@@ -48,13 +48,14 @@ extension TransferService {
         for id in plan.makeRoom { interrupt(id, .smallerFirst) }
         setAlarm(at: nextLook(queue, plan, now))
         defer { reportActivity(queue) }
-        guard !plan.start.isEmpty else { return }
+        guard !plan.start.isEmpty else { return await spreadConnections() }
         starting.formUnion(plan.start)
         defer {
             starting.subtract(plan.start)
             for id in plan.start { wakeQuietWaiters(id) }
         }
         let records = try await store.read { transaction in try plan.start.compactMap { try transaction.task($0) } }
+        await makeWay(for: records)
         for record in records where !isStopping && held[record.id] == nil && record.state == .waiting {
             // The moment may be another one than the look's by now.
             if !moment.conditions.isSleeping, hold(record) == nil { await begin(record) }

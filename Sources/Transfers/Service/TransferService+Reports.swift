@@ -24,6 +24,7 @@ extension TransferService {
             status.countOfBytesSent = progress.countOfBytesSent
         }
         status.bytesPerSecond = progress.bytesPerSecond
+        if record.kind == .download { status.connections = transfer.connectionCount }
         return status
     }
 

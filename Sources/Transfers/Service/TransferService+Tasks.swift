@@ -114,7 +114,7 @@ extension TransferService {
         }
         if active[id] != nil {
             active[id]?.record.apply(change)
-            if change.rateLimit != nil { active[id]?.handle?.setRateLimit(record.request.rateLimit) }
+            if change.rateLimit != nil { shareRate(id) }
         }
         await pump()
         return status(of: record)
@@ -261,6 +261,8 @@ extension TransferService {
         request.url = task.url ?? old.url
         // Given for that address: another one gets only what the request itself names.
         let inherits = task.url == nil || task.url == old.url
+        request.connections = task.connections ?? old.connections
+        request.mirrors = task.mirrors ?? old.mirrors
         request.headers = task.headers ?? (inherits ? old.headers : old.headers?.filter { !$0.isSecret })
         request.credential = task.credential ?? (inherits ? old.credential : nil)
         request.destination = task.destination ?? old.destination

@@ -30,6 +30,7 @@ extension TransferService {
     /// Syncs a download's bytes and writes down how many they are.
     private func checkpoint(_ id: TaskID) async {
         let now = now
+        if active[id]?.segments != nil { return await checkpointSegments(id) }
         guard let transfer = active[id], transfer.isAccepted, case .download(let receiver, _) = transfer.exchange,
             let partial = transfer.record.partial
         else { return }
@@ -41,12 +42,7 @@ extension TransferService {
         guard position > synced, isDue else { return }
         // Opened anew, not duplicated: the exchange may close its own meanwhile, and the kernel tells each open file once
         // of bytes that it could not write. The sync at the end has to hear of them too.
-        let own = open(partial.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard own >= 0 else { return }
-        let isSynced = await syncDisk.run {
-            defer { close(own) }
-            return fdatasync(own) == 0
-        }
+        guard let isSynced = await sync(partial.path) else { return }
         guard var current = active[id], case .download(let same, _) = current.exchange, same === receiver else {
             return
         }
@@ -60,6 +56,47 @@ extension TransferService {
         _ = try? current.record.apply(.checkpoint(synced: position), now: now)
         active[id] = current
         if !(await save(current.record, [])) { interrupt(id, .diskSpace) }
+    }
+
+    /// The same for bytes that may lie behind gaps.
+    private func checkpointSegments(_ id: TaskID) async {
+        let now = now
+        guard let transfer = active[id], transfer.isAccepted, let segments = transfer.segments,
+            segments.conclusion == nil, transfer.stopping == nil, let path = transfer.record.partial?.path
+        else { return }
+        await carryOut(
+            active[id]?.segments?.scheduler.progressed(segments.positions, now: now.bootSeconds) ?? [], id)
+        guard let map = active[id]?.segments?.scheduler.map else { return }
+        let new = map.written.count - map.synced.count
+        let isDue =
+            new >= Self.checkpointBytes || now.bootSeconds - transfer.checkpointAt >= Self.checkpointSeconds
+        guard new > 0, isDue, let isSynced = await sync(path) else { return }
+        guard var current = active[id], current.segments?.ceiling === segments.ceiling else { return }
+        guard isSynced else {
+            current.record.partial?.distrustUnsynced()
+            active[id] = current
+            return interrupt(id, .retry)
+        }
+        current.segments?.scheduler.synced(map.written)
+        guard let latest = current.segments?.scheduler.map else { return }
+        current.checkpointAt = now.bootSeconds
+        current.record.received = latest.count
+        if current.segments?.isRecorded == true { current.record.partial?.segments = latest }
+        _ = try? current.record.apply(.checkpoint(synced: latest.synced.prefix), now: now)
+        let entries = current.entries
+        current.entries = []
+        active[id] = current
+        if !(await save(current.record, entries)) { interrupt(id, .diskSpace) }
+    }
+
+    /// Whether the file's bytes could be synced; nil where it cannot be opened.
+    private func sync(_ path: String) async -> Bool? {
+        let own = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard own >= 0 else { return nil }
+        return await syncDisk.run {
+            defer { close(own) }
+            return fdatasync(own) == 0
+        }
     }
 
     /// Bytes after which a checkpoint is due.

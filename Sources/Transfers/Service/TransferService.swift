@@ -89,6 +89,10 @@ package actor TransferService {
     /// The lanes as the last decision saw them, to explain it.
     var latestLanes: [LaneID: Admission.Lane] = [:]
     var hosts: [String: HostState] = [:]
+    /// How many connections origins were seen to take.
+    var hostConnections: [String: HostConnections] = [:]
+    /// Connections for tasks that are about to start.
+    var laneReserve: [LaneID: Int] = [:]
     var moment: DeviceMoment
     /// What the moment holds back, as the last decision found it, to say since when.
     var heldClasses: [HeldClass: (reason: WaitReason, since: Double)] = [:]

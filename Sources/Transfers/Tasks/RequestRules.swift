@@ -44,9 +44,13 @@ package enum RequestRules {
             }
             try checkDestination(request.destination, pointer: "\(pointer)/destination")
             try checkChecksum(request.checksum, pointer: "\(pointer)/checksum")
+            request.mirrors = try mirrors(request, of: url, pointer: "\(pointer)/mirrors")
         case .upload:
             guard request.destination == nil, request.checksum == nil else {
                 throw .invalid("An upload has neither a destination nor a checksum.", pointer: pointer)
+            }
+            guard request.mirrors == nil, request.connections == nil else {
+                throw .invalid("Only downloads have mirrors or several connections.", pointer: pointer)
             }
             source = try identity(ofSource: request.source, pointer: "\(pointer)/source")
         }
@@ -140,6 +144,10 @@ package enum RequestRules {
     private static func checkNumbers(_ request: TaskRequest, pointer: String) throws(Problem) {
         try check(priority: request.priority, pointer: "\(pointer)/priority")
         try check(rateLimit: request.rateLimit, lowest: 1, pointer: "\(pointer)/rateLimit")
+        guard (1...Limits.connectionsPerTask).contains(request.connections ?? 1) else {
+            throw .invalid(
+                "A download has 1 to \(Limits.connectionsPerTask) connections.", pointer: "\(pointer)/connections")
+        }
         try check(timeout: request.idleTimeout, pointer: "\(pointer)/idleTimeout")
         try check(timeout: request.resourceTimeout, pointer: "\(pointer)/resourceTimeout")
         for (count, name) in [
@@ -148,6 +156,36 @@ package enum RequestRules {
         ] where (count ?? 0) < -1 {
             throw .invalid("A count of bytes is not negative; -1 is 'not known'.", pointer: "\(pointer)/\(name)")
         }
+    }
+
+    /// The other URLs of a file as they are asked for.
+    private static func mirrors(
+        _ request: TaskRequest, of url: TransferURL, pointer: String
+    ) throws(Problem) -> [String]? {
+        guard let mirrors = request.mirrors, !mirrors.isEmpty else { return nil }
+        guard mirrors.count <= Limits.mirrors else {
+            throw .invalid("A file has at most \(Limits.mirrors) mirrors.", pointer: pointer)
+        }
+        var known: [String] = []
+        for (index, text) in mirrors.enumerated() {
+            let mirror: TransferURL
+            do {
+                mirror = try TransferURL(parsing: text)
+            } catch {
+                throw .invalid(error.message, pointer: "\(pointer)/\(index)")
+            }
+            guard mirror.credential == nil else {
+                throw .invalid("A mirror's URL holds no name and password.", pointer: "\(pointer)/\(index)")
+            }
+            // Length and tag are no secret: whoever stands in between could send anything with them.
+            guard mirror.isSecure || !url.isSecure || request.checksum != nil else {
+                throw .invalid(
+                    "An http mirror of an https file could send anything: it needs a checksum.",
+                    pointer: "\(pointer)/\(index)")
+            }
+            if mirror.string != url.string, !known.contains(mirror.string) { known.append(mirror.string) }
+        }
+        return known
     }
 
     private static func checkTexts(_ request: TaskRequest, pointer: String) throws(Problem) {

@@ -184,7 +184,10 @@ final class AppWorld {
             var tasks = urls.enumerated().map {
                 SessionTaskRequest(taskIdentifier: first + Int64($0), request: TaskRequest(url: $1))
             }
-            for index in tasks.indices { adjust(&tasks[index]) }
+            for index in tasks.indices {
+                tasks[index].request.connections = 1
+                adjust(&tasks[index])
+            }
             // The session alone.
             guard !tasks.isEmpty else { return [] }
             return try await transfers.enqueue(

@@ -1,3 +1,4 @@
+import Store
 import Testing
 import Transfers
 
@@ -219,9 +220,8 @@ final class SegmentNetwork {
         always(!dropped.contains(source), "a mirror that was dropped stays so")
         always(!range.isEmpty && range.lowerBound >= 0 && range.upperBound <= scheduler.map.total, "bytes of the file")
         always(scheduler.map.missing.isSuperset(of: ByteRanges(range)), "only what is missing is asked for")
-        let overlapping = running.values.filter {
-            !$0.isStopped && max($0.position, $0.asked.lowerBound) < $0.end
-                && (max($0.position, $0.asked.lowerBound)..<$0.end).overlaps(range)
+        let overlapping = scheduler.segments.filter {
+            $0.id != id && running[$0.id]?.isStopped == false && $0.range.overlaps(range)
         }
         always(overlapping.count <= 1, "raced by one at most")
         always(overlapping.isEmpty || range.count <= 1 << 20, "only ends are raced")

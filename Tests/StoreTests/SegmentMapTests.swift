@@ -1,6 +1,6 @@
 import Foundation
+import Store
 import Testing
-import Transfers
 
 @Suite struct SegmentMapTests {
     static var fragmented: SegmentMap {

@@ -1,0 +1,61 @@
+import NightshiftAPI
+import Synchronization
+
+/// One connection of a download in segments as the transport's thread sees it: judges the head and says where the part goes.
+///
+/// Everything it decides from was fixed when the exchange began, but for ``end``, which the scheduler moves.
+final class SegmentReceiver: ExchangeReceiver {
+    struct Inputs: Sendable {
+        var request: SegmentRequest
+        /// The file as the task's own URL has shown it.
+        var file: SourceIdentity
+        /// Whether the whole will be compared with a digest that was asked for.
+        var hasChecksum: Bool
+        /// The file that all connections write into.
+        var descriptor: Int32
+        /// Common to all connections: 0 until the row says that bytes may lie behind gaps.
+        var ceiling: ByteMeter
+        /// Seconds since 1970.
+        var wallSeconds: Double
+    }
+
+    /// What the head led to.
+    struct Reception: Sendable {
+        var answer: SegmentAnswer
+        var head: ResponseHead
+    }
+
+    let position: ByteMeter
+    let end: ByteMeter
+    private let inputs: Inputs
+    private let report: @Sendable (SegmentReceiver, ReceiverReport) -> Void
+    private let state = Mutex<Reception?>(nil)
+
+    init(_ inputs: Inputs, report: @escaping @Sendable (SegmentReceiver, ReceiverReport) -> Void) {
+        self.inputs = inputs
+        self.report = report
+        position = ByteMeter(inputs.request.range.lowerBound)
+        end = ByteMeter(inputs.request.range.upperBound)
+    }
+
+    var reception: Reception? { state.withLock { $0 } }
+
+    func exchange(received head: ResponseHead) -> BodyDisposition {
+        let answer = inputs.request.judge(
+            head: head, file: inputs.file, hasChecksum: inputs.hasChecksum, now: inputs.wallSeconds)
+        state.withLock { $0 = Reception(answer: answer, head: head) }
+        guard case .serves(let served, _) = answer else {
+            return (head.contentLength ?? .max) <= DownloadReceiver.discardedLength ? .discard : .stop
+        }
+        position.value = served.lowerBound
+        report(self, .accepted)
+        return .file(
+            FileSink(
+                descriptor: inputs.descriptor, offset: served.lowerBound, length: Int64(served.count),
+                position: position, ceiling: inputs.ceiling, end: end))
+    }
+
+    func exchangeEnded(_ end: ExchangeEnd) {
+        report(self, .ended(end))
+    }
+}

@@ -1,0 +1,73 @@
+import NightshiftAPI
+import Store
+
+/// A download that several connections may fetch, as it runs. Lives in the service's actor.
+struct SegmentedDownload: Sendable {
+    /// Decides; this only carries out.
+    var scheduler: SegmentScheduler
+    /// Those whose end was not reported yet.
+    var connections: [ConnectionID: Connection] = [:]
+    var sources: [Source]
+    /// The file that all connections write into; closed when the last of them has ended.
+    let descriptor: Int32
+    /// What connections behind gaps may write: nothing until the row says that there are gaps.
+    let ceiling: ByteMeter
+    /// Whether the row tells of the map.
+    var isRecorded: Bool
+    /// What follows when the last connection has ended; nil while it goes on.
+    var conclusion: Conclusion?
+    /// The last trouble of a connection, for the case that none is left.
+    var lastFailure: TransferFailure?
+    /// Boot seconds at which positions are read next, and who waits for them.
+    var look: (bootSeconds: Double, task: Task<Void, Never>)?
+
+    struct Connection: Sendable {
+        var source: Int
+        var handle: any ExchangeHandle
+        /// Also what tells a connection from others of the same number.
+        var position: ByteMeter
+        var end: ByteMeter
+        /// Whether it was broken off from here.
+        var isStopped = false
+    }
+
+    /// A place where the file is to be had; the first is the task's own URL.
+    struct Source: Sendable {
+        var url: String
+        /// The file as it has shown it.
+        var identity: SourceIdentity?
+    }
+
+    enum Conclusion: Sendable {
+        /// Every byte is written.
+        case whole
+        /// One plain exchange goes on behind the contiguous beginning.
+        case plain(reason: String)
+        /// It waits; no earlier than at this boot second, where there is one.
+        case trouble(TransferFailure, notBefore: Double?)
+    }
+}
+
+extension SegmentedDownload {
+    var positions: [ConnectionID: Int64] { connections.mapValues(\.position.value) }
+
+    func connection(at position: ByteMeter) -> ConnectionID? {
+        connections.first { $0.value.position === position }?.key
+    }
+
+    func origin(_ source: Int) -> String { (try? TransferURL(parsing: sources[source].url))?.origin ?? "" }
+
+    /// Breaks off what still runs.
+    func cancelAll() {
+        for connection in connections.values { connection.handle.cancel() }
+    }
+}
+
+extension PartialFile {
+    /// The file as its own URL has shown it; nil where parts of it cannot be asked for.
+    var sourceIdentity: SourceIdentity? {
+        let known = bytes(count: 0)
+        guard let total, known.condition != .unusable, known.validators.identifyBytes else { return nil }
+        return SourceIdentity(total: total, validators: known.validators, condition: known.condition)
+    }
+}

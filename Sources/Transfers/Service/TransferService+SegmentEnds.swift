@@ -1,0 +1,169 @@
+import Glibc
+import NightshiftAPI
+import Scheduler
+import Store
+
+/// Several connections for one file: what their answers and ends lead to.
+extension TransferService {
+    /// A connection's response is taken.
+    func segmentAnswered(_ id: TaskID, _ receiver: SegmentReceiver) async {
+        guard let segments = active[id]?.segments, let number = segments.connection(at: receiver.position) else {
+            return
+        }
+        await carryOut(answered(id, number, receiver), id)
+    }
+
+    private func answered(
+        _ id: TaskID, _ number: ConnectionID, _ receiver: SegmentReceiver
+    ) -> [SegmentAction] {
+        guard let reception = receiver.reception, case .serves(let served, let identity) = reception.answer,
+            let segments = active[id]?.segments, let source = segments.connections[number]?.source
+        else { return [] }
+        active[id]?.segments?.sources[source].identity = identity
+        acceptSegment(id, reception.head)
+        let now = now.bootSeconds
+        // The moment of the answer is a moment to look at all of them.
+        let actions = active[id]?.segments?.scheduler.answered(number, served: served, now: now) ?? []
+        return actions + (active[id]?.segments?.scheduler.progressed(segments.positions, now: now) ?? [])
+    }
+
+    /// The first answer of a download that goes on with its gaps.
+    private func acceptSegment(_ id: TaskID, _ head: ResponseHead) {
+        guard var transfer = active[id], !transfer.isAccepted, let partial = transfer.record.partial else { return }
+        let missing = (partial.total ?? 0) - transfer.startCount
+        let accepted = AcceptedResponse(
+            response: ResponseSummary(head), url: transfer.record.currentURL ?? transfer.record.request.url ?? head.url,
+            partial: partial, isLarge: missing >= Admission.largeSize, offset: transfer.startCount, restart: nil)
+        transfer.isAccepted = true
+        var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
+        if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
+        transfer.entries += entries
+        active[id] = transfer
+        hostAnswered(transfer.record.origin)
+    }
+
+    func segmentEnded(_ id: TaskID, _ receiver: SegmentReceiver, _ end: ExchangeEnd) async {
+        guard let number = active[id]?.segments?.connection(at: receiver.position) else { return }
+        // Reports may overtake each other.
+        let actions = answered(id, number, receiver)
+        if active[id]?.stopping == nil { await carryOut(actions, id) }
+        guard let segments = active[id]?.segments, let connection = segments.connections[number] else { return }
+        let now = now
+        switch receiver.reception?.answer {
+        case nil where end.outcome.isQuestion:
+            await ended(id, number, .distrusted("the server asks who is there"))
+        case nil, .serves?: await bodyEnded(id, number, connection, end.outcome)
+        case .again(let condition)?:
+            active[id]?.segments?.sources[connection.source].identity?.condition = condition
+            await ended(id, number, .again)
+        case .busy(let after, let failure)?:
+            active[id]?.segments?.lastFailure = failure
+            let until = after.map { now.bootSeconds + RetrySchedule.retryAfter($0, now: now.wallSeconds) }
+            await ended(id, number, .busy(until: until))
+        case .trouble(let failure)?:
+            active[id]?.segments?.lastFailure = failure
+            await ended(id, number, .failed)
+        case .distrusted(let reason)?: await ended(id, number, .distrusted(reason))
+        }
+    }
+
+    /// The connection that the download began with has ended.
+    func firstSegmentEnded(_ id: TaskID, _ receiver: DownloadReceiver, _ end: ExchangeEnd) async {
+        guard let segments = active[id]?.segments, let number = segments.connection(at: receiver.position),
+            let connection = segments.connections[number]
+        else { return }
+        await bodyEnded(id, number, connection, end.outcome)
+    }
+
+    private func bodyEnded(
+        _ id: TaskID, _ number: ConnectionID, _ connection: SegmentedDownload.Connection,
+        _ outcome: ExchangeEnd.Outcome
+    ) async {
+        if case .failed(let failure) = outcome {
+            active[id]?.segments?.lastFailure = failure
+            // The disk's trouble is everybody's.
+            if failure.isPermanent || failure.code == .diskFull || failure.code == .inputOutput {
+                if active[id]?.segments?.conclusion == nil {
+                    active[id]?.segments?.conclusion = .trouble(failure, notBefore: nil)
+                }
+                active[id]?.segments?.cancelAll()
+            }
+        }
+        if connection.position.value >= connection.end.value || outcome == .complete {
+            await ended(id, number, .complete)
+        } else if connection.isStopped || outcome == .cancelled {
+            await ended(id, number, .stopped)
+        } else {
+            await ended(id, number, .failed)
+        }
+    }
+
+    /// Takes a connection's end in, and lets the scheduler decide what follows unless something else has decided already.
+    private func ended(_ id: TaskID, _ number: ConnectionID, _ end: SegmentEnd) async {
+        guard let transfer = active[id], let segments = transfer.segments,
+            let position = segments.connections[number]?.position.value
+        else { return }
+        let now = now.bootSeconds
+        let isOver = transfer.stopping != nil || segments.conclusion != nil
+        var actions = active[id]?.segments?.scheduler.progressed(segments.positions, now: now) ?? []
+        active[id]?.segments?.connections[number] = nil
+        actions += active[id]?.segments?.scheduler.ended(number, position: position, end, now: now) ?? []
+        if !isOver { return await carryOut(actions, id) }
+        if active[id]?.segments?.connections.isEmpty == true { await concludeSegments(id) }
+    }
+
+    /// The last connection has ended.
+    func concludeSegments(_ id: TaskID) async {
+        guard var transfer = active[id], let segments = transfer.segments else { return }
+        segments.look?.task.cancel()
+        let map = segments.scheduler.map
+        let entries = transfer.entries
+        transfer.entries = []
+        transfer.exchange = .starting
+        transfer.record.received = map.count
+        transfer.record.partial?.synced = map.synced.prefix
+        if segments.isRecorded { transfer.record.partial?.segments = map }
+        active[id] = transfer
+        let descriptor = segments.descriptor
+        switch segments.conclusion {
+        case .whole?:
+            transfer.record.partial?.segments = nil
+            await finish(transfer, descriptor, entries)
+        case .plain(let reason)? where transfer.stopping == nil:
+            await goOnPlainly(transfer, map, descriptor, reason, entries)
+        case .trouble(let failure, let notBefore)? where transfer.stopping == nil:
+            close(descriptor)
+            let after = notBefore.map { RetryAfter.seconds($0 - now.bootSeconds) }
+            await trouble(transfer, failure, after: after, progressed: map.count > transfer.startCount, entries)
+        case .plain?, .trouble?, nil:
+            await interrupted(transfer, descriptor, entries)
+        }
+    }
+
+    /// A plain exchange takes over behind the contiguous beginning, and judges the file anew.
+    private func goOnPlainly(
+        _ start: ActiveTransfer, _ map: SegmentMap, _ descriptor: Int32, _ reason: String, _ entries: [JournalEntry]
+    ) async {
+        var transfer = start
+        transfer.singleReason = reason
+        let isCut = PartialStorage.cut(descriptor, to: map.prefix)
+        close(descriptor)
+        guard isCut else {
+            let failure = TransferFailure(.inputOutput, "The file cannot be cut to what is contiguous of it.")
+            return await trouble(transfer, failure, progressed: false, entries)
+        }
+        let plain = map.cutToPrefix()
+        transfer.record.partial?.segments = nil
+        transfer.record.partial?.synced = plain.synced.prefix
+        transfer.record.received = plain.count
+        let condition = transfer.record.partial?.bytes(count: plain.count).condition ?? .entityTag
+        let entry = JournalEntry(time: now.date, decision: .undivided, task: transfer.record.id, detail: "\(reason).")
+        await again(transfer, condition, reason, entries + [entry])
+    }
+}
+
+extension ExchangeEnd.Outcome {
+    fileprivate var isQuestion: Bool {
+        if case .challenged = self { true } else { false }
+    }
+}

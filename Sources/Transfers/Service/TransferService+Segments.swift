@@ -1,0 +1,267 @@
+import Device
+import Glibc
+import NightshiftAPI
+import Scheduler
+import Store
+
+/// Several connections for one file: from the first response that could be divided to what the scheduler wants done.
+extension TransferService {
+    // MARK: - Beginning
+
+    /// Lets others fetch parts of a file whose first response flows, where that is allowed and worth it.
+    func divide(_ id: TaskID) async {
+        guard let transfer = active[id], transfer.stopping == nil, transfer.isAccepted, transfer.singleReason == nil,
+            case .download(let receiver, let handle) = transfer.exchange, receiver.ceiling.value == .max,
+            let reception = receiver.reception, let descriptor = reception.descriptor,
+            let partial = transfer.record.partial, let identity = partial.sourceIdentity,
+            let flow = reception.flow(method: transfer.record.method, count: receiver.position.value)
+        else { return }
+        let limits = segmentLimits(transfer)
+        guard limits.inAll(sources: 1 + transfer.mirrors.count) > 1 else { return }
+        let now = now.bootSeconds
+        let position = receiver.position.value
+        let map = SegmentMap(total: identity.total, count: position, synced: partial.synced)
+        if let old = receiver.openDescriptor, old != descriptor { close(old) }
+        var segments = SegmentedDownload(
+            scheduler: SegmentScheduler(map: map, limits: limits, sources: 1 + transfer.mirrors.count, now: now),
+            sources: transfer.sources(identity), descriptor: descriptor, ceiling: ByteMeter(0), isRecorded: false)
+        segments.connections[ConnectionID(0)] = SegmentedDownload.Connection(
+            source: 0, handle: handle, position: receiver.position, end: receiver.end)
+        let actions = segments.scheduler.adopt(
+            position: position, servedEnd: flow.end, begunAt: transfer.begunAt,
+            answeredAt: transfer.answeredAt ?? now, now: now)
+        active[id]?.exchange = .segments(segments)
+        await carryOut(actions, id)
+    }
+
+    /// Goes on with a file that has gaps.
+    ///
+    /// - Returns: false where that is for a plain exchange: the file was cut to its contiguous beginning, and `transfer` says so.
+    func fillGaps(_ transfer: inout ActiveTransfer, _ opened: OpenPartial) async -> Bool {
+        guard let map = opened.segments, var partial = transfer.record.partial else { return false }
+        partial.bootID = now.bootID
+        guard !map.isContiguous, let identity = partial.sourceIdentity, transfer.singleReason == nil else {
+            guard PartialStorage.cut(opened.descriptor, to: map.prefix) else { return false }
+            partial.segments = nil
+            partial.synced = map.synced.prefix
+            transfer.record.partial = partial
+            return false
+        }
+        let now = now.bootSeconds
+        partial.segments = map
+        partial.synced = map.synced.prefix
+        transfer.record.partial = partial
+        transfer.record.received = map.count
+        transfer.startCount = map.count
+        transfer.isAccepted = false
+        transfer.wasDivided = true
+        var segments = SegmentedDownload(
+            scheduler: SegmentScheduler(
+                map: map, limits: segmentLimits(transfer), sources: 1 + transfer.mirrors.count, now: now),
+            sources: transfer.sources(identity), descriptor: opened.descriptor, ceiling: ByteMeter(.max),
+            isRecorded: true)
+        let actions = segments.scheduler.start(now: now)
+        transfer.exchange = .segments(segments)
+        active[transfer.record.id] = transfer
+        await carryOut(actions, transfer.record.id)
+        return true
+    }
+
+    // MARK: - What may be used
+
+    /// Connections that a download may use now: what its session allows at this host, less what others use there.
+    private func segmentLimits(_ transfer: ActiveTransfer) -> SegmentLimits {
+        let record = transfer.record
+        let others = active.values.filter { $0.record.lane == record.lane && $0.record.id != record.id }
+        let used = others.reduce(laneReserve[record.lane] ?? 0) { $0 + $1.connectionCount }
+        var most = max(record.request.connections ?? 1, record.maximumConnections - used)
+        if let host = hostConnections[record.origin]?.most(now: now.bootSeconds) { most = min(most, host) }
+        // A rate that one connection can carry needs no others.
+        if record.request.rateLimit != nil { most = 1 }
+        return SegmentLimits(
+            connectionsPerHost: most, forced: record.request.connections,
+            isDiscretionary: record.rules.discretion != .none)
+    }
+
+    /// Gives connections back that tasks are about to need, which start right behind this.
+    func makeWay(for records: [TaskRecord]) async {
+        laneReserve = records.reduce(into: [:]) { $0[$1.lane, default: 0] += 1 }
+        await spreadConnections()
+        laneReserve = [:]
+    }
+
+    /// Holds every download to what it may use now: more where others have ended, less where some were begun.
+    func spreadConnections() async {
+        let now = now.bootSeconds
+        for id in active.keys.sorted() {
+            guard let transfer = active[id], transfer.record.kind == .download else { continue }
+            guard let segments = transfer.segments, segments.conclusion == nil, transfer.stopping == nil else {
+                await divide(id)
+                continue
+            }
+            let limits = segmentLimits(transfer)
+            guard limits != segments.scheduler.limits else { continue }
+            let actions = active[id]?.segments?.scheduler.change(limits, now: now) ?? []
+            await carryOut(actions, id)
+        }
+    }
+
+    // MARK: - Carrying out
+
+    /// Reads where the connections are, when it is time.
+    private func lookAtSegments(_ id: TaskID, _ bootSeconds: Double) async {
+        guard let transfer = active[id], let segments = transfer.segments, segments.look?.bootSeconds == bootSeconds,
+            segments.conclusion == nil, transfer.stopping == nil
+        else { return }
+        active[id]?.segments?.look = nil
+        let now = now.bootSeconds
+        let limits = segmentLimits(transfer)
+        var actions = active[id]?.segments?.scheduler.change(limits, now: now) ?? []
+        actions += active[id]?.segments?.scheduler.progressed(segments.positions, now: now) ?? []
+        await carryOut(actions, id)
+    }
+
+    /// Does what the scheduler wants, in its order.
+    func carryOut(_ actions: [SegmentAction], _ id: TaskID) async {
+        var begun = false
+        for action in actions {
+            guard let segments = active[id]?.segments else { return }
+            switch action {
+            case .begin(let number, let source, let range):
+                begin(number, source, range, id, segments)
+                begun = true
+            case .setEnd(let number, let end):
+                guard let connection = segments.connections[number] else { continue }
+                connection.end.value = end
+                // It would notice only with its next byte.
+                if connection.position.value >= end { connection.handle.cancel() }
+            case .stop(let number, _):
+                active[id]?.segments?.connections[number]?.isStopped = true
+                segments.connections[number]?.handle.cancel()
+            case .dropSource(let source, let reason):
+                // Without its path and query, which may let people in.
+                note(.mirrorDropped, id, "\(segments.origin(source)): \(reason).")
+            case .limitHost(let source, let connections, let until):
+                hostConnections[segments.origin(source), default: HostConnections()]
+                    .limit(to: connections, until: until, now: now.bootSeconds)
+                note(.undivided, id, "The server takes no more than \(connections) connections at once.")
+            case .single(let reason): note(.undivided, id, "\(reason).")
+            case .finished: active[id]?.segments?.conclusion = .whole
+            case .fallBack(let reason): active[id]?.segments?.conclusion = .plain(reason: reason)
+            case .exhausted(let notBefore):
+                let failure =
+                    segments.lastFailure ?? TransferFailure(.connectionLost, "No connection brought anything any more.")
+                active[id]?.segments?.conclusion = .trouble(failure, notBefore: notBefore)
+            }
+        }
+        if begun { shareRate(id) }
+        guard let segments = active[id]?.segments else { return }
+        if begun, !segments.isRecorded { await recordSegments(id) }
+        if segments.connections.isEmpty, segments.conclusion != nil { return await concludeSegments(id) }
+        setLook(id)
+    }
+
+    private func begin(
+        _ number: ConnectionID, _ source: Int, _ range: Range<Int64>, _ id: TaskID, _ segments: SegmentedDownload
+    ) {
+        guard let record = active[id]?.record, let file = segments.sources[0].identity else { return }
+        let request = SegmentRequest(range: range, identity: segments.sources[source].identity)
+        let receiver = SegmentReceiver(
+            SegmentReceiver.Inputs(
+                request: request, file: file, hasChecksum: record.request.checksum != nil,
+                descriptor: segments.descriptor, ceiling: segments.ceiling, wallSeconds: now.wallSeconds)
+        ) { [reporting] receiver, report in
+            switch report {
+            case .accepted: reporting.yield { await $0.segmentAnswered(id, receiver) }
+            case .ended(let end): reporting.yield { await $0.segmentEnded(id, receiver, end) }
+            }
+        }
+        var wire = wireRequest(record)
+        _ = fillIn(&wire, record)
+        if source > 0 { wire.turn(to: segments.sources[source].url, from: record.origin) }
+        wire.headers += request.headers
+        let handle = environment.transport.begin(wire, receiver: receiver)
+        active[id]?.segments?.connections[number] = SegmentedDownload.Connection(
+            source: source, handle: handle, position: receiver.position, end: receiver.end)
+    }
+
+    /// Writes down that bytes may lie behind gaps, and lets them.
+    private func recordSegments(_ id: TaskID) async {
+        guard var transfer = active[id], let segments = transfer.segments, !segments.isRecorded else { return }
+        if !transfer.wasDivided { note(.divided, id, nil) }
+        active[id]?.wasDivided = true
+        active[id]?.record.partial?.segments = segments.scheduler.map
+        active[id]?.segments?.isRecorded = true
+        transfer = active[id] ?? transfer
+        active[id]?.entries = []
+        guard await save(transfer.record, transfer.entries) else { return interrupt(id, .diskSpace) }
+        segments.ceiling.value = .max
+        for handle in active[id]?.handles ?? [] { handle.resumeWriting() }
+    }
+
+    /// Each connection gets its part of the task's rate.
+    func shareRate(_ id: TaskID) {
+        guard let transfer = active[id] else { return }
+        let rate = transfer.record.request.rateLimit.map { max(1, $0 / Int64(transfer.connectionCount)) }
+        for handle in transfer.handles { handle.setRateLimit(rate) }
+    }
+
+    private func note(_ decision: Decision, _ id: TaskID, _ detail: String?) {
+        active[id]?.entries.append(JournalEntry(time: now.date, decision: decision, task: id, detail: detail))
+    }
+
+    private func setLook(_ id: TaskID) {
+        guard let transfer = active[id], let segments = transfer.segments else { return }
+        let deadline = transfer.stopping == nil && segments.conclusion == nil ? segments.scheduler.nextDeadline : nil
+        guard segments.look?.bootSeconds != deadline else { return }
+        segments.look?.task.cancel()
+        active[id]?.segments?.look = nil
+        guard let deadline else { return }
+        let clock = environment.clock
+        let task = Task {
+            guard (try? await clock.sleep(untilBootSeconds: deadline)) != nil else { return }
+            await self.lookAtSegments(id, deadline)
+        }
+        active[id]?.segments?.look = (deadline, task)
+    }
+}
+
+extension DownloadReceiver.Reception {
+    /// Where the response's body ends, where parts of its file can be asked for as well.
+    fileprivate func flow(method: String, count: Int64) -> (end: Int64, representation: Representation)? {
+        let (representation, end): (Representation, Int64?) =
+            switch verdict {
+            case .fresh(let representation, _): (representation, representation.total)
+            case .append(let representation, let offset, let length):
+                (representation, length.map { offset + $0 } ?? representation.total)
+            default: (Representation(validators: Validators(), total: nil, acceptsRanges: false), nil)
+            }
+        let obstacle = SegmentEligibility.obstacle(
+            method: method, head: head, representation: representation, count: count)
+        guard obstacle == nil, let end else { return nil }
+        return (end, representation)
+    }
+}
+
+extension ActiveTransfer {
+    /// Where the same file is to be had besides.
+    fileprivate var mirrors: [String] { record.request.mirrors ?? [] }
+
+    fileprivate func sources(_ identity: SourceIdentity) -> [SegmentedDownload.Source] {
+        [SegmentedDownload.Source(url: record.request.url ?? "", identity: identity)]
+            + mirrors.map { SegmentedDownload.Source(url: $0, identity: nil) }
+    }
+}
+
+extension WireRequest {
+    /// The same question to a mirror: what is secret goes along only within one origin.
+    fileprivate mutating func turn(to url: String, from origin: String) {
+        self.url = url
+        guard (try? TransferURL(parsing: url))?.origin != origin else { return }
+        headers = RedirectPolicy.headers(headers, sameOrigin: false)
+        credential = nil
+        tls?.clientCertificate = nil
+        tls?.clientKey = nil
+        trustedCertificates = []
+    }
+}

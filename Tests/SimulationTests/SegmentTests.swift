@@ -1,0 +1,281 @@
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// Downloads over several connections, each of which brings 1 MB a second.
+    @Suite struct SegmentTests {
+        private static let size: Int64 = 40_000_000
+
+        /// A world with one file, and the seconds until the download that `adjust` asks for is complete.
+        private static func seconds(
+            _ name: String, _ script: [ScriptedBehaviour] = [],
+            check: @escaping @Sendable (World, TaskStatus?) async -> Void = { _, _ in },
+            adjust: @escaping @Sendable (inout TaskRequest) -> Void = { $0.connections = nil },
+            prepare: @escaping @Sendable (World, String) -> Void = { _, _ in }
+        ) async -> Double {
+            var seconds = Double.infinity
+            await Simulation.run(name) { world in
+                let url = Story.serve(world, size: size, script: script)
+                world.transport.setBandwidth(1_000_000)
+                prepare(world, url)
+                await world.start()
+                let id = await world.enqueue(world.request(url, adjust: adjust))
+                let begun = world.now.bootSeconds
+                await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                seconds = world.now.bootSeconds - begun
+                let status = await world.status(id)
+                #expect(status?.state == .completed, "\(name): \(String(describing: status))")
+                await check(world, status)
+                try await world.stop()
+                #expect(OpenFiles.count(below: world.directory.path) == 0, "\(name)")
+            }
+            return seconds
+        }
+
+        @Test func `B4: as many connections as the session allows bring a file in their share of the time`() async {
+            await #expect(processExitsWith: .success) {
+                let seconds = await Self.seconds("six") { world, status in
+                    #expect(status?.attempts == 1 && status?.restarts == 0)
+                    #expect(world.transport.mostAtOnce == 6)
+                    let decisions = await world.journal().map(\.decision)
+                    #expect(decisions.count { $0 == .divided } == 1)
+                }
+                // 6.7 s with all six from the first moment on.
+                #expect(seconds < 10, "\(seconds)")
+            }
+        }
+
+        @Test func `B4: --connections N is taken at its word`() async {
+            await #expect(processExitsWith: .success) {
+                for count in [1, 2, 10] {
+                    let seconds = await Self.seconds("forced") { world, _ in
+                        #expect(world.transport.mostAtOnce == count)
+                    } adjust: {
+                        $0.connections = count
+                    }
+                    #expect(seconds > 39 / Double(count) && seconds < 40 / Double(count) + 3, "\(count): \(seconds)")
+                }
+            }
+        }
+
+        @Test func `B4: who waits for a good moment, or has a limit of its own, has one connection`() async {
+            await #expect(processExitsWith: .success) {
+                let patient = await Self.seconds("discretionary") { world, _ in
+                    #expect(world.transport.mostAtOnce == 1)
+                } adjust: {
+                    $0.connections = 4
+                    $0.isDiscretionary = true
+                }
+                #expect(patient > 39)
+                let limited = await Self.seconds("limited") { world, _ in
+                    #expect(world.transport.mostAtOnce == 1)
+                } adjust: {
+                    $0.connections = nil
+                    $0.rateLimit = 800_000
+                }
+                #expect(limited > 49)
+            }
+        }
+
+        @Test func `B4: nothing is divided whose parts could be of two versions`() async {
+            await #expect(processExitsWith: .success) {
+                for (name, change) in Self.unsafe {
+                    let seconds = await Self.seconds(name) { world, _ in
+                        #expect(world.transport.begun.count == 1, "\(name)")
+                    } prepare: { world, url in
+                        world.transport.change(url) { change(&$0.versions[0]) }
+                    }
+                    #expect(seconds > 39, "\(name)")
+                }
+            }
+        }
+
+        private static let unsafe: [(String, @Sendable (inout ScriptedVersion) -> Void)] = [
+            ("no ranges", { $0.acceptsRanges = false }),
+            ("a weak tag", { $0.entityTag = "W/\"a\"" }),
+            ("no validator", { $0.entityTag = nil }),
+            ("no length", { $0.announcesLength = false }),
+        ]
+
+        /// What the second connection meets, and whether the others go on beside it.
+        @Test func `B4: a server that ignores or lies about parts is left with one connection`() async {
+            await #expect(processExitsWith: .success) {
+                let lies: [ScriptedBehaviour] = [
+                    .ignoreRange, .latePart, .wrongTotal, .anonymousPart, .unsatisfiable, .status(404), .status(416),
+                ]
+                for lie in lies {
+                    let seconds = await Self.seconds("\(lie)", [.normal] + Array(repeating: lie, count: 50)) {
+                        world, status in
+                        #expect(status?.restarts == 0, "\(lie)")
+                        #expect(world.transport.begun.count < 20, "\(lie): \(world.transport.begun.count)")
+                    }
+                    // It is never slower than the one connection that flows.
+                    #expect(seconds < 43, "\(lie): \(seconds)")
+                }
+            }
+        }
+
+        @Test func `B4: 429 to the second connection means one, and nobody asks again for minutes`() async {
+            await #expect(processExitsWith: .success) {
+                for refusal in [ScriptedBehaviour.status(429, retryAfter: "30"), .status(503)] {
+                    let seconds = await Self.seconds("\(refusal)", [.normal] + Array(repeating: refusal, count: 50)) {
+                        world, status in
+                        #expect(world.transport.begun.count == 2, "\(refusal)")
+                        #expect(status?.attempts == 1)
+                        let entry = await world.journal().last { $0.decision == .undivided }
+                        #expect(entry?.detail == "The server takes no more than 1 connections at once.")
+                    }
+                    #expect(seconds < 43)
+                }
+            }
+        }
+
+        @Test func `B4: connections that break or fall silent are replaced, and no byte is asked for in vain`() async {
+            await #expect(processExitsWith: .success) {
+                let troubles: [[ScriptedBehaviour]] = [
+                    [.normal, .cut(after: 400_000), .normal, .cut(after: 900_000)],
+                    [.cut(after: 5_000_000)], [.normal, .stall(after: 700_000)], [.stall(after: 6_000_000)],
+                    [.normal, .short(after: 100_000), .silent, .cannotConnect],
+                    Array(repeating: .earlyPart(by: 3_000), count: 50),
+                ]
+                for script in troubles {
+                    let seconds = await Self.seconds("\(script)", script) { world, status in
+                        #expect(status?.attempts == 1, "\(script)")
+                        #expect(status?.lastError == nil, "\(script)")
+                    }
+                    #expect(seconds < 20, "\(script): \(seconds)")
+                }
+            }
+        }
+
+        @Test func `B4: a file that is replaced meanwhile is fetched anew, and never mixed`() async {
+            await #expect(processExitsWith: .success) {
+                let replaced = ScriptedBehaviour.replaced(after: 2_000_000)
+                _ = await Self.seconds(
+                    "replaced", [.normal, replaced],
+                    prepare: { world, url in
+                        world.transport.change(url) {
+                            $0.versions.append(ScriptedVersion(seed: 2, size: Self.size, entityTag: "\"b\""))
+                        }
+                    })
+            }
+        }
+
+        @Test func `B4: others of the session get their connections back at once`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("shared") { world in
+                    let large = Story.serve(world, size: Self.size)
+                    world.transport.setBandwidth(1_000_000)
+                    await world.start()
+                    await world.enqueue(world.request(large) { $0.connections = nil })
+                    await world.advance(by: 4)
+                    #expect(world.transport.underWay.count == 6)
+                    let others = (0..<4).map { Story.serve(world, name: "other\($0)", size: 3_000_000) }
+                    await world.enqueue(others.map { world.request($0) })
+                    await world.advance(by: 0.5)
+                    // The recorder of requests holds all of them together to six.
+                    let urls = world.transport.underWay.map(\.request.url)
+                    #expect(Set(urls).count == 5, "\(urls)")
+                    #expect(urls.count { $0 == large } == 2, "\(urls)")
+                    await world.advance(atMost: 60) { world.ledger.open.isEmpty }
+                    #expect(world.ledger.open.isEmpty)
+                    try await world.stop()
+                }
+            }
+        }
+
+        @Test func `B4: a file with gaps goes on after a crash and a power cut without what was checkpointed`() async {
+            await #expect(processExitsWith: .success) {
+                for isPowerCut in [false, true] {
+                    await Simulation.run("gaps, power cut: \(isPowerCut)") { world in
+                        let url = Story.serve(world, size: Self.size)
+                        world.transport.setBandwidth(1_000_000)
+                        await world.start()
+                        let id = await world.enqueue(world.request(url) { $0.connections = 4 })
+                        await world.advance(by: 5)
+                        let before = await world.status(id)?.countOfBytesReceived ?? 0
+                        #expect(before > 15_000_000)
+                        if isPowerCut { try await world.cutPower(off: 60) } else { try await world.crash() }
+                        let asked = world.transport.begun.count
+                        try await world.boot()
+                        await world.advance(atMost: 60) { world.ledger.open.isEmpty }
+                        let status = await world.status(id)
+                        #expect(status?.state == .completed)
+                        #expect(status?.restarts == 0)
+                        // Two seconds of four connections, and no more than the ends of parts that are asked for twice.
+                        let again = world.transport.begun.dropFirst(asked).reduce(into: ByteRanges()) {
+                            if let range = Self.range($1) { $0.insert(range) }
+                        }
+                        #expect(again.count <= Self.size - before + 9_000_000, "\(again.count) after \(before)")
+                        try await world.stop()
+                    }
+                }
+            }
+        }
+
+        @Test func `B4: suspended in the middle it gives way at once, and goes on with its gaps alone`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("suspended") { world in
+                    let url = Story.serve(world, size: Self.size)
+                    world.transport.setBandwidth(1_000_000)
+                    await world.start()
+                    let id = await world.enqueue(world.request(url) { $0.connections = 4 })
+                    await world.advance(by: 5)
+                    await world.suspend(id)
+                    #expect(world.transport.underWay.isEmpty)
+                    let kept = await world.status(id)?.countOfBytesReceived ?? 0
+                    let asked = world.transport.begun.count
+                    await world.advance(by: 100)
+                    await world.resume(id)
+                    await world.advance(atMost: 60) { world.ledger.open.isEmpty }
+                    #expect(await world.status(id)?.state == .completed)
+                    let again = world.transport.begun.dropFirst(asked).reduce(into: ByteRanges()) {
+                        if let range = Self.range($1) { $0.insert(range) }
+                    }
+                    #expect(again.count == Self.size - kept)
+                    try await world.stop()
+                }
+            }
+        }
+
+        @Test func `B4: mirrors that have the same file share the work, and others are not believed`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("mirrors") { world in
+                    let url = Story.serve(world, size: Self.size)
+                    let same = Story.serve(world, host: "same", size: Self.size)
+                    let other = "http://other.example/file"
+                    world.transport.serve(
+                        other, ScriptedResource([ScriptedVersion(seed: 9, size: Self.size, entityTag: "\"z\"")]))
+                    world.transport.setBandwidth(1_000_000)
+                    await world.start()
+                    let id = await world.enqueue(
+                        world.request(url) {
+                            $0.connections = 4
+                            $0.mirrors = [same, other]
+                        })
+                    await world.advance(atMost: 60) { world.ledger.open.isEmpty }
+                    #expect(await world.status(id)?.state == .completed)
+                    let asked = Dictionary(grouping: world.transport.begun, by: \.request.url).mapValues(\.count)
+                    #expect(asked[same] ?? 0 >= 1)
+                    #expect(asked[other] == 1)
+                    let dropped = await world.journal().filter { $0.decision == .mirrorDropped }.compactMap(\.detail)
+                    #expect(dropped == ["http://other.example:80: nothing proves that the mirror has the same file."])
+                    try await world.stop()
+                }
+            }
+        }
+
+        /// The bytes that a request asks for; nil for one without a range.
+        private static func range(_ begun: ScriptedTransport.Begun) -> Range<Int64>? {
+            guard let field = begun.request.headers.first("Range") else { return nil }
+            let bounds = field.dropFirst(6).split(separator: "-").compactMap { Int64($0) }
+            guard let first = bounds.first else { return nil }
+            return first..<(bounds.count > 1 ? bounds[1] + 1 : size)
+        }
+    }
+}
