@@ -66,8 +66,10 @@ final class LoopCore {
             }
         case .limit(let id, let rate):
             if let transfer = transfers[id] {
+                // libcurl takes it ill where there is no connection yet.
+                let waits = transfer.waitsForLimit
                 transfer.setLimit(rate)
-                goOn(transfer)
+                if waits { goOn(transfer) }
             }
         case .limitAll(let rate):
             let now = Self.now()

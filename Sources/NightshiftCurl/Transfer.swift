@@ -248,6 +248,9 @@ final class Transfer {
         core.took(count, by: self, now: now)
     }
 
+    /// Whether it is paused because its own limit or the common one is used up.
+    var waitsForLimit: Bool { isQueued || wakeTime < .infinity }
+
     func wakes(_ now: Double) -> Bool { wakeTime <= now }
 
     /// Lets libcurl go on in both directions; the callbacks pause again where something still stands in the way.

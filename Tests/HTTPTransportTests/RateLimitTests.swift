@@ -35,6 +35,21 @@ import Transfers
         #expect(try file.matches(content))
     }
 
+    @Test(arguments: [nil, 50_000_000] as [Int64?])
+    func aLimitThatComesBeforeTheConnectionDoesNoHarm(rate: Int64?) async throws {
+        let origin = try OriginServer()
+        let small = SeededContent(seed: 9, size: 3_000_000)
+        origin.serve("/file", .seeded(size: small.size, seed: small.seed))
+        let transport = TestTransport()
+        for _ in 0..<20 {
+            let file = try TestFile()
+            let receiver = Receiver { _ in .file(file.sink()) }
+            transport.begin(.direct(origin.url("/file")), receiver).setRateLimit(rate)
+            #expect(try await receiver.end().outcome == .complete)
+            #expect(try file.matches(small))
+        }
+    }
+
     @Test func allExchangesShareTheCommonRateFairly() async throws {
         let origin = try OriginServer()
         origin.serve("/file", .seeded(size: content.size, seed: content.seed))

@@ -154,7 +154,7 @@ extension TransferService {
                 active[id]?.segments?.conclusion = .trouble(failure, notBefore: notBefore)
             }
         }
-        if begun { shareRate(id) }
+        if begun, active[id]?.record.request.rateLimit != nil { shareRate(id) }
         guard let segments = active[id]?.segments else { return }
         if begun, !segments.isRecorded { await recordSegments(id) }
         if segments.connections.isEmpty, segments.conclusion != nil { return await concludeSegments(id) }
