@@ -104,7 +104,8 @@ extension SourceIdentity {
     fileprivate func agrees(with given: Validators, total: Int64?, hasChecksum: Bool) -> Bool {
         guard total == self.total else { return false }
         if hasChecksum { return true }
-        if let ours = validators.strongEntityTag, ours == given.strongEntityTag { return true }
+        // Two tags that differ may be two servers' names for one version, or one server's for two: nothing is proven.
+        if let ours = validators.strongEntityTag, let theirs = given.strongEntityTag { return ours == theirs }
         guard let ours = validators.strongLastModified.flatMap(HTTPDate.parse),
             let theirs = given.lastModified.flatMap(HTTPDate.parse)
         else { return false }

@@ -15,6 +15,9 @@ extension TransferService {
         transfer.record.attempts += 1
         transfer.checkpointAt = now.bootSeconds
         transfer.inputs = inputs(record)
+        if record.lastError?.code == .checksumMismatch {
+            transfer.singleReason = "Bytes that had come over several connections were wrong"
+        }
         if var host = hosts[record.origin], !host.backoff.isOpen {
             // Lanes of several sessions may lead to one origin: the first that comes is its probe.
             guard host.backoff.admit(now: now.bootSeconds) else { return }

@@ -80,17 +80,26 @@ import Transfers
 
     static let unknown = SegmentRequest(range: 40..<60, identity: nil)
 
-    /// Tags differ between servers; dates of copies do not, and a checksum outweighs both.
+    static func dated(_ modified: String) -> ResponseHead {
+        head(206, ["Content-Range": "bytes 40-59/100", "Last-Modified": modified, "Date": serverDate])
+    }
+
+    /// Tags decide where both have one, dates where one has none, and a checksum outweighs both.
     @Test func mirrorsHaveToAgree() {
         let own = SourceIdentity(
-            total: 100, validators: Validators(entityTag: "\"m\"", lastModified: oldDate, date: serverDate),
+            total: 100, validators: Validators(entityTag: "\"a\"", lastModified: newDate, date: serverDate),
             condition: .unconditional)
-        #expect(Self.answer(Self.part("40-59/100", tag: "\"m\""), Self.unknown) == .serves(40..<60, own))
-        let other = Self.part("40-59/100", tag: "\"m\"", modified: newDate)
-        #expect(Self.answer(other, Self.unknown) == .distrusted("nothing proves that the mirror has the same file"))
-        guard case .serves = Self.answer(other, Self.unknown, hasChecksum: true) else {
-            Issue.record("the checksum decides")
+        #expect(Self.answer(Self.part("40-59/100", modified: newDate), Self.unknown) == .serves(40..<60, own))
+        guard case .serves = Self.answer(Self.dated(oldDate), Self.unknown) else {
+            Issue.record("one without a tag may agree by its date")
             return
+        }
+        for other in [Self.part("40-59/100", tag: "\"m\""), Self.dated(newDate)] {
+            #expect(Self.answer(other, Self.unknown) == .distrusted("nothing proves that the mirror has the same file"))
+            guard case .serves = Self.answer(other, Self.unknown, hasChecksum: true) else {
+                Issue.record("the checksum decides")
+                return
+            }
         }
     }
 
@@ -108,7 +117,8 @@ import Transfers
 
     /// A mirror's second answer is held to its own first one.
     @Test func mirrorsHaveToAgreeWithThemselves() {
-        guard case .serves(_, let own) = Self.answer(Self.part("40-59/100", tag: "\"m\""), Self.unknown) else {
+        let first = Self.answer(Self.part("40-59/100", tag: "\"m\""), Self.unknown, hasChecksum: true)
+        guard case .serves(_, let own) = first else {
             Issue.record("the first answer is taken")
             return
         }

@@ -1,0 +1,161 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// The real service fetches files over several connections from real servers, and from one that misbehaves.
+@Suite struct SegmentTests {
+    private static let content = Content.seeded(size: 40 << 20, seed: 50)
+
+    /// A service, and a download of ``content`` from an origin where each connection has 4 MiB a second.
+    private func download(
+        _ behaviours: Behaviour..., adjust: (inout TaskRequest) -> Void = { _ in }
+    ) async throws -> (Service, OriginServer, TaskID) {
+        let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
+        try await service.start()
+        origin.serve(
+            "/f", Resource(content: Self.content, behaviours: [.throttle(bytesPerSecond: 4 << 20)] + behaviours))
+        var request = TaskRequest.download(origin.url("/f"), to: service.scratch.path("to"))
+        adjust(&request)
+        return (service, origin, try await service.api.enqueue(request))
+    }
+
+    private func expectWhole(_ task: TaskStatus) throws {
+        #expect(task.state == .completed, "\(task)")
+        #expect(try Self.content.firstMismatch(inFileAt: task.file ?? "") == nil)
+    }
+
+    @Test(arguments: ["nginx", "Apache"])
+    func `B4: the servers that are out there send parts over as many connections as help`(name: String) async throws {
+        let service = try Service()
+        let server: WebServer
+        if name == "nginx" {
+            var options = WebServer.NginxOptions()
+            options.limitRate = 4 << 20
+            server = try await WebServer.nginx(options)
+        } else {
+            server = try await WebServer.apache()
+        }
+        try await service.start()
+        try server.publish("f", Self.content)
+        let arguments = ["get", server.url("/f"), "-o", "f"] + (name == "nginx" ? [] : ["--connections", "4"])
+        let outcome = try await service.cli(arguments)
+        #expect(outcome.code == 0, "\(outcome)")
+        let task = try await service.api.task(TaskID(1))
+        try expectWhole(task)
+        #expect(task.attempts == 1)
+        let journal = try await service.api.get("/v1/journal?task=1", as: JournalPage.self).entries.map(\.decision)
+        #expect(journal.contains(.divided) && !journal.contains(.undivided))
+    }
+
+    @Test func `B4: a slow connection keeps next to nothing of the file`() async throws {
+        let crawling = Behaviour.throttle(bytesPerSecond: 100_000).skippingFirst(1).times(1)
+        let (service, origin, id) = try await download(crawling) { $0.connections = 4 }
+        let task = try await service.waitForEnd(id)
+        try expectWhole(task)
+        let sent = origin.requests(for: "/f").map(\.bodyBytesSent)
+        #expect(sent.count >= 4)
+        #expect(sent[1] < 2 << 20, "\(sent)")
+        #expect(sent.reduce(0, +) < Self.content.size * 11 / 10, "\(sent)")
+    }
+
+    /// What requests for parts meet; the first, plain one is served well.
+    static let lies =
+        [
+            Behaviour.ignoreRange, .lyingRange(.wrongStart(by: 1_000)), .lyingRange(.wrongTotal(by: 1)),
+            .lyingRange(.garbage),
+            .lyingRange(.missingContentRange), .lyingRange(.multipart), .shortRange(1_000), .changingETagPerRequest,
+            .status(500), .status(404), .closeBeforeHead, .status(429, retryAfter: .seconds(600)), .status(503),
+        ].map { $0.skippingFirst(1) } + [.connectionLimit(1)]
+
+    @Test(arguments: lies.indices)
+    func `B4: a server that caps, refuses or lies about parts brings the file over one connection`(
+        index: Int
+    ) async throws {
+        let lie = Self.lies[index]
+        let (service, origin, id) = try await download(lie)
+        let task = try await service.waitForEnd(id)
+        try expectWhole(task)
+        #expect(task.restarts == 0, "\(lie)")
+        let journal = try await service.api.get("/v1/journal?task=1", as: JournalPage.self).entries
+        #expect(task.attempts == 1, "\(lie): \(journal.map { "\($0.decision) \($0.detail ?? "")" })")
+        let requests = origin.requests(for: "/f")
+        #expect(requests.count > 1, "\(lie): nobody asked for a part")
+        // The first connection brought nearly everything.
+        #expect(requests[0].bodyBytesSent > Self.content.size - 4 << 20, "\(lie): \(requests.map(\.bodyBytesSent))")
+    }
+
+    @Test func `B4: parts that are not the file are found out by its digest, and it is fetched once more, undivided`()
+        async throws
+    {
+        let (service, origin, id) = try await download(.lyingRange(.wrongBytes(by: 4_096)).skippingFirst(1)) {
+            $0.connections = 3
+            $0.checksum = Checksum(algorithm: .sha256, hex: Self.content.sha256().hex)
+        }
+        let task = try await service.waitForEnd(id)
+        try expectWhole(task)
+        #expect(task.verified == ["sha-256"])
+        #expect(task.restarts == 1)
+        let last = try #require(origin.requests(for: "/f").last)
+        #expect(last.field("Range") == nil && last.bodyBytesSent == Self.content.size)
+    }
+
+    @Test func `B4: mirrors share the work, and one with another file is not believed`() async throws {
+        let (mirror, other) = (try OriginServer(), try OriginServer())
+        let throttle = Behaviour.throttle(bytesPerSecond: 4 << 20)
+        mirror.serve("/m", Resource(content: Self.content, behaviours: [throttle]))
+        other.serve("/o", Resource(content: .seeded(size: Self.content.size, seed: 51), etag: "\"other\""))
+        let (service, origin, id) = try await download { request in
+            request.connections = 4
+            request.mirrors = [mirror.url("/m"), other.url("/o")]
+            request.headers = [HeaderField(name: "Authorization", value: "Bearer secret")]
+        }
+        try expectWhole(try await service.waitForEnd(id))
+        #expect(mirror.bodyBytesSent(for: "/m") > Self.content.size / 8)
+        #expect(origin.bodyBytesSent(for: "/f") < Self.content.size)
+        #expect(other.requests(for: "/o").count == 1)
+        #expect(origin.requests(for: "/f").allSatisfy { $0.field("Authorization") == "Bearer secret" })
+        let elsewhere = mirror.requests(for: "/m") + other.requests(for: "/o")
+        #expect(elsewhere.allSatisfy { $0.field("Authorization") == nil })
+    }
+
+    @Test func `B4: kill -9 in the middle of the parts costs no more than the checkpoints`() async throws {
+        let (service, origin, id) = try await download { $0.connections = 4 }
+        var kills = 0
+        for mark in [6, 14, 22, 30] as [Int64] {
+            let reached = try await service.wait(id, for: "\(mark) MiB") {
+                $0.countOfBytesReceived >= mark << 20 || $0.state.isTerminal
+            }
+            guard !reached.state.isTerminal else { break }
+            try await service.kill()
+            kills += 1
+            try await service.start()
+        }
+        #expect(kills > 2)
+        let task = try await service.waitForEnd(id)
+        try expectWhole(task)
+        #expect(task.restarts == 0)
+        // For each kill what came after the checkpoint, and what was in the sockets of four connections.
+        let excess = origin.bodyBytesSent(for: "/f") - Self.content.size
+        #expect(excess < Int64(kills) * 12 << 20, "\(excess) bytes more than the file, \(kills) kills")
+        #expect(service.partialFiles == [])
+    }
+
+    @Test func `B4: a task that is suspended, resumed and cancelled with resume data keeps its gaps`() async throws {
+        let (service, origin, id) = try await download { $0.connections = 4 }
+        try await service.wait(id, for: "8 MiB") { $0.countOfBytesReceived >= 8 << 20 }
+        let suspended = try await service.api.post("/v1/tasks/\(id)/suspend", CancelRequest?.none, as: TaskStatus.self)
+        #expect(origin.openConnectionCount <= 4)
+        _ = try await service.api.post("/v1/tasks/\(id)/resume", CancelRequest?.none, as: TaskStatus.self)
+        try await service.wait(id, for: "more") { $0.countOfBytesReceived > suspended.countOfBytesReceived + 4 << 20 }
+        let cancelled = try await service.api.post(
+            "/v1/tasks/\(id)/cancel", CancelRequest(producingResumeData: true), as: TaskStatus.self)
+        var next = TaskRequest()
+        next.resumeData = cancelled.resumeData
+        let task = try await service.waitForEnd(try await service.api.enqueue(next))
+        try expectWhole(task)
+        #expect(task.restarts == 0)
+        let excess = origin.bodyBytesSent(for: "/f") - Self.content.size
+        #expect(excess < 4 << 20, "\(excess) bytes came twice")
+    }
+}
