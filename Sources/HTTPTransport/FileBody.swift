@@ -23,11 +23,17 @@ struct FileBody {
         writtenBackTo = position
     }
 
-    var receivedBytes: Int64 { position - sink.offset }
+    var receivedBytes: Int64 { position - sink.offset + (sink.overlap?.compared ?? 0) }
 
     mutating func write(_ bytes: UnsafeRawBufferPointer) -> BodySink.Answer {
         var done = min(skipped, bytes.count)
         skipped -= done
+        if let overlap = sink.overlap {
+            guard let compared = overlap.take(UnsafeRawBufferPointer(rebasing: bytes[done...])) else {
+                return .failed(overlap.failure)
+            }
+            done += compared
+        }
         while done < bytes.count {
             let wanted = sink.end.value
             if position >= wanted { return .enough }

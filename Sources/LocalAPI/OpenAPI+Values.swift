@@ -36,7 +36,7 @@ extension OpenAPI {
                   "backgroundTaskRefused", "backgroundTimeExpiring", "backgroundTimeStopped", "backgroundTimeResumed",
                   "stintBegan", "stintEnded", "deviceChanged", "deviceHeldAwake", "deviceReleased", "deviceSlept",
                   "deviceWoke", "dozeBegan", "dozeEnded", "windowOpened", "windowClosed", "networkChanged",
-                  "conditionsLoosened", "conditionsLifted"
+                  "conditionsLoosened", "conditionsLifted", "retargeted"
                 ]
               },
               "TransferFailureCode": {

@@ -90,6 +90,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case networkChanged
     case conditionsLoosened
     case conditionsLifted
+    case retargeted
 
     package var sentence: String {
         switch self {
@@ -147,6 +148,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .networkChanged: "The network is another one; connections are checked."
         case .conditionsLoosened: "The task's time is running out; it waits for less."
         case .conditionsLifted: "The app is in front; its tasks no longer wait for a good moment."
+        case .retargeted: "The task was given another URL."
         }
     }
 }

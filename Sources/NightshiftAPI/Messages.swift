@@ -68,6 +68,26 @@ package struct TaskChange: Sendable, Codable {
     }
 }
 
+/// `POST /v1/tasks/{id}/retarget`. What is nil stays where the new URL is of the same origin; elsewhere nothing secret goes
+/// along.
+package struct RetargetRequest: Sendable, Codable {
+    package var url: String
+    /// In place of all fields that the task has.
+    package var headers: [HeaderField]?
+    package var credential: Credential?
+    /// What the task's library notes with it from now on.
+    package var clientData: String?
+
+    package init(
+        url: String, headers: [HeaderField]? = nil, credential: Credential? = nil, clientData: String? = nil
+    ) {
+        self.url = url
+        self.headers = headers
+        self.credential = credential
+        self.clientData = clientData
+    }
+}
+
 /// `POST /v1/tasks/{id}/cancel`.
 package struct CancelRequest: Sendable, Codable {
     /// Keeps the bytes and answers with a token to continue from, where the server allows it.

@@ -61,6 +61,13 @@ extension StoreTransaction {
         try db.cachedStatement(sql: "DELETE FROM messages WHERE id = ?").execute(arguments: [id])
     }
 
+    /// Takes back what the task's app was asked and has not answered.
+    package func deleteQuestions(_ task: TaskID) throws {
+        try db.execute(
+            sql: "DELETE FROM messages WHERE task = ? AND kind IN ('challenge', 'delayedRequest')",
+            arguments: [task.rawValue])
+    }
+
     /// Whether the task's app has something to hear of it still.
     package func hasMessages(_ task: TaskID) throws -> Bool {
         try Bool.fetchOne(

@@ -132,6 +132,8 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var condition: String
     /// Digests that the server announced for the whole.
     package var digests: [Checksum]
+    /// Whether the bytes came from another URL than the task has now, and nothing has proven yet that they go on there.
+    package var isOfAnotherURL: Bool?
 
     package init(path: String, bootID: String) {
         self.path = path
@@ -153,6 +155,12 @@ extension PartialFile {
     /// later sync that succeeds says nothing of it.
     package mutating func distrustUnsynced() {
         bootID = ""
+    }
+
+    /// The task has another URL from here on: the bytes go on there only if something proves that they belong there.
+    package mutating func leaveURL() {
+        isOfAnotherURL = true
+        condition = "entityTag"
     }
 }
 

@@ -136,10 +136,13 @@ package struct FileSink: Sendable {
     /// File offset at which the exchange ends as ``ExchangeEnd/Outcome/complete``, whatever more the response has. May move
     /// while bytes come, also to before ``position``: nothing is written from there on.
     package var end: ByteMeter
+    /// What the body begins with, before the bytes that belong at `offset`: compared, not written. Where it differs, the
+    /// exchange ends with ``OverlapComparison/failure``.
+    package var overlap: OverlapComparison?
 
     package init(
         descriptor: Int32, offset: Int64, length: Int64?, position: ByteMeter, ceiling: ByteMeter,
-        end: ByteMeter = ByteMeter(.max)
+        end: ByteMeter = ByteMeter(.max), overlap: OverlapComparison? = nil
     ) {
         self.descriptor = descriptor
         self.offset = offset
@@ -147,6 +150,7 @@ package struct FileSink: Sendable {
         self.position = position
         self.ceiling = ceiling
         self.end = end
+        self.overlap = overlap
     }
 }
 

@@ -166,8 +166,14 @@ struct ScriptedExchange {
         guard sent < answer.count else { return conclude(answer, now, &state) }
         var count = min(answer.count - sent, share(of: state))
         switch disposition {
+        case .file(let sink) where (sink.overlap?.rest ?? 0) > 0:
+            guard let overlap = sink.overlap else { break }
+            count = min(count, overlap.rest)
+            let bytes = answer.content.bytes(answer.offset + sent..<answer.offset + sent + count)
+            guard bytes.withUnsafeBytes({ overlap.take($0) }) != nil else { return end(.failed(overlap.failure)) }
         case .file(let sink):
-            let position = sink.offset + sent
+            let compared = sink.overlap?.compared ?? 0
+            let position = sink.offset + sent - compared
             if position >= sink.end.value { return end(.complete) }
             let room = min(sink.ceiling.value, sink.end.value) - position
             guard room > 0 else {
@@ -177,10 +183,10 @@ struct ScriptedExchange {
             }
             count = min(count, room)
             if let length = sink.length {
-                guard sent < length else {
+                guard sent < compared + length else {
                     return end(.failed(TransferFailure(.protocolError, "More came than was announced.")))
                 }
-                count = min(count, length - sent)
+                count = min(count, compared + length - sent)
             }
             if let failure = Self.write(answer.content, answer.offset + sent, count, sink.descriptor, position) {
                 return end(.failed(failure))

@@ -70,23 +70,23 @@ struct Inspector {
         if let destination = entry.destination, destination != file {
             world.fail("Task \(status.id) went to \(file) instead of \(destination).")
         }
-        checkFile(file, entry.url, world)
+        checkFile(file, [status.url], world)
     }
 
     /// A file under its final name is one version that was served, and no mixture.
-    private mutating func checkFile(_ path: String, _ url: String, _ world: World) {
+    private mutating func checkFile(_ path: String, _ urls: Set<String>, _ world: World) {
         var information = stat()
         guard lstat(path, &information) == 0 else { return world.fail("\(path) is not there.") }
         let identity =
             "\(information.st_ino) \(information.st_size) \(information.st_mtim.tv_sec) \(information.st_mtim.tv_nsec)"
         guard verified[path] != identity else { return }
-        let same = world.transport.served(url).filter { version in
+        let same = urls.flatMap { world.transport.served($0) }.filter { version in
             (try? version.content.firstMismatch(inFileAt: path)) == .some(.none)
         }
         if !same.isEmpty {
             verified[path] = identity
         } else {
-            world.fail("\(path) with \(information.st_size) bytes is none of what was served of \(url).")
+            world.fail("\(path) with \(information.st_size) bytes is none of what was served of \(urls.sorted()).")
         }
     }
 
@@ -98,7 +98,7 @@ struct Inspector {
                 world.fail("Nobody asked for a file named \(name).")
                 continue
             }
-            checkFile("\(world.downloads)/\(name)", url, world)
+            checkFile("\(world.downloads)/\(name)", world.ledger.laterURLs[name, default: []].union([url]), world)
         }
     }
 

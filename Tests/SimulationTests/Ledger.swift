@@ -17,6 +17,8 @@ struct Ledger {
     var entries: [TaskID: Entry] = [:]
     /// URLs by mark, of tasks too whose acceptance was never answered.
     var urls: [String: String] = [:]
+    /// URLs by mark that a task was to be given: whether it has been is not known where the service died meanwhile.
+    var laterURLs: [String: Set<String>] = [:]
     private var marks = 0
 
     mutating func nextMark(_ url: String) -> String {
@@ -127,6 +129,15 @@ extension World {
     @discardableResult
     func change(_ id: TaskID, _ change: TaskChange) async -> TaskStatus? {
         await act(id) { service throws(Problem) in try await service.change(id, change) }
+    }
+
+    /// Gives the task another URL; nil when it was refused.
+    @discardableResult
+    func retarget(_ id: TaskID, to url: String) async -> TaskStatus? {
+        guard let mark = ledger.entries[id]?.mark else { return nil }
+        ledger.laterURLs[mark, default: []].insert(url)
+        if ledger.entries[id]?.end?.state == .failed { ledger.entries[id]?.end = nil }
+        return await act(id) { service throws(Problem) in try await service.retarget(id, RetargetRequest(url: url)) }
     }
 
     func remove(_ id: TaskID) async {

@@ -83,7 +83,7 @@ struct FollowedTasks: Sendable {
             task.state = .suspended
             task.wait = nil
             task.bytesPerSecond = 0
-        case .resumed, .answered:
+        case .resumed, .answered, .retargeted:
             task.state = .waiting
             task.wait = nil
         case .finishing:

@@ -37,7 +37,7 @@ struct TransferTracks {
             tracks[task]?.activity.change(to: .waiting, at: entry.time, note: reason)
         case .completed, .failed, .cancelled, .removed, .suspended:
             tracks[task]?.activity.change(to: nil, at: entry.time)
-        case .resumed: tracks[task]?.activity.change(to: .waiting, at: entry.time)
+        case .resumed, .retargeted: tracks[task]?.activity.change(to: .waiting, at: entry.time)
         default: break
         }
     }

@@ -9,12 +9,17 @@ package struct PartialBytes: Hashable, Sendable {
     package var validators: Validators
     /// The form of range request that comes next; ``RangeCondition/entityTag`` for bytes of a fresh response.
     package var condition: RangeCondition
+    /// Whether they came from another URL than is asked now: see ``RetargetedBytes``.
+    package var isOfAnotherURL: Bool
 
-    package init(count: Int64, total: Int64?, validators: Validators, condition: RangeCondition) {
+    package init(
+        count: Int64, total: Int64?, validators: Validators, condition: RangeCondition, isOfAnotherURL: Bool = false
+    ) {
         self.count = count
         self.total = total
         self.validators = validators
         self.condition = condition
+        self.isOfAnotherURL = isOfAnotherURL
     }
 }
 
@@ -78,6 +83,10 @@ extension ExchangePlan {
     /// for again: unlike a range behind the end, which servers answer in many ways, that brings an ordinary 206 whose
     /// validators and total are checked like any other. A file of one byte is simply asked for whole.
     package init(partial: PartialBytes?) {
+        if let retargeted = partial.flatMap(RetargetedBytes.init) {
+            self = retargeted.plan
+            return
+        }
         guard let partial, partial.count > 0, partial.condition != .unusable, partial.validators.identifyBytes,
             partial.count <= partial.total ?? .max
         else {

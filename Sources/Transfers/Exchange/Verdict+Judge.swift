@@ -11,6 +11,11 @@ extension Verdict {
         head: ResponseHead, plan: ExchangePlan, partial: PartialBytes?, policy: ResponsePolicy, now: Double
     ) -> Verdict {
         let question = Question(head: head, plan: plan, partial: partial, now: now)
+        if plan.asksForRange, let retargeted = partial.flatMap(RetargetedBytes.init),
+            let verdict = retargeted.judge(head: head, plan: plan, now: now)
+        {
+            return verdict
+        }
         switch head.status {
         case 206 where plan.asksForRange: return question.judgePart()
         case 206: return question.judgeUnaskedPart()
@@ -44,6 +49,7 @@ private struct Question {
     /// Why a request for the whole had to be made although bytes were here; nil if there were none.
     var lossReason: String? {
         guard let partial, partial.count > 0 else { return nil }
+        if partial.isOfAnotherURL { return RetargetedBytes.unproven }
         if partial.condition == .unusable { return "the server does not send parts of this file" }
         if !partial.validators.identifyBytes {
             return "the server gave nothing by which this version of the file could be recognised"

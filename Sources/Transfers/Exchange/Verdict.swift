@@ -17,6 +17,9 @@ package enum Verdict: Hashable, Sendable {
     case fresh(Representation, restart: String?)
     /// The body continues the bytes here: written from `offset`, which may lie before their end but never behind it.
     case append(Representation, offset: Int64, length: Int64?)
+    /// The body begins at `offset` with bytes that are here, and goes on behind them with those that are missing: whether it
+    /// is the same file shows when the former are compared. Nothing is written before they all agree.
+    case compare(Representation, offset: Int64, length: Int64)
     /// All bytes are here already.
     case alreadyComplete
     /// Break off and ask again at once in this way; the bytes here are kept.

@@ -31,6 +31,8 @@ final class DownloadReceiver: ExchangeReceiver {
         var descriptor: Int32?
         /// Trouble with the file before the first byte.
         var failure: TransferFailure?
+        /// For ``Verdict/compare(_:offset:length:)``; the response is accepted once all agree.
+        var overlap: OverlapComparison?
     }
 
     /// Bytes of a new version that may be written before its validators are on disk: half of what a crash may cost.
@@ -44,7 +46,7 @@ final class DownloadReceiver: ExchangeReceiver {
     let ceiling = ByteMeter(.max)
     /// Where this connection's part ends, once others fetch the rest.
     let end = ByteMeter(.max)
-    private let inputs: Inputs
+    let inputs: Inputs
     private let report: @Sendable (DownloadReceiver, ReceiverReport) -> Void
     private let state = Mutex<Reception?>(nil)
 
@@ -69,6 +71,12 @@ final class DownloadReceiver: ExchangeReceiver {
         state.withLock { $0 = reception }
         if reception.accepted != nil { report(self, .accepted) }
         return disposition
+    }
+
+    /// What was compared agrees: the body goes on behind it.
+    func accept(_ response: AcceptedResponse) {
+        state.withLock { $0?.accepted = response }
+        report(self, .accepted)
     }
 
     func exchangeEnded(_ end: ExchangeEnd) {
@@ -104,6 +112,8 @@ final class DownloadReceiver: ExchangeReceiver {
             if !announced.isEmpty { file.digests = announced }
             position.value = offset
             return sink(descriptor, offset: offset, length: length, file: file, restart: nil, head, &reception)
+        case .compare(let representation, let offset, let length):
+            return compare(representation, offset: offset, length: length, head, &reception)
         case .alreadyComplete, .askAgain, .startAgain, .retryLater, .fail:
             // A body of unknown length may be endless.
             return (head.contentLength ?? .max) <= Self.discardedLength ? .discard : .stop
@@ -138,6 +148,7 @@ extension PartialFile {
         lastModified = representation.validators.lastModified
         date = representation.validators.date
         self.condition = condition.rawValue
+        isOfAnotherURL = nil
     }
 
     /// What is here, for the next question to the server.
@@ -145,6 +156,6 @@ extension PartialFile {
         PartialBytes(
             count: count, total: total,
             validators: Validators(entityTag: entityTag, lastModified: lastModified, date: date),
-            condition: RangeCondition(rawValue: condition) ?? .unusable)
+            condition: RangeCondition(rawValue: condition) ?? .unusable, isOfAnotherURL: isOfAnotherURL ?? false)
     }
 }

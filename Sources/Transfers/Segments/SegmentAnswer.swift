@@ -92,7 +92,7 @@ extension SegmentRequest {
             return failure.status == 429 || failure.status == 503 ? .busy(after, failure) : .trouble(failure)
         case .startAgain(let reason), .fresh(_, let reason?): return .distrusted(reason)
         case .fail(let failure): return .distrusted(failure.message)
-        case .append, .fresh, .alreadyComplete:
+        case .append, .fresh, .compare, .alreadyComplete:
             return .distrusted("the server did not send the part that was asked for")
         }
     }

@@ -170,7 +170,7 @@ extension TransferService {
     }
 
     /// What the end of a download's exchange asks for.
-    private enum Conclusion {
+    enum Conclusion {
         case whole
         /// Ask again at once; without a condition from the start.
         case again(RangeCondition?, reason: String)
@@ -195,6 +195,9 @@ extension TransferService {
         case (.append(let representation, let offset, let length)?, let outcome):
             return bodyEnded(
                 receiver, total: representation.total, announcedEnd: length.map { offset + $0 }, outcome)
+        case (.compare(let representation, let offset, let length)?, let outcome):
+            return comparisonEnded(reception?.overlap, outcome)
+                ?? bodyEnded(receiver, total: representation.total, announcedEnd: offset + length, outcome)
         case (nil, .cancelled), (nil, .challenged): return .interrupted
         case (nil, .failed(let failure)): return .trouble(failure, after: nil)
         case (nil, .complete):

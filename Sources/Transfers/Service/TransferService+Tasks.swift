@@ -48,6 +48,7 @@ extension TransferService {
             var record = try RequestRules.record(
                 Self.continued(task, source), session: session, settings: settings, now: now, pointer: pointer)
             record.partial = source?.partial
+            if source.map({ $0.request.url != record.request.url }) ?? false { record.partial?.leaveURL() }
             record.received = source?.received ?? 0
             record.continues = source != nil
             complete(index, &record)
@@ -242,7 +243,7 @@ extension TransferService {
         for waiter in quietWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
     }
 
-    private static func noTask(_ id: TaskID) -> Problem {
+    static func noTask(_ id: TaskID) -> Problem {
         .notFound("There is no task \(id).")
     }
 

@@ -29,6 +29,8 @@ package enum TaskEvent: Sendable {
     case answer
     /// So much of its time has passed that it waits for less.
     case loosen
+    /// Another request takes the place of its own, at another URL as a rule; a task that has failed is tried again.
+    case retarget(TaskRequest)
 }
 
 /// What an accepted response says of the download.
@@ -82,12 +84,13 @@ extension TaskRecord {
     ///
     /// The states and their legal exits:
     ///
-    /// - `suspended`: `resume`, `cancel`, `answer`.
+    /// - `suspended`: `resume`, `cancel`, `answer`, `retarget`.
     /// - `waiting` (and running, which is not stored): `suspend`, `accept`, `checkpoint`, `interrupt`, `hold`, `finish`,
-    ///   `fail`, `cancel`, `ask`, `answer`, `loosen`.
+    ///   `fail`, `cancel`, `ask`, `answer`, `loosen`, `retarget`.
     /// - `finishing`: `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
     ///   came before everything was on disk), `fail`.
-    /// - `completed`, `failed`, `cancelled`: none.
+    /// - `failed`: `retarget`, unless all its bytes are kept.
+    /// - `completed`, `cancelled`: none.
     ///
     /// - Throws: ``IllegalTransition``; the task is unchanged then.
     package mutating func apply(_ event: TaskEvent, now: ClockReading) throws(IllegalTransition) -> [JournalEntry] {
@@ -168,6 +171,9 @@ extension TaskRecord {
             var loosened = entry(.conditionsLoosened, now, detail: detail)
             loosened.inputs = [Permission.discretionInput: rules.discretion.rawValue]
             return [loosened]
+        case (.waiting, .retarget(let request)), (.suspended, .retarget(let request)),
+            (.failed, .retarget(let request)) where file == nil:
+            return retarget(request, now)
         case (.waiting, .cancel(let token, let failure)), (.suspended, .cancel(let token, let failure)):
             resumeData = token
             error = failure
@@ -200,6 +206,31 @@ extension TaskRecord {
             entries.append(entry(.started, now))
         }
         return entries
+    }
+
+    private mutating func retarget(_ request: TaskRequest, _ now: ClockReading) -> [JournalEntry] {
+        if request.url != self.request.url {
+            partial?.leaveURL()
+            currentURL = nil
+            response = nil
+        }
+        self.request = request
+        // What else it waited for was the old URL's; this is for its app's being woken often.
+        if wait?.reason != .relaunchDelay {
+            notBefore = nil
+            wait = nil
+        }
+        question = nil
+        failures = 0
+        if state == .failed {
+            state = .waiting
+            endedAt = nil
+            error = nil
+            resumeData = nil
+            deadline = request.resourceTimeout.map { now.bootSeconds + $0 }
+            scheduleLoosening()
+        }
+        return [entry(.retargeted, now)]
     }
 
     private mutating func hold(_ hold: Hold, _ now: ClockReading) -> [JournalEntry] {

@@ -126,6 +126,9 @@ import Transfers
                 case .retryLater, .fail:
                     immediate = 0
                     continue
+                case .compare:
+                    always(false, "seed \(seed): bytes of the same URL are compared")
+                    break exchanges
                 case .fresh(let representation, _):
                     file = []
                     written = (representation, 0, nil)
@@ -179,6 +182,7 @@ import Transfers
                 tag: [nil, "\"a\"", "W/\"a\""][random.number(0..<3)],
                 modified: random.chance(0.5) ? oldDate : nil,
                 condition: RangeCondition.allCases[random.number(0..<4)])
+            bytes?.isOfAnotherURL = random.chance(0.2)
             var count = 0
             asking: while count <= 5 {
                 let fields = (0..<random.number(0..<6)).map { _ in

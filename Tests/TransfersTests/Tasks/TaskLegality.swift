@@ -6,7 +6,7 @@ import Transfers
 enum TaskLegality {
     enum Kind: String, CaseIterable, Sendable {
         case suspend, resume, accept, checkpoint, interrupt, hold, finish, publish, complete, fetchAgain, fail, cancel
-        case ask, answer, loosen
+        case ask, answer, loosen, retarget
     }
 
     /// Where an event leads from a state; nil where it is not possible.
@@ -20,7 +20,8 @@ enum TaskLegality {
         case (.waiting, .fail), (.finishing, .fail): .failed
         case (.waiting, .cancel): .cancelled
         case (.waiting, .ask), (.waiting, .answer), (.waiting, .loosen): .waiting
-        case (.suspended, .answer): .suspended
+        case (.suspended, .answer), (.suspended, .retarget): .suspended
+        case (.waiting, .retarget), (.failed, .retarget): .waiting
         case (.finishing, .publish): .finishing
         case (.finishing, .complete): .completed
         case (.finishing, .fetchAgain), (.finishing, .hold), (.finishing, .interrupt): .waiting

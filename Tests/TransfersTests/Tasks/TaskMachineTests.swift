@@ -62,6 +62,10 @@ import Transfers
         case .ask: return .ask("A server asks.")
         case .answer: return .answer
         case .loosen: return .loosen
+        case .retarget:
+            var request = TaskRequest(url: chance() ? "http://h/" : "http://other/")
+            request.resourceTimeout = 900
+            return .retarget(request)
         }
     }
 
@@ -90,6 +94,7 @@ import Transfers
         var record = Self.record()
         var now = Self.start
         var decisions: [Decision] = []
+        var revivals = 0
         for _ in 0..<60 {
             now.bootSeconds += 1
             now.wallSeconds += Double.random(in: -50...50, using: &random)
@@ -101,12 +106,15 @@ import Transfers
             #expect((entries != nil) == (TaskLegality.exit(from: before.state, by: kind) != nil))
             #expect(TaskLegality.faults(record).isEmpty, "seed \(seed), \(kind): \(TaskLegality.faults(record))")
             if entries == nil { #expect(record == before) }
-            if before.state.isTerminal { #expect(record == before) }
+            if before.state.isTerminal, entries != nil {
+                #expect(before.state == .failed && kind == .retarget)
+                revivals += 1
+            }
             decisions += entries?.map(\.decision) ?? []
             check(before, kind, record)
         }
         let ends = decisions.count { [.completed, .failed, .cancelled].contains($0) }
-        #expect(ends == (record.state.isTerminal ? 1 : 0))
+        #expect(ends - revivals == (record.state.isTerminal ? 1 : 0))
     }
 
     /// What an event does to counters.
@@ -130,6 +138,36 @@ import Transfers
         now.bootSeconds = 200_000
         _ = try record.apply(.suspend, now: now)
         #expect(record.timeLeft == 0)
+    }
+
+    @Test func `B2: bytes of another URL are doubted, and a task that failed has its time again`() throws {
+        var record = Self.record()
+        record.partial = PartialFile(path: "/p/a", bootID: "b")
+        record.partial?.condition = "unusable"
+        record.received = 400
+        record.currentURL = "http://elsewhere/"
+        var now = Self.start
+        now.bootSeconds = 990
+        let expired = TransferFailure(.httpStatus, "gone", status: 410)
+        _ = try record.apply(.fail(expired, file: nil, resumeData: "token"), now: now)
+        var request = record.request
+        _ = try record.apply(.retarget(request), now: now)
+        #expect(record.state == .waiting && record.deadline == 1_890 && record.error == nil)
+        #expect(record.resumeData == nil && record.endedAt == nil && record.received == 400)
+        #expect(record.partial?.isOfAnotherURL == nil && record.partial?.condition == "unusable")
+        request.url = "http://other/"
+        let entries = try record.apply(.retarget(request), now: now)
+        #expect(entries.map(\.decision) == [.retargeted])
+        #expect(record.partial?.isOfAnotherURL == true && record.partial?.condition == "entityTag")
+        #expect(record.currentURL == nil && record.request.url == "http://other/")
+    }
+
+    @Test func `B2: what is whole keeps its URL`() throws {
+        var record = Self.record()
+        _ = try record.apply(.finish(nil), now: Self.start)
+        _ = try record.apply(
+            .fail(TransferFailure(.destinationUnavailable, "no"), file: "/kept", resumeData: nil), now: Self.start)
+        #expect(throws: IllegalTransition.self) { try record.apply(.retarget(record.request), now: Self.start) }
     }
 
     @Test func `T13: where a task made from resume data goes on is noted once`() throws {

@@ -1,0 +1,101 @@
+import NightshiftAPI
+
+/// Bytes of a download that came from another URL than the task has now.
+///
+/// A new URL may lead to the same file on another server, whose validators are its own, or to another file. The same strong
+/// entity tag proves that the bytes go on there; a date does not, because many files of a server share one. Without the
+/// tag the length of the whole has to agree and the last bytes here are fetched again, without a condition, and compared.
+package struct RetargetedBytes {
+    /// Bytes that are compared: more than a few lines that all versions end with, less than a quarter of a second on a slow
+    /// line.
+    package static let overlap: Int64 = 64 << 10
+
+    static let unproven = "nothing proves that the bytes here belong to the file at the new URL"
+
+    private static let unknownVersion = "the server at the new URL does not know the version of the bytes here"
+
+    private let partial: PartialBytes
+
+    /// Nil for bytes of the URL that is asked.
+    package init?(_ partial: PartialBytes) {
+        guard partial.isOfAnotherURL else { return nil }
+        self.partial = partial
+    }
+
+    /// Where the comparison begins; nil where it would prove too little.
+    private var overlapStart: Int64? {
+        guard let total = partial.total, partial.count >= Self.overlap, partial.count <= total else { return nil }
+        return partial.count - Self.overlap
+    }
+
+    /// Asks by the entity tag first, then for what is compared, then for the whole.
+    var plan: ExchangePlan {
+        if partial.condition == .entityTag, partial.validators.strongEntityTag != nil {
+            var own = partial
+            own.isOfAnotherURL = false
+            return ExchangePlan(partial: own)
+        }
+        guard partial.condition != .unusable, let start = overlapStart else {
+            return ExchangePlan(offset: 0, condition: .unusable, headers: [])
+        }
+        return ExchangePlan(
+            offset: start, condition: .unconditional, headers: [HeaderField(name: "Range", value: "bytes=\(start)-")])
+    }
+
+    /// Decides what the answer to ``plan`` means; nil leaves it to the rules for bytes of the same URL.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func judge(head: ResponseHead, plan: ExchangePlan, now: Double) -> Verdict? {
+        switch head.status {
+        case 206: judgePart(head, plan, now)
+        case 200, 203: judgeWhole(head, plan, now)
+        case 400, 412: compare(instead: plan, because: "the server rejected the request for the rest (\(head.status))")
+        case 416: .startAgain(reason: "the server has no bytes where the file was to go on")
+        default: nil
+        }
+    }
+
+    private func judgePart(_ head: ResponseHead, _ plan: ExchangePlan, _ now: Double) -> Verdict? {
+        guard !head.isMultipartRanges, let field = head.headers.first("Content-Range"),
+            case .bytes(let first, let last, let total)? = ContentRange(field: field)
+        else {
+            return .startAgain(reason: "the server sent a part without saying which")
+        }
+        if let total, total != partial.total { return .startAgain(reason: differs(total)) }
+        if let tag = partial.validators.strongEntityTag, tag == Validators(head: head).strongEntityTag { return nil }
+        if plan.condition == .entityTag {
+            return compare(instead: plan, because: Self.unknownVersion)
+        }
+        guard let total, first <= plan.offset, last >= partial.count || last + 1 == total, !head.isEncoded,
+            head.contentLength ?? (last - first + 1) == last - first + 1
+        else {
+            return .startAgain(reason: "the server sent a part that cannot be compared with the bytes here")
+        }
+        var representation = Representation(whole: head, now: now)
+        representation.total = total
+        representation.acceptsRanges = true
+        return .compare(representation, offset: first, length: last - first + 1)
+    }
+
+    private func judgeWhole(_ head: ResponseHead, _ plan: ExchangePlan, _ now: Double) -> Verdict {
+        var representation = Representation(whole: head, now: now)
+        if let total = representation.total, let expected = partial.total, total != expected {
+            return .fresh(representation, restart: differs(total))
+        }
+        if !head.refusesRanges, plan.condition == .entityTag {
+            guard overlapStart != nil else { return .fresh(representation, restart: Self.unproven) }
+            return .askAgain(.unconditional, reason: Self.unknownVersion)
+        }
+        representation.acceptsRanges = false
+        return .fresh(representation, restart: "the server does not send parts of this file")
+    }
+
+    private func compare(instead plan: ExchangePlan, because reason: String) -> Verdict {
+        plan.condition == .entityTag && overlapStart != nil
+            ? .askAgain(.unconditional, reason: reason) : .startAgain(reason: Self.unproven)
+    }
+
+    private func differs(_ total: Int64) -> String {
+        "the file at the new URL has \(total) bytes, the one here \(partial.total.map { "\($0)" } ?? "an unknown number")"
+    }
+}

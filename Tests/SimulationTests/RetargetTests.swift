@@ -1,0 +1,240 @@
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// Tasks that are given other URLs, of the same file and of others.
+    @Suite struct RetargetTests {
+        @Test func `B2: the same file elsewhere is continued, whatever its tag`() async {
+            await #expect(processExitsWith: .success) {
+                for tag in ["\"a\"", "\"b\"", nil] {
+                    await Simulation.run("retarget to \(tag ?? "no tag")") { world in
+                        Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
+                        let url = Mirror.serve(world, "new", seed: 1, tag: tag)
+                        await world.start()
+                        let id = await world.enqueue(world.request("http://old.example/file"))
+                        await world.advance(by: 2.6)
+                        let here = await world.status(id)?.countOfBytesReceived ?? 0
+                        #expect(here > 2_000_000)
+                        let status = await world.retarget(id, to: url)
+                        #expect(status?.url == url)
+                        await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                        let end = await world.status(id)
+                        #expect(end?.state == .completed && end?.restarts == 0, "\(String(describing: end))")
+                        let asked = world.transport.begun.filter { $0.request.url == url }.map(\.request.headers)
+                        #expect(asked.first?.first("If-Range") == "\"a\"")
+                        #expect(asked.count == (tag == "\"a\"" ? 1 : 2))
+                        if tag != "\"a\"" {
+                            #expect(asked.last?.first("Range") == "bytes=\(here - RetargetedBytes.overlap)-")
+                            #expect(asked.last?.first("If-Range") == nil)
+                        }
+                        try await world.stop()
+                    }
+                }
+            }
+        }
+
+        @Test func `B2: another file of the same length is fetched whole, and the journal says why`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("retarget to another file") { world in
+                    Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
+                    let url = Mirror.serve(world, "new", seed: 2, tag: "\"b\"")
+                    await world.start()
+                    let id = await world.enqueue(world.request("http://old.example/file"))
+                    await world.advance(by: 2.6)
+                    await world.retarget(id, to: url)
+                    await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                    let end = await world.status(id)
+                    #expect(end?.state == .completed && end?.restarts == 1, "\(String(describing: end))")
+                    let restarts = await world.journal().filter { $0.decision == .restarted }
+                    #expect(restarts.map(\.detail) == ["the file at the new URL is another one"])
+                    try await world.stop()
+                }
+            }
+        }
+
+        @Test func `B2: a download that failed because its URL expired goes on under its number`() async {
+            await #expect(processExitsWith: .success) {
+                for status in [403, 404, 410] {
+                    await Simulation.run("expired with \(status)") { world in
+                        Mirror.serve(
+                            world, "old", seed: 1, tag: "\"a\"", script: [.cut(after: 2_000_000), .status(status)])
+                        let url = Mirror.serve(world, "new", seed: 1, tag: "\"b\"")
+                        await world.start()
+                        let id = await world.enqueue(world.request("http://old.example/file"))
+                        await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                        let failed = await world.status(id)
+                        #expect(failed?.error?.status == status && failed?.resumeData != nil)
+                        let again = await world.retarget(id, to: url)
+                        #expect(again?.state.isTerminal == false && again?.error == nil && again?.resumeData == nil)
+                        await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                        let end = await world.status(id)
+                        #expect(end?.state == .completed && end?.restarts == 0, "\(String(describing: end))")
+                        #expect(await world.retarget(id, to: url) == nil)
+                        try await world.stop()
+                    }
+                }
+            }
+        }
+
+        @Test func `B2: a suspended one stays suspended, and secrets stay with their origin`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("suspended") { world in
+                    let old = Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
+                    let new = Mirror.serve(world, "new", seed: 1, tag: "\"a\"")
+                    let sibling = "http://old.example/other"
+                    world.transport.serve(
+                        sibling, ScriptedResource([ScriptedVersion(seed: 1, size: Mirror.size, entityTag: "\"a\"")]))
+                    await world.start()
+                    let id = await world.enqueue(
+                        world.request(old) { request in
+                            request.headers?.append(HeaderField(name: "Authorization", value: "secret"))
+                            request.credential = Credential(user: "ada", password: "secret")
+                        })
+                    await world.advance(by: 1.6)
+                    await world.suspend(id)
+                    #expect(await world.retarget(id, to: sibling)?.state == .suspended)
+                    await world.resume(id)
+                    await world.advance(by: 1)
+                    let within = world.transport.begun.last { $0.request.url == sibling }?.request
+                    #expect(within?.headers.first("Authorization") == "secret" && within?.credential?.user == "ada")
+                    await world.retarget(id, to: new)
+                    await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                    let elsewhere = world.transport.begun.filter { $0.request.url == new }.map(\.request)
+                    #expect(!elsewhere.isEmpty)
+                    #expect(elsewhere.allSatisfy { $0.headers.first("Authorization") == nil && $0.credential == nil })
+                    #expect(elsewhere.allSatisfy { $0.headers.first(RequestRecorder.markField) != nil })
+                    #expect(await world.status(id)?.restarts == 0)
+                    try await world.stop()
+                }
+            }
+        }
+
+        @Test func `B2: an upload that has begun keeps its URL and goes on`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("upload") { world in
+                    let old = Mirror.serve(world, "old", seed: 1, tag: nil)
+                    let new = Mirror.serve(world, "new", seed: 1, tag: nil)
+                    let source = try world.directory.write(String(repeating: "x", count: 4_000_000), to: "source")
+                    await world.start()
+                    func upload(suspended: Bool) -> TaskRequest {
+                        world.request(old, kept: true) { request in
+                            request.kind = .upload
+                            request.source = source
+                            request.suspended = suspended
+                        }
+                    }
+                    let begun = await world.enqueue(upload(suspended: false))
+                    let waiting = await world.enqueue(upload(suspended: true))
+                    await world.advance(by: 1.1)
+                    #expect(await world.retarget(begun, to: new) == nil)
+                    #expect(await world.status(begun)?.state == .running)
+                    #expect(await world.retarget(waiting, to: new)?.url == new)
+                    await world.resume(waiting)
+                    await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                    #expect(world.transport.begun.filter { $0.request.url == new }.count == 1)
+                    try await world.stop()
+                }
+            }
+        }
+
+        @Test func `B2: after every write the next service goes on with either URL`() async {
+            await #expect(processExitsWith: .success) {
+                await CrashStory.everyWrite("retargeting", step: 1, story: Mirror.tell) { world in
+                    try await world.crash()
+                    try await world.boot()
+                }
+            }
+        }
+
+        @Test func `B2: random URLs, weather and power cuts mix no file`() async {
+            print("retargeting: seeds \(Rounds.seeds(default: 8))")
+            await #expect(processExitsWith: .success) {
+                var continued = 0
+                for seed in Rounds.seeds(default: 8) {
+                    await Simulation.run("retargeting", seed: seed) { world in
+                        try await Mirror.wander(world)
+                        continued += await Mirror.continuations(world)
+                        try await world.stop()
+                    }
+                }
+                #expect(continued > 0, "No bytes ever went on at another URL.")
+            }
+        }
+    }
+}
+
+/// Servers that have the same file, or another one.
+private enum Mirror {
+    static let size: Int64 = 6_000_000
+
+    @discardableResult
+    static func serve(
+        _ world: World, _ host: String, seed: UInt64, size: Int64 = size, tag: String?, script: [ScriptedBehaviour] = []
+    ) -> String {
+        let url = "http://\(host).example/file"
+        world.transport.setBandwidth(1_000_000)
+        world.transport.serve(
+            url, ScriptedResource([ScriptedVersion(seed: seed, size: size, entityTag: tag)], script: script))
+        return url
+    }
+
+    /// Two downloads that change their URLs while they run: to the same file, and to another one and back.
+    @Sendable static func tell(_ world: World) async {
+        let old = serve(world, "old", seed: 1, tag: "\"a\"")
+        let same = serve(world, "same", seed: 1, tag: "\"b\"", script: [.cut(after: 400_000), .cut(after: 400_000)])
+        let other = serve(world, "other", seed: 2, tag: "\"c\"")
+        let ids = await world.enqueue([world.request(old), world.request(old)])
+        await world.advance(by: 2.3, inspecting: false)
+        guard !world.commits.hasFailed, ids.count == 2 else { return }
+        await world.retarget(ids[0], to: same)
+        await world.retarget(ids[1], to: other)
+        await world.advance(by: 1.7, inspecting: false)
+        guard !world.commits.hasFailed else { return }
+        await world.retarget(ids[1], to: old)
+        await world.advance(atMost: 600) { world.commits.hasFailed || world.ledger.open.isEmpty }
+    }
+
+    /// Tasks that are sent from server to server, through bad weather, crashes and power cuts.
+    static func wander(_ world: World) async throws {
+        let random = world.random
+        let tags = ["\"a\"", "\"b\"", "W/\"a\"", nil]
+        let urls = (0..<8).map { number in
+            serve(
+                world, "host\(number)", seed: UInt64(number % 3), size: number < 6 ? size : size + 1,
+                tag: tags[random.number(0...3)])
+        }
+        let scenario = Scenario(world)
+        world.transport.setBandwidth(1_000_000)
+        await world.start()
+        await world.enqueue((0..<4).map { world.request(urls[$0]) })
+        for _ in 0..<30 {
+            if random.chance(0.15) { world.commits.open(for: random.number(0...4)) }
+            if let id = random.pick(Array(world.ledger.entries.keys).sorted()), let url = random.pick(urls) {
+                switch random.number(0...5) {
+                case 0...2: await world.retarget(id, to: url)
+                case 3: await world.suspend(id)
+                default: await world.resume(id)
+                }
+            }
+            await world.advance(by: random.fraction() * 3)
+            guard world.commits.hasFailed else { continue }
+            if random.chance(0.7) { try await world.crash() } else { try await world.cutPower(off: 60) }
+            try await world.boot()
+        }
+        world.commits.open()
+        await scenario.finish()
+    }
+
+    /// How often bytes went on at once after a change of URL.
+    static func continuations(_ world: World) async -> Int {
+        let journal = await world.journal()
+        return world.ledger.entries.keys.reduce(0) { count, id in
+            let decisions = journal.filter { $0.task == id }.map(\.decision)
+            return count + zip(decisions, decisions.dropFirst()).count { $0 == .retargeted && $1 == .continued }
+        }
+    }
+}

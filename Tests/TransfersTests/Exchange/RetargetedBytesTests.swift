@@ -1,0 +1,133 @@
+import NightshiftAPI
+import Testing
+import Transfers
+
+/// What is asked of a new URL for bytes of an old one, and what its answers mean.
+@Suite struct RetargetedBytesTests {
+    private static let overlap = RetargetedBytes.overlap
+    private static let total: Int64 = 1_000_000
+    private static let count: Int64 = 400_000
+
+    private static func bytes(
+        _ count: Int64 = Self.count, of total: Int64? = Self.total, tag: String? = "\"a\"",
+        condition: RangeCondition = .entityTag
+    ) -> PartialBytes {
+        var bytes = partial(count, of: total, tag: tag, condition: condition)
+        bytes.isOfAnotherURL = true
+        return bytes
+    }
+
+    private func fields(_ bytes: PartialBytes) -> [String] {
+        ExchangePlan(partial: bytes).headers.map { "\($0.name): \($0.value)" }
+    }
+
+    private func part(
+        from first: Int64 = count - overlap, to last: Int64 = total - 1, of total: Int64 = total,
+        tag: String? = "\"b\"", more: KeyValuePairs<String, String> = [:]
+    ) -> ResponseHead {
+        let length = "\(last - first + 1)"
+        var answer = head(206, ["Content-Range": "bytes \(first)-\(last)/\(total)", "Content-Length": length])
+        if let tag { answer.headers.append(HeaderField(name: "ETag", value: tag)) }
+        answer.headers += more.map { HeaderField(name: $0.key, value: $0.value) }
+        return answer
+    }
+
+    @Test func `B2: the entity tag is asked for first, then the last 64 KiB again`() {
+        #expect(fields(Self.bytes()) == ["Range: bytes=400000-", "If-Range: \"a\""])
+        #expect(fields(Self.bytes(condition: .unconditional)) == ["Range: bytes=334464-"])
+        #expect(ExchangePlan(partial: Self.bytes(condition: .unconditional)).condition == .unconditional)
+    }
+
+    @Test(arguments: ["W/\"a\"", nil, "garbage"]) func `B2: a date of another URL is no condition`(_ tag: String?) {
+        #expect(fields(Self.bytes(tag: tag)) == ["Range: bytes=334464-"])
+    }
+
+    @Test(arguments: [
+        bytes(overlap - 1, tag: nil), bytes(of: nil, tag: nil), bytes(total + 1, tag: nil), bytes(condition: .unusable),
+        bytes(100, condition: .unconditional),
+    ])
+    func `B2: what cannot be compared begins again`(_ bytes: PartialBytes) {
+        #expect(ExchangePlan(partial: bytes).offset == 0)
+        #expect(fields(bytes).isEmpty)
+        #expect(judge(head(200, ["Content-Length": "1000000"]), bytes).lossReason?.contains("new URL") == true)
+    }
+
+    @Test func `B2: exactly 64 KiB are enough, and so are all bytes`() {
+        #expect(fields(Self.bytes(Self.overlap, tag: nil)).isEmpty == false)
+        #expect(ExchangePlan(partial: Self.bytes(Self.overlap, tag: nil)).offset == 0)
+        #expect(fields(Self.bytes(Self.total, tag: nil)) == ["Range: bytes=\(Self.total - Self.overlap)-"])
+        #expect(fields(Self.bytes(Self.total)) == ["Range: bytes=999999-", "If-Range: \"a\""])
+    }
+
+    @Test func `B2: the same strong tag proves it`() {
+        let answer = part(from: Self.count, tag: "\"a\"")
+        guard case .append(let representation, offset: Self.count, length: 600_000) = judge(answer, Self.bytes()) else {
+            Issue.record("\(judge(answer, Self.bytes()))")
+            return
+        }
+        #expect(representation.total == Self.total)
+        // Also where it comes with the bytes to be compared.
+        guard case .append = judge(part(tag: "\"a\""), Self.bytes(condition: .unconditional)) else {
+            Issue.record("not continued")
+            return
+        }
+    }
+
+    @Test func `B2: another tag, none, a date or the whole lead to the comparison`() {
+        let answers = [
+            part(from: Self.count), part(from: Self.count, tag: nil), part(from: Self.count, tag: "W/\"a\""),
+            part(from: Self.count, tag: nil, more: ["Last-Modified": oldDate, "Date": serverDate]),
+            head(200, ["Content-Length": "1000000", "ETag": "\"b\""]), head(200, ["ETag": "\"b\""]),
+            head(200, ["Content-Length": "1000000", "ETag": "\"a\""]), head(412), head(400),
+        ]
+        for answer in answers {
+            #expect(judge(answer, Self.bytes()).condition == .unconditional, "\(answer)")
+            // Without the means to compare: from the start.
+            let few = Self.bytes(1_000)
+            let verdict = judge(answer, few)
+            #expect(verdict.condition == nil && verdict.lossReason != nil || verdict.condition == .unconditional)
+            if case .askAgain(let condition, _) = verdict {
+                var next = few
+                next.condition = condition
+                #expect(!ExchangePlan(partial: next).asksForRange)
+            }
+        }
+    }
+
+    @Test func `B2: what comes without a condition is compared, and only that`() {
+        let bytes = Self.bytes(condition: .unconditional)
+        guard case .compare(let representation, let offset, let length) = judge(part(), bytes) else {
+            Issue.record("\(judge(part(), bytes))")
+            return
+        }
+        #expect(offset == Self.count - Self.overlap && length == Self.total - offset)
+        #expect(representation.validators.entityTag == "\"b\"" && representation.total == Self.total)
+        // A cache that begins earlier: all of it is compared.
+        guard case .compare(_, offset: 0, length: Self.total) = judge(part(from: 0), bytes) else {
+            Issue.record("an earlier part is not compared")
+            return
+        }
+    }
+
+    @Test func `B2: a contradiction begins again`() {
+        let bytes = Self.bytes(condition: .unconditional)
+        let other = Self.total + 1
+        let answers = [
+            part(to: other - 1, of: other), part(from: Self.count), part(to: Self.count - 1),
+            part(more: ["Content-Encoding": "gzip"]), head(206), head(206, ["Content-Range": "bytes */1000000"]),
+            head(416, ["Content-Range": "bytes */1000000"]), head(416), head(400), head(204), head(304),
+            part(more: ["Content-Type": "multipart/byteranges; boundary=x"]),
+        ]
+        for answer in answers { #expect(judge(answer, bytes).startsAgain, "\(answer): \(judge(answer, bytes))") }
+        #expect(judge(part(from: Self.count, to: other - 1, of: other), Self.bytes()).startsAgain)
+        #expect(judge(head(200, ["Content-Length": "5"]), Self.bytes()).lossReason?.contains("5 bytes") == true)
+        #expect(judge(head(200, ["Content-Length": "1000000"]), bytes).lossReason != nil)
+        // All bytes are never here for the mere asking.
+        #expect(judge(head(416, ["Content-Range": "bytes */1000000"]), Self.bytes(Self.total)).startsAgain)
+    }
+
+    @Test func `T8: trouble and refusals are what they always are`() {
+        #expect(judge(head(503), Self.bytes(), strict) == judge(head(503), partial(10), strict))
+        #expect(judge(head(403), Self.bytes(), strict) == judge(head(403), partial(10), strict))
+    }
+}
