@@ -108,6 +108,25 @@ extension OpenAPI {
                   "description": {"type": ["string", "null"], "maxLength": \#(Limits.descriptionLength)}
                 }
               },
+              "RetargetRequest": {
+                "type": "object", "additionalProperties": false, "required": ["url"],
+                "properties": {
+                  "url": {"type": "string", "description": "http or https; encoded as browsers do"},
+                  "headers": {
+                    "type": ["array", "null"], "maxItems": \#(Limits.headerFields),
+                    "items": {"$ref": "#/components/schemas/HeaderField"},
+                    "description": "In place of all fields of the task; unless given they stay, secret ones within an origin"
+                  },
+                  "credential": {
+                    "anyOf": [{"$ref": "#/components/schemas/Credential"}, {"type": "null"}],
+                    "description": "Unless given it stays, within an origin"
+                  },
+                  "clientData": {
+                    "type": ["string", "null"], "maxLength": \#(Limits.clientDataLength),
+                    "description": "What the task's library notes with it from now on"
+                  }
+                }
+              },
               "CancelRequest": {
                 "type": "object", "additionalProperties": false,
                 "properties": {

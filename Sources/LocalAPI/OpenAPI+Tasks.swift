@@ -94,6 +94,21 @@ extension OpenAPI {
                 "responses": {\#(taskAnswer), \#(problems(404, 409))}
               }
             },
+            "/v1/tasks/{id}/retarget": {
+              "parameters": [{"$ref": "#/components/parameters/TaskID"}],
+              "post": {
+                "operationId": "retargetTask", "tags": ["tasks"], "summary": "Give a task another URL; its bytes are kept",
+                "description": "\#(retargeting)",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {
+                    "schema": {"$ref": "#/components/schemas/RetargetRequest"},
+                    "example": {"url": "https://cdn.example.org/debian.iso?signature=4711"}
+                  }}
+                },
+                "responses": {\#(taskAnswer), \#(problems(404, 409, 413, 415, 422))}
+              }
+            },
             "/v1/tasks/{id}/cancel": {
               "parameters": [{"$ref": "#/components/parameters/TaskID"}],
               "post": {
@@ -137,6 +152,11 @@ extension OpenAPI {
               }
             }
         """#
+
+    private static let retargeting =
+        "For one that has not ended, or that has failed: then it waits again. The bytes here are kept where the same strong "
+        + "entity tag proves that they belong to the file there, or its length agrees and the last 65536 bytes here, "
+        + "fetched again and compared. Secrets go along within an origin only."
 
     private static let taskAnswer = #"""
         "200": {

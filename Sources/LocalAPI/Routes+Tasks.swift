@@ -53,6 +53,11 @@ extension Routes {
             Route(.post, "/v1/tasks/{id}/resume") { call in
                 try Reply.json(try await service.resume(call.taskID())).response
             },
+            Route(.post, "/v1/tasks/{id}/retarget") { call in
+                let id = try call.taskID()
+                let request = try await decoder.decode(RetargetRequest.self, from: call.request)
+                return try Reply.json(try await service.retarget(id, request)).response
+            },
             Route(.post, "/v1/tasks/{id}/cancel") { call in
                 let id = try call.taskID()
                 let request = try await decoder.decodeIfPresent(CancelRequest.self, from: call.request)

@@ -286,6 +286,29 @@ struct ProgramTests {
         #expect(bodies == [#"{"maximumTransfers":16,"rateLimit":2097152}"#, #"{"priority":0.9,"rateLimit":0}"#])
     }
 
+    @Test func `B2: retarget says where it goes, and what it needs to go on`() async throws {
+        var task = Samples.running()
+        task.url = "https://new.example/film.mkv"
+        task.state = .suspended
+        let paused = task
+        let world = try World()
+        let service = try world.service { request in
+            request.method == "POST" ? try .json(paused) : try .json(Samples.status)
+        }
+        defer { service.stop() }
+        #expect(await world.run("retarget", "12", paused.url, "-H", "X: y", "--user", "ada:s:t") == .whole)
+        #expect(
+            world.output.text
+                == "12: https://new.example/film.mkv; it is paused, go on with: nightshift resume 12\n")
+        let request = try #require(service.requests.last)
+        #expect(request.path == "/v1/tasks/12/retarget")
+        let body = try JSON.decode(RetargetRequest.self, from: request.body)
+        #expect(body.url == paused.url && body.headers == [HeaderField(name: "X", value: "y")])
+        #expect(body.credential == Credential(user: "ada", password: "s:t"))
+        #expect(await world.run("retarget", "12", "ftp://bob:secret@a.example/x") == .usage)
+        #expect(!world.errors.text.contains("secret"))
+    }
+
     @Test func cancelAndContinue() async throws {
         var kept = Samples.failed(12)
         kept.state = .cancelled

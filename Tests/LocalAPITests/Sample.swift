@@ -88,6 +88,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(task, least: empty, isRequest: true),
                 try Sample(
                     TaskChange(priority: 1, rateLimit: 1, description: "d"), least: TaskChange(), isRequest: true),
+                try Sample(
+                    RetargetRequest(
+                        url: "http://a/", headers: [field], credential: Credential(user: "a", password: "b"),
+                        clientData: "c"), least: RetargetRequest(url: "http://a/"), isRequest: true),
                 try Sample(CancelRequest(producingResumeData: true), least: CancelRequest(), isRequest: true),
                 try Sample(
                     ServiceSettings(rateLimit: 1, maximumTransfers: 1), least: ServiceSettings(), isRequest: true),

@@ -53,7 +53,7 @@ struct TransferOptions: ParsableArguments {
 
     func validate() throws {
         if let priority, !(0...1).contains(priority) { throw ValidationError("A priority is from 0 to 1.") }
-        if let user, user.isEmpty || user.hasPrefix(":") { throw ValidationError("--user needs a name.") }
+        try UserArgument.check(user)
         if key != nil && cert == nil { throw ValidationError("--key needs --cert.") }
     }
 
@@ -61,7 +61,7 @@ struct TransferOptions: ParsableArguments {
     func request(_ kind: TaskKind, _ invocation: Invocation) throws -> TaskRequest {
         var request = TaskRequest(kind: kind)
         request.headers = headers.isEmpty ? nil : headers
-        request.credential = try credential(invocation)
+        request.credential = try user.map { try UserArgument.credential($0, invocation) }
         request.priority = priority
         request.rateLimit = limitRate.flatMap { $0.bytesPerSecond > 0 ? $0.bytesPerSecond : nil }
         if let notBefore {
@@ -80,16 +80,6 @@ struct TransferOptions: ParsableArguments {
                 clientCertificate: try readable(cert, invocation), clientKey: try readable(key, invocation))
         }
         return request
-    }
-
-    private func credential(_ invocation: Invocation) throws -> Credential? {
-        guard let user else { return nil }
-        if let colon = user.firstIndex(of: ":") {
-            return Credential(user: String(user[..<colon]), password: String(user[user.index(after: colon)...]))
-        }
-        let name = TerminalText.escaped(user)
-        return Credential(
-            user: user, password: try PasswordPrompt.read("Password for \(name): ", errors: invocation.errors))
     }
 
     private func readable(_ path: String?, _ invocation: Invocation) throws -> String? {

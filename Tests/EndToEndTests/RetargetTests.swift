@@ -1,0 +1,102 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Another URL for the same bytes, with the real service, over real connections and through kills.
+@Suite struct RetargetTests {
+    private static let size: Int64 = 12 << 20
+    private let content = Content.seeded(size: size, seed: 31)
+
+    /// Serves the file at a URL that is good for one connection, broken after 4 MiB, and has expired by the next.
+    private func serveExpiring(_ origin: OriginServer) {
+        let behaviours: [Behaviour] = [.cutAfter(4 << 20).times(1), .status(403).skippingFirst(1)]
+        origin.serve("/old", Resource(content: content, behaviours: behaviours))
+    }
+
+    @Test func `B2: an expired URL is replaced, and the bytes are kept through kill -9`() async throws {
+        let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
+        defer { gate.open() }
+        serveExpiring(origin)
+        // Another server of the same file: with a tag of its own.
+        origin.serve("/new", Resource(content: content, etag: "\"other\"", behaviours: [.holdAfter(2 << 20, gate)]))
+        try await service.start()
+        let first = try await service.cli(["get", origin.url("/old"), "-d", service.scratch.path])
+        #expect(first.code == 1 && first.errors.contains("403"), "\(first)")
+        let failed = try #require(try await service.api.tasks().last)
+        #expect(failed.state == .failed && failed.countOfBytesReceived >= 4 << 20)
+        try await service.kill()
+        try await service.start()
+        let outcome = try await service.cli(["retarget", "\(failed.id)", origin.url("/new")])
+        #expect(outcome.code == 0 && outcome.output == "\(failed.id): \(origin.url("/new"))\n", "\(outcome)")
+        try await service.wait(failed.id, for: "more bytes") { $0.countOfBytesReceived >= 5 << 20 }
+        try await service.kill()
+        gate.open()
+        try await service.start()
+        let task = try await service.waitForEnd(failed.id)
+        #expect(task.state == .completed && task.restarts == 0, "\(task)")
+        #expect(try content.firstMismatch(inFileAt: try #require(task.file)) == nil)
+        // What was here was not fetched again, but for what is compared.
+        let ranges = origin.requests(for: "/new").compactMap { $0.fields.first("Range") }
+        #expect(ranges.count >= 3 && ranges[0] == "bytes=\(4 << 20)-", "\(ranges)")
+        #expect(ranges[1] == "bytes=\((4 << 20) - 65_536)-", "\(ranges)")
+        let journal = try await service.api.why(failed.id).history.map(\.decision)
+        #expect(journal.contains(.retargeted) && !journal.contains(.restarted), "\(journal)")
+    }
+
+    @Test func `B2: another file at the new URL is fetched whole`() async throws {
+        let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
+        serveExpiring(origin)
+        let other = Content.seeded(size: Self.size, seed: 32)
+        origin.serve("/other", Resource(content: other))
+        try await service.start()
+        let id = try await service.api.enqueue(failing(origin.url("/old"), to: service.scratch.path))
+        #expect(try await service.waitForEnd(id).error?.status == 403)
+        try await service.api.post(
+            "/v1/tasks/\(id)/retarget", RetargetRequest(url: origin.url("/other")), as: TaskStatus.self)
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.restarts == 1, "\(task)")
+        #expect(try other.firstMismatch(inFileAt: task.file ?? "") == nil)
+        let history = try await service.api.why(id).history
+        #expect(history.contains { $0.detail == "the file at the new URL is another one" })
+    }
+
+    @Test func `B2: a checksum sees what the comparison cannot`() async throws {
+        let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
+        serveExpiring(origin)
+        var bytes = content.bytes(0..<Self.size)
+        bytes[100] ^= 1
+        origin.serve("/almost", Resource(content: .bytes(bytes), etag: "\"almost\""))
+        try await service.start()
+        var request = failing(origin.url("/old"), to: service.scratch.path)
+        request.checksum = Checksum(algorithm: .sha256, hex: Content.bytes(bytes).sha256().hex)
+        let id = try await service.api.enqueue(request)
+        try await service.waitForEnd(id)
+        try await service.api.post(
+            "/v1/tasks/\(id)/retarget", RetargetRequest(url: origin.url("/almost")), as: TaskStatus.self)
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.restarts == 1, "\(task)")
+        #expect(try fileBytes(task.file ?? "") == bytes)
+    }
+
+    @Test func `B2: what cannot have another URL is refused with what to do`() async throws {
+        let (service, origin) = (try Service(), try OriginServer())
+        origin.serve("/f", .text("whole"))
+        try await service.start()
+        let id = try await service.api.enqueue(.download(origin.url("/f"), to: service.scratch.path))
+        try await service.waitForEnd(id)
+        let whole = try await service.cli(["retarget", "\(id)", origin.url("/g"), "--json"])
+        #expect(whole.code == 1 && whole.errors.contains("is complete"), "\(whole)")
+        let unknown = try await service.cli(["retarget", "999", origin.url("/g")])
+        #expect(unknown.code == 1 && unknown.errors.contains("There is no task 999"), "\(unknown)")
+        #expect(try await service.cli(["retarget", "\(id)", "ftp://example.org/f"]).code == 2)
+        #expect(try await service.cli(["retarget", "\(id)"]).code == 2)
+    }
+
+    private func failing(_ url: String, to directory: String) -> TaskRequest {
+        var request = TaskRequest.download(url, to: directory)
+        request.retryPolicy = .transientResponses
+        request.failsOnHTTPError = true
+        return request
+    }
+}
