@@ -61,7 +61,7 @@ extension SessionCore {
         var told: Bool
     }
 
-    private func handOver(_ task: TaskCore, isHeld: Bool, patience: Duration) throws {
+    func handOver(_ task: TaskCore, isHeld: Bool, patience: Duration) throws {
         let asksFirst = delegate is any URLSessionDelayedRequestDelegate
         let request = SessionEnqueueRequest(tasks: [task.handover(isHeld: isHeld, asksFirst: asksFirst)])
         task.state.withLock { $0.mayBeKnown = true }

@@ -158,6 +158,15 @@ final class TaskCore: Sendable {
         if let id { session.change(id, change) }
     }
 
+    /// The next process of the app finds it as this one has it: by `note`.
+    func replaceRequest(by request: URLRequest, note: String?) {
+        state.withLock { state in
+            state.originalRequest = request
+            state.currentURL = nil
+            state.note = note
+        }
+    }
+
     // MARK: - What the service says
 
     /// Takes over how the service sees it.

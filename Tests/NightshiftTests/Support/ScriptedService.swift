@@ -26,6 +26,7 @@ final class ScriptedService: Sendable {
         var acknowledged: [Int64] = []
         var answers: [MessageAnswer] = []
         var changes: [TaskChange] = []
+        var retargets: [RetargetRequest] = []
         var acknowledgedCommands: [Int64] = []
         var states: [AppState] = []
         var snapshot: Data?
@@ -323,6 +324,9 @@ final class ScriptedService: Sendable {
         case "cancel":
             let wish = try JSON.decode(CancelRequest.self, from: request.body)
             try end(identifier, .cancelled, resumeData: wish.producingResumeData == true ? "token-\(id)" : nil)
+        case "retarget":
+            let wish = try JSON.decode(RetargetRequest.self, from: request.body)
+            state.update { $0.retargets.append(wish) }
         case nil where request.method == "PATCH":
             let change = try JSON.decode(TaskChange.self, from: request.body)
             state.update { $0.changes.append(change) }

@@ -1,0 +1,55 @@
+import Foundation
+import FoundationNetworking
+import NightshiftAPI
+import NightshiftClient
+import Synchronization
+
+/// Another request in the place of a task's own.
+extension SessionCore {
+    func retarget(_ task: TaskCore, to request: URLRequest) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            requests.async { [self] in
+                continuation.resume(with: Result { try replaceRequest(of: task, by: request) })
+            }
+        }
+    }
+
+    private func replaceRequest(of task: TaskCore, by request: URLRequest) throws {
+        do {
+            if let error = failure { throw error }
+            guard let url = request.url else { throw URLError.make(NSURLErrorUnsupportedURL, "unsupported URL") }
+            guard let id = try idToRetarget(task, request) else { return }
+            var named = TaskRequest()
+            named.take(request, cookiesOf: configuration)
+            let note = RequestNote(request)?.text
+            let body = RetargetRequest(url: url.absoluteString, headers: named.headers, clientData: note)
+            _ = try connection.send(
+                "POST", "/v1/tasks/\(id)/retarget", try JSON.encode(body), patience: Self.requestPatience)
+            task.replaceRequest(by: request, note: note)
+        } catch let problem as Problem {
+            let code = problem.pointer == "/url" ? NSURLErrorUnsupportedURL : NSURLErrorUnknown
+            throw URLError.make(code, problem.detail ?? problem.title, url: request.url)
+        } catch let trouble as ServiceUnreachable {
+            throw URLError.make(NSURLErrorBackgroundSessionWasDisconnected, trouble.message, url: request.url)
+        }
+    }
+
+    /// Nil where only this process knows of the task: then it has the request already.
+    private func idToRetarget(_ task: TaskCore, _ request: URLRequest) throws -> TaskID? {
+        task.turn.lock()
+        defer { task.turn.unlock() }
+        let (id, isLocal, phase, isHeld) = task.state.withLock { state in
+            (state.id, state.id == nil && !state.mayBeKnown && state.token == nil, state.phase, state.suspensions > 0)
+        }
+        guard phase == .open else {
+            throw URLError.make(NSURLErrorCancelled, "The task has ended.", url: request.url)
+        }
+        if isLocal {
+            task.replaceRequest(by: request, note: RequestNote(request)?.text)
+            return nil
+        }
+        // What it continues is the service's: it has to have the task first.
+        if id == nil { try handOver(task, isHeld: isHeld, patience: Self.requestPatience) }
+        return task.state.withLock(\.id)
+    }
+}

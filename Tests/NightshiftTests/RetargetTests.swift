@@ -1,0 +1,69 @@
+import Foundation
+import FoundationNetworking
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Nightshift
+
+/// Another request for a download, as the app asks for it.
+@Suite struct RetargetTests {
+    private let other = URL(string: "https://other.example/file?signature=1")!
+
+    private func request() -> URLRequest {
+        var request = URLRequest(url: other)
+        request.setValue("secret", forHTTPHeaderField: "Authorization")
+        return request
+    }
+
+    @Test func `B2: the service gets the new request, and a later process finds it`() async throws {
+        let world = try World()
+        let task = world.process().session(Recorder()).downloadTask(with: url())
+        task.resume()
+        try await task.retarget(to: request())
+        let sent = try #require(world.service.state.read(\.retargets).first)
+        #expect(sent.url == other.absoluteString && sent.headers?.first("authorization") == "secret")
+        #expect(sent.clientData?.contains("other.example") == true && sent.clientData?.contains("secret") == false)
+        #expect(task.originalRequest?.url == other && task.currentRequest?.url == other)
+        #expect(task.state == .running)
+    }
+
+    @Test func `B2: one that the service does not have yet is handed over with the new request`() async throws {
+        let world = try World()
+        let task = world.process().session(Recorder()).downloadTask(with: url())
+        try await task.retarget(to: request())
+        #expect(world.service.state.read(\.log).allSatisfy { !$0.contains("retarget") })
+        task.resume()
+        #expect(world.service.state.read { $0.requests[1]?.request.url } == other.absoluteString)
+    }
+
+    @Test func `T13: one made from resume data is the service's before it gets the new request`() async throws {
+        let world = try World()
+        let session = world.process().session(Recorder())
+        let first = session.downloadTask(with: url())
+        first.resume()
+        let data = try #require(await first.cancelByProducingResumeData())
+        let task = session.downloadTask(withResumeData: data)
+        try await task.retarget(to: URLRequest(url: other))
+        let asked = world.service.state.read(\.log).filter { $0.hasSuffix("/tasks") || $0.hasSuffix("/retarget") }
+        #expect(asked.suffix(2).map { $0.hasSuffix("/retarget") } == [false, true], "\(asked)")
+        #expect(world.service.state.read { $0.requests[2]?.request.suspended } == true)
+        #expect(world.service.state.read(\.retargets).first?.headers == nil)
+        #expect(task.state == .suspended)
+    }
+
+    @Test func `B2: refusals and tasks of other sessions throw what they are`() async throws {
+        let world = try World()
+        let task = world.process().session(Recorder()).downloadTask(with: url())
+        task.resume()
+        world.service.state.update {
+            $0.refusals["POST /v1/tasks/100/retarget"] = .conflict("All bytes of task 100 are here.")
+        }
+        let refusal = await #expect(throws: URLError.self) { try await task.retarget(to: self.request()) }
+        #expect(refusal?.code == .unknown && refusal?.localizedDescription.contains("All bytes") == true)
+        #expect(task.originalRequest?.url == url())
+        let plain = URLSession(configuration: .default).downloadTask(with: url())
+        let stranger = await #expect(throws: URLError.self) { try await plain.retarget(to: self.request()) }
+        #expect(stranger?.code == .unsupportedURL)
+    }
+}
