@@ -32,6 +32,18 @@ CURLcode nightshift_curl_set_tls_callback(CURL *easy, CURLoption option, curl_ss
     return curl_easy_setopt(easy, option, value);
 }
 
+CURLcode nightshift_curl_set_request_callback(CURL *easy, CURLoption option, curl_prereq_callback value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode nightshift_curl_set_open_callback(CURL *easy, CURLoption option, curl_opensocket_callback value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode nightshift_curl_set_close_callback(CURL *easy, CURLoption option, curl_closesocket_callback value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
 CURLcode nightshift_curl_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }

@@ -6,7 +6,10 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/tcp.h>
 #include <malloc.h>
+#include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +20,33 @@
 
 int nightshift_start_writeback(int descriptor, int64_t offset, int64_t length) {
     return sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE);
+}
+
+int64_t nightshift_splice(int from, int to, const int64_t *offset, int64_t count) {
+    if (offset == NULL) return splice(from, NULL, to, NULL, (size_t)count, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    loff_t place = *offset;
+    return splice(from, NULL, to, &place, (size_t)count, SPLICE_F_MOVE);
+}
+
+int nightshift_pipe(int ends[2]) {
+    return pipe2(ends, O_CLOEXEC);
+}
+
+int nightshift_duplicate(int descriptor) {
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+}
+
+int nightshift_set_pipe_capacity(int pipe, int bytes) {
+    return fcntl(pipe, F_SETPIPE_SZ, bytes);
+}
+
+int64_t nightshift_tcp_received(int socket) {
+    struct tcp_info information;
+    socklen_t length = sizeof information;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &information, &length) != 0) return -1;
+    // A kernel from before the count was there fills in less.
+    if (length < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof information.tcpi_bytes_received) return -1;
+    return (int64_t)information.tcpi_bytes_received;
 }
 
 int nightshift_reserve(int descriptor, int64_t offset, int64_t length) {

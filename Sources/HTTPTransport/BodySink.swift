@@ -1,4 +1,5 @@
 import NightshiftAPI
+import NightshiftCurl
 import Transfers
 
 /// Takes the bytes of one response's body.
@@ -35,6 +36,17 @@ enum BodySink {
             self = .discard(rest: rest - Int64(bytes.count), count: count + Int64(bytes.count))
             return rest >= bytes.count ? .taken : .enough
         }
+    }
+
+    func takesRest(_ bytes: Int64) -> Bool {
+        if case .file(let body) = self { body.takesRest(bytes) } else { false }
+    }
+
+    mutating func take(_ body: CurlSocketBody, atMost count: Int) -> Answer {
+        guard case .file(var file) = self else { return .enough }
+        let answer = file.move(body, atMost: count)
+        self = .file(file)
+        return answer
     }
 
     var kept: [UInt8] {

@@ -1,9 +1,11 @@
 import CNightshift
 import Glibc
 import NightshiftAPI
+import NightshiftCurl
 import Transfers
 
-/// Writes a body into a ``FileSink`` as it comes, without a buffer of its own: libcurl's pieces go to `pwrite` as they are.
+/// Writes a body into a ``FileSink`` as it comes, without a buffer of its own: libcurl's pieces go to `pwrite` as they are,
+/// and what libcurl leaves in the socket goes from there.
 struct FileBody {
     private let sink: FileSink
     private var position: Int64
@@ -56,15 +58,36 @@ struct FileBody {
             position += Int64(written)
             sink.position.value = position
         }
+        startWriteback()
+        return isPastEnd ? .enough : .taken
+    }
+
+    /// Whether the rest of the body can go from the socket into the file: it ends where the response was announced to end.
+    func takesRest(_ bytes: Int64) -> Bool { announcedEnd == .max || announcedEnd - position == bytes }
+
+    mutating func move(_ body: CurlSocketBody, atMost count: Int) -> BodySink.Answer {
+        let wanted = sink.end.value
+        if position >= wanted { return .enough }
+        let room = min(sink.ceiling.value, wanted) - position
+        guard room > 0 else { return .full }
+        let move = body.move(to: sink.descriptor, at: position, atMost: Int(min(Int64(count), room)))
+        position += Int64(move.bytes)
+        sink.position.value = position
+        guard move.error == 0 else { return .failed(Self.failure(move.error)) }
+        startWriteback()
+        return body.rest > 0 && position >= sink.end.value ? .enough : .taken
+    }
+
+    private mutating func startWriteback() {
         if position - writtenBackTo >= Self.writebackBytes {
             // Only a hint: a file system that does not know it syncs everything at the end.
             _ = nightshift_start_writeback(sink.descriptor, writtenBackTo, position - writtenBackTo)
             writtenBackTo = position
         }
-        // Where the response ends here as well, its connection can be used again.
-        if position < announcedEnd, position >= sink.end.value { return .enough }
-        return .taken
     }
+
+    /// Where the response ends here as well, its connection can be used again.
+    private var isPastEnd: Bool { position < announcedEnd && position >= sink.end.value }
 
     private static func failure(_ error: Int32) -> TransferFailure {
         let reason = String(cString: strerror(error))

@@ -46,12 +46,16 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.clientCertificate = wire.tls?.clientCertificate
         request.clientKey = wire.tls?.clientKey
         request.rateLimit = wire.rateLimit
+        request.socketBodyBytes = Self.socketBodyBytes
         if wire.asksAbout.contains(.digest) { request.proxyScheme = .any }
     }
 
     func begin() {
         loop.perform { self.beginHop() }
     }
+
+    /// Missing bytes for which moving a body without libcurl pays for the connection that it costs.
+    private static let socketBodyBytes: Int64 = 16 << 20
 
     // MARK: - ExchangeHandle
 
@@ -112,7 +116,18 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer {
         if ownEnd != nil { return .stop }
-        switch sink.take(body) {
+        return answer(sink.take(body))
+    }
+
+    func takesRest(_ bytes: Int64) -> Bool { sink.takesRest(bytes) }
+
+    func received(from body: CurlSocketBody, atMost count: Int) -> CurlBodyAnswer {
+        if ownEnd != nil { return .stop }
+        return answer(sink.take(body, atMost: count))
+    }
+
+    private func answer(_ answer: BodySink.Answer) -> CurlBodyAnswer {
+        switch answer {
         case .taken: return .taken
         case .full: return .pause
         case .enough:

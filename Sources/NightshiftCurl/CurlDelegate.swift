@@ -11,11 +11,25 @@ package protocol CurlDelegate: AnyObject, Sendable {
     /// The next bytes of the body. What was not taken comes again, from the same byte on, perhaps cut differently.
     func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer
 
+    /// Whether the rest of the body may come through ``received(from:atMost:)``, where that is possible. Asked after a piece
+    /// was taken, the response's length being known.
+    func takesRest(_ bytes: Int64) -> Bool
+
+    /// Bytes of the body that wait in the socket, to be moved by ``CurlSocketBody/move(to:at:atMost:)``, perhaps in part.
+    /// Comes again as long as there are more and the answer is ``CurlBodyAnswer/taken``.
+    func received(from body: CurlSocketBody, atMost count: Int) -> CurlBodyAnswer
+
     /// Bytes of the request's body handed to libcurl so far; less than before when they have to be sent again.
     func sent(_ bytes: Int64)
 
     /// Exactly once, last.
     func ended(_ end: CurlEnd)
+}
+
+extension CurlDelegate {
+    package func takesRest(_ bytes: Int64) -> Bool { false }
+
+    package func received(from body: CurlSocketBody, atMost count: Int) -> CurlBodyAnswer { .stop }
 }
 
 package enum CurlBodyAnswer: Sendable {
@@ -36,6 +50,14 @@ package struct CurlHead: Hashable, Sendable {
         self.status = status
         self.version = version
         self.fields = fields
+    }
+
+    /// Bytes of a body that comes as it is on the connection, its length in front; nil for any other.
+    var plainLength: Int64? {
+        guard version.hasPrefix("1"), !fields.contains(where: { $0.isNamed("transfer-encoding") }) else { return nil }
+        let lengths = fields.filter { $0.isNamed("content-length") }
+        guard lengths.count == 1, lengths[0].value.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        return Int64(lengths[0].value)
     }
 
     /// Whether something other than the connection's end says where the body ends (RFC 9112, section 6.3).

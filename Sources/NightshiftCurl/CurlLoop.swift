@@ -139,6 +139,8 @@ package struct CurlExchange: Sendable {
 /// owner alive while it uses the rest.
 final class Multi: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
+    /// Of all connections: the last of them are closed with the handle.
+    let sockets = Sockets()
 
     init() {
         // Once per process, before the first handle, and never undone.

@@ -25,6 +25,9 @@ package struct CurlRequest: Sendable {
     package var proxyScheme = CurlCredential.Scheme.basic
     /// Bytes per second, both directions together; nil is unlimited.
     package var rateLimit: Int64?
+    /// From so many missing bytes on, the rest of a body over plain HTTP/1 is left in the socket for
+    /// ``CurlDelegate/received(from:atMost:)``, and the connection serves no other request afterwards; nil: never.
+    package var socketBodyBytes: Int64?
 
     package init(url: String, method: String = "GET", headers: [CurlField] = [], body: CurlBody = .none) {
         self.url = url

@@ -173,6 +173,18 @@ struct EasyOptions {
         failed = failed ?? check(nightshift_curl_set_tls_callback(easy, CURLOPT_SSL_CTX_FUNCTION, callback))
     }
 
+    mutating func setBeforeRequest(_ callback: curl_prereq_callback) {
+        failed = failed ?? check(nightshift_curl_set_request_callback(easy, CURLOPT_PREREQFUNCTION, callback))
+    }
+
+    mutating func setOpen(_ callback: curl_opensocket_callback) {
+        failed = failed ?? check(nightshift_curl_set_open_callback(easy, CURLOPT_OPENSOCKETFUNCTION, callback))
+    }
+
+    mutating func setClose(_ callback: curl_closesocket_callback) {
+        failed = failed ?? check(nightshift_curl_set_close_callback(easy, CURLOPT_CLOSESOCKETFUNCTION, callback))
+    }
+
     private func check(_ code: CURLcode) -> CURLcode? {
         code == CURLE_OK ? nil : code
     }

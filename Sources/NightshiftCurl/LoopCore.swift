@@ -8,6 +8,10 @@ final class LoopCore {
     private var transfers: [Int: Transfer] = [:]
     private var transfersByHandle: [UnsafeMutableRawPointer: Transfer] = [:]
     private var connections = ConnectionPools()
+    /// Those whose body is moved without libcurl, and the way that it takes.
+    private var socketTransfers: [Transfer] = []
+    private var pipe: BodyPipe?
+    private var watched: [curl_waitfd] = []
     private var isStopping = false
     /// When a transfer has to be looked after next, whatever the network does.
     private var nextAttention = Double.infinity
@@ -29,6 +33,8 @@ final class LoopCore {
         _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_PIPELINING, CURLPIPE_NOTHING)
     }
 
+    var sockets: Sockets { multi.sockets }
+
     /// Seconds on a clock that only goes forward.
     static func now() -> Double {
         var time = timespec()
@@ -46,7 +52,7 @@ final class LoopCore {
             }
             attendToTransfers()
             performTransfers()
-            curl_multi_poll(multi.handle, nil, 0, pollMilliseconds, nil)
+            waitForTheNetwork()
         }
         connections = ConnectionPools()
     }
@@ -120,8 +126,42 @@ final class LoopCore {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let transfer = transfersByHandle[easy]
             else { continue }
-            end(transfer, transfer.end(message.pointee.data.result))
+            if transfer.socketBody == nil {
+                end(transfer, transfer.end(message.pointee.data.result))
+            } else {
+                takeFromLibcurl(transfer)
+            }
         }
+    }
+
+    /// From now on the transfer's body is ours to move; libcurl closes its descriptor.
+    private func takeFromLibcurl(_ transfer: Transfer) {
+        guard !socketTransfers.contains(where: { $0 === transfer }) else { return }
+        curl_multi_remove_handle(multi.handle, transfer.easy)
+        socketTransfers.append(transfer)
+    }
+
+    private func waitForTheNetwork() {
+        guard !socketTransfers.isEmpty else {
+            curl_multi_poll(multi.handle, nil, 0, pollMilliseconds, nil)
+            return
+        }
+        let waiting = socketTransfers.filter(\.awaitsSocket)
+        watched.removeAll(keepingCapacity: true)
+        for transfer in waiting {
+            let socket = transfer.socketBody?.socket ?? -1
+            watched.append(curl_waitfd(fd: socket, events: Int16(CURL_WAIT_POLLIN), revents: 0))
+        }
+        curl_multi_poll(multi.handle, &watched, UInt32(watched.count), pollMilliseconds, nil)
+        for (transfer, entry) in zip(waiting, watched) where entry.revents != 0 {
+            if let end = transfer.receiveFromSocket() { self.end(transfer, end) }
+        }
+    }
+
+    /// The way from sockets into files; nil where there are no descriptors for it.
+    func bodyPipe() -> BodyPipe? {
+        pipe = pipe ?? BodyPipe()
+        return pipe
     }
 
     private func end(_ transfer: Transfer, _ end: CurlEnd) {
@@ -131,6 +171,9 @@ final class LoopCore {
         // Nobody is left to look after: no wake-up for what the last one had still planned.
         if transfers.isEmpty { nextAttention = .infinity }
         curl_multi_remove_handle(multi.handle, transfer.easy)
+        socketTransfers.removeAll { $0 === transfer }
+        // A megabyte is not kept for nobody.
+        if socketTransfers.isEmpty { pipe = nil }
         transfer.free()
         transfer.delegate.ended(end)
     }
@@ -156,7 +199,11 @@ final class LoopCore {
 
     /// Unpauses a transfer; what was held back is delivered in here, and may be refused again.
     private func goOn(_ transfer: Transfer) {
-        if let code = transfer.unpause() { end(transfer, transfer.end(code)) }
+        if let end = transfer.unpause() {
+            self.end(transfer, end)
+        } else if transfer.socketBody != nil {
+            takeFromLibcurl(transfer)
+        }
     }
 
     // MARK: - The common rate limit

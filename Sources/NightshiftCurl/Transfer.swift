@@ -13,6 +13,13 @@ final class Transfer {
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var connections: ConnectionPool?
 
+    /// Counts what comes over a connection whose body may be left in its socket.
+    private var ledger: SocketLedger?
+    /// Bytes of that body that libcurl has not handed on yet.
+    private var bodyRest: Int64 = 0
+    /// The rest of the body, once libcurl has nothing to do with it any more.
+    private(set) var socketBody: CurlSocketBody?
+
     private var heads = HeadReader()
     /// A final head that libcurl may yet answer by itself.
     private var pendingHead: CurlHead?
@@ -79,6 +86,7 @@ final class Transfer {
         curl_slist_free_all(headerList)
         headerList = nil
         connections = nil
+        socketBody = nil
     }
 
     private func setCallbacks(_ options: inout EasyOptions) {
@@ -95,6 +103,17 @@ final class Transfer {
             guard let bytes, let context else { return 0 }
             return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
                 $0.receive(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count))
+            }
+        }
+        core.sockets.set(&options)
+        if request.socketBodyBytes != nil, request.url.lowercased().hasPrefix("http:") {
+            options.set(CURLOPT_PREREQDATA, context)
+            options.setBeforeRequest { context, _, _, peerPort, localPort in
+                guard let context else { return CURL_PREREQFUNC_ABORT }
+                Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                    $0.openLedger(localPort: localPort, peerPort: peerPort)
+                }
+                return CURL_PREREQFUNC_OK
             }
         }
         if request.tlsHook != nil {
@@ -126,6 +145,7 @@ final class Transfer {
     // MARK: - Receiving
 
     private func receive(headerLine line: UnsafeRawBufferPointer) -> Int {
+        ledger?.handOn(line.count)
         switch heads.read(line) {
         case .more:
             break
@@ -146,6 +166,7 @@ final class Transfer {
         guard let head = pendingHead else { return }
         pendingHead = nil
         heads.isPastHead = true
+        if let length = head.plainLength, request.method != "HEAD" { bodyRest = length } else { ledger = nil }
         if !head.delimitsBody, request.method != "HEAD" { watchForCloseNotify() }
         delegate.received(head: head)
     }
@@ -171,7 +192,8 @@ final class Transfer {
         switch delegate.received(body: bytes) {
         case .taken:
             if isLimited { moved(bytes.count) }
-            return bytes.count
+            // An error for libcurl, which then closes its descriptor.
+            return ledger != nil && takesOver(after: bytes.count) ? 0 : bytes.count
         case .pause:
             isHeld = true
             return nightshift_curl_write_pause
@@ -179,6 +201,70 @@ final class Transfer {
             return 0
         }
     }
+
+    // MARK: - Receiving without libcurl
+
+    private func openLedger(localPort: Int32, peerPort: Int32) {
+        ledger = core.sockets.socket(localPort: localPort, peerPort: peerPort).flatMap { SocketLedger($0) }
+    }
+
+    /// Whether the rest of the body is ours from now on.
+    private func takesOver(after count: Int) -> Bool {
+        ledger?.handOn(count)
+        bodyRest -= Int64(count)
+        guard let least = request.socketBodyBytes, bodyRest >= max(least, 1), delegate.takesRest(bodyRest),
+            let isBalanced = ledger?.isBalanced()
+        else {
+            ledger = nil
+            return false
+        }
+        guard isBalanced, let ledger, let pipe = core.bodyPipe() else { return false }
+        socketBody = CurlSocketBody(of: ledger.socket, rest: bodyRest, through: pipe)
+        return socketBody != nil
+    }
+
+    /// Whether the socket has to be watched: neither this side nor a limit holds the body up.
+    var awaitsSocket: Bool { socketBody != nil && !isHeld && !isQueued && wakeTime == .infinity }
+
+    /// Moves what waits in the socket, as far as one turn reaches; the end of the exchange where it has come.
+    func receiveFromSocket() -> CurlEnd? {
+        guard let body = socketBody, !isHeld, !isQueued else { return nil }
+        var allowance = Self.turnBytes
+        while allowance > 0 {
+            let isLimited = ownLimit != nil || core.isLimited
+            if isLimited, !mayMove() { return nil }
+            let before = body.rest
+            let answer = delegate.received(from: body, atMost: isLimited ? LoopCore.pieceBytes : allowance)
+            let count = Int(before - body.rest)
+            if isLimited, count > 0 { moved(count) }
+            allowance -= count
+            switch answer {
+            case .pause:
+                isHeld = true
+                return nil
+            case .stop:
+                return end(CURLE_WRITE_ERROR)
+            case .taken where body.rest == 0:
+                return end(CURLE_OK)
+            case .taken:
+                break
+            }
+            switch body.condition {
+            case .open: break
+            case .drained: return nil
+            case .ended:
+                failure = (CURLE_PARTIAL_FILE, "The connection was closed with \(body.rest) bytes still to come.", 0)
+                return end(CURLE_PARTIAL_FILE)
+            case .failed(let error):
+                failure = (CURLE_RECV_ERROR, "Receiving failed: \(String(cString: strerror(error)))", error)
+                return end(CURLE_RECV_ERROR)
+            }
+        }
+        return nil
+    }
+
+    /// Bytes after which the other exchanges have their turn.
+    private static let turnBytes = 1 << 20
 
     // MARK: - Sending
 
@@ -253,11 +339,12 @@ final class Transfer {
 
     func wakes(_ now: Double) -> Bool { wakeTime <= now }
 
-    /// Lets libcurl go on in both directions; the callbacks pause again where something still stands in the way.
-    func unpause() -> CURLcode? {
+    /// Goes on in both directions, and pauses again where something still stands in the way. The end, where that brings it.
+    func unpause() -> CurlEnd? {
         wakeTime = .infinity
+        if socketBody != nil { return receiveFromSocket() }
         let code = curl_easy_pause(easy, CURLPAUSE_CONT)
-        return code == CURLE_OK ? nil : code
+        return code == CURLE_OK || socketBody != nil ? nil : end(code)
     }
 
     // MARK: - Idle time
@@ -272,7 +359,7 @@ final class Transfer {
     func idleEnd(_ now: Double) -> CurlEnd? {
         guard let timeout = request.idleTimeout, let period = idleCheckPeriod, now >= idleCheckTime else { return nil }
         idleCheckTime = now + period
-        let present = Progress(easy)
+        let present = socketBody.map { Progress(missing: $0.rest) } ?? Progress(easy)
         if isHeld || isQueued || wakeTime < .infinity || present != progress {
             progress = present
             progressTime = now
@@ -335,6 +422,10 @@ private struct Progress: Equatable {
     private var unsent: Int32 = 0
 
     init() {}
+
+    init(missing: Int64) {
+        received = -missing
+    }
 
     init(_ easy: UnsafeMutableRawPointer) {
         received = Self.offset(easy, CURLINFO_SIZE_DOWNLOAD_T)

@@ -110,6 +110,31 @@ import Transfers
         #expect(origin.connectionCount == 1)
     }
 
+    @Test func `T4: a large body costs its connection, a small one does not`() async throws {
+        let origin = try origin()
+        origin.serve("/small", .text("small"))
+        let transport = TestTransport()
+        for (path, connections) in [("/small", 1), ("/small", 1), ("/file", 1), ("/small", 2)] {
+            let file = try TestFile()
+            let end = try await transport.end(.direct(origin.url(path)), Receiver { _ in .file(file.sink()) })
+            #expect(end.outcome == .complete)
+            #expect(origin.connectionCount == connections)
+            if path == "/file" { #expect(try file.matches(content)) }
+        }
+    }
+
+    @Test func `T4: a file that is only appended to takes a large body as well`() async throws {
+        let origin = try origin()
+        let file = try TestFile()
+        let appending = open(file.path, O_WRONLY | O_APPEND | O_CLOEXEC)
+        defer { close(appending) }
+        var sink = file.sink(length: content.size)
+        sink.descriptor = appending
+        let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { [sink] _ in .file(sink) })
+        #expect(end.outcome == .complete)
+        #expect(try file.matches(content))
+    }
+
     @Test func moreThanTheAnnouncedLengthIsAnError() async throws {
         let origin = try origin(.chunked())
         let file = try TestFile()

@@ -21,6 +21,11 @@ final class ScriptedServer: Sendable {
         case stall
         /// Waits until the value is true, at most a minute.
         case hold(Watched<Bool>)
+        /// Rests for a twentieth of a second, so that what comes next does not come with what came before.
+        case rest
+        /// Ends the script, and the connection with a reset; comes last.
+        case reset
+        case serve(@Sendable (Int32) -> Void)
     }
 
     /// Runs the n-th script on the n-th connection, the last one on all later ones, then closes it.
@@ -41,8 +46,10 @@ final class ScriptedServer: Sendable {
                 let script = scripts[min(number, scripts.count) - 1]
                 Thread.detachNewThread {
                     Self.run(script, connection)
-                    shutdown(connection, Int32(SHUT_WR))
-                    Self.drain(connection)
+                    if !Self.isReset(script, connection) {
+                        shutdown(connection, Int32(SHUT_WR))
+                        Self.drain(connection)
+                    }
                     close(connection)
                 }
             }
@@ -85,13 +92,27 @@ final class ScriptedServer: Sendable {
             case .stall:
                 var entry = pollfd(fd: connection, events: 0x2000, revents: 0)
                 poll(&entry, 1, 60_000)
+            case .rest:
+                usleep(50_000)
+            case .reset:
+                return
+            case .serve(let serve):
+                serve(connection)
             case .hold(let gate):
                 _ = gate.block(until: .now + .seconds(60)) { $0 }
             }
         }
     }
 
-    private static func send(_ bytes: [UInt8], on connection: Int32) -> Bool {
+    /// Whether closing the connection resets it.
+    private static func isReset(_ script: [Step], _ connection: Int32) -> Bool {
+        guard case .reset = script.last else { return false }
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        return true
+    }
+
+    static func send(_ bytes: [UInt8], on connection: Int32) -> Bool {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {

@@ -16,6 +16,9 @@ CURLcode nightshift_curl_set_data_callback(CURL *easy, CURLoption option, nights
 CURLcode nightshift_curl_set_seek_callback(CURL *easy, CURLoption option, nightshift_curl_seek_callback value);
 CURLcode nightshift_curl_set_progress_callback(CURL *easy, CURLoption option, nightshift_curl_progress_callback value);
 CURLcode nightshift_curl_set_tls_callback(CURL *easy, CURLoption option, curl_ssl_ctx_callback value);
+CURLcode nightshift_curl_set_request_callback(CURL *easy, CURLoption option, curl_prereq_callback value);
+CURLcode nightshift_curl_set_open_callback(CURL *easy, CURLoption option, curl_opensocket_callback value);
+CURLcode nightshift_curl_set_close_callback(CURL *easy, CURLoption option, curl_closesocket_callback value);
 
 CURLcode nightshift_curl_get_long(CURL *easy, CURLINFO info, long *value);
 CURLcode nightshift_curl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);

@@ -9,6 +9,22 @@
 /// Starts writing out dirty pages of a range, and waits for nothing (sync_file_range(2)).
 int nightshift_start_writeback(int descriptor, int64_t offset, int64_t length);
 
+/// Moves bytes from a socket into a pipe and never waits for them, or from a pipe to `offset` of a file, without a copy
+/// (splice(2)); `offset` is NULL for a pipe. The number of bytes, 0 where the sender has ended.
+int64_t nightshift_splice(int from, int to, const int64_t *offset, int64_t count);
+
+/// A pipe that is closed on exec: `ends[0]` is read, `ends[1]` written (pipe2(2)).
+int nightshift_pipe(int ends[2]);
+
+/// A second descriptor, closed on exec (fcntl(2) with F_DUPFD_CLOEXEC).
+int nightshift_duplicate(int descriptor);
+
+/// Asks for a pipe of so many bytes (F_SETPIPE_SZ); the number that it has.
+int nightshift_set_pipe_capacity(int pipe, int bytes);
+
+/// Bytes that a TCP connection has received in order, read or not (TCP_INFO).
+int64_t nightshift_tcp_received(int socket);
+
 /// Reserves blocks without changing the file's size (fallocate(2) with KEEP_SIZE).
 int nightshift_reserve(int descriptor, int64_t offset, int64_t length);
 

@@ -1,0 +1,126 @@
+import CNightshift
+import Glibc
+
+/// The way of a body's bytes from a socket into a file: a pipe through which the kernel moves them without a copy.
+///
+/// Nothing stays in it between two calls, so that all exchanges of a loop share one.
+final class BodyPipe {
+    private let reading: Int32
+    private let writing: Int32
+    /// Bytes that go through at once.
+    let capacity: Int
+    private var copied: UnsafeMutableRawBufferPointer?
+
+    /// What one user's pipes may hold without privilege (`/proc/sys/fs/pipe-max-size`).
+    private static let wantedCapacity: Int32 = 1 << 20
+    /// Bytes of one copy where the kernel cannot move them.
+    private static let copyBytes = 262_144
+
+    /// Nil where the program has no descriptors left.
+    init?() {
+        var ends: [Int32] = [-1, -1]
+        guard nightshift_pipe(&ends) == 0 else { return nil }
+        (reading, writing) = (ends[0], ends[1])
+        // Refused where the user has too many pipes: then it stays as it is.
+        let capacity = nightshift_set_pipe_capacity(writing, Self.wantedCapacity)
+        self.capacity = capacity > 0 ? Int(capacity) : 65_536
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+        copied?.deallocate()
+    }
+
+    /// Takes up to `count` bytes that wait in the socket: their number, 0 at the connection's end, or -1 with `errno`.
+    func fill(from socket: Int32, _ count: Int) -> Int {
+        while true {
+            let taken = nightshift_splice(socket, writing, nil, Int64(min(count, capacity)))
+            if taken >= 0 || errno != EINTR { return Int(taken) }
+        }
+    }
+
+    /// Moves the `count` bytes taken to `offset` of a file. Also what the file did not take is gone afterwards.
+    func empty(_ count: Int, into file: Int32, at offset: Int64) -> CurlMove {
+        var move = CurlMove()
+        while move.bytes < count {
+            var place = offset + Int64(move.bytes)
+            let moved = nightshift_splice(reading, file, &place, Int64(count - move.bytes))
+            if moved > 0 {
+                move.bytes += Int(moved)
+            } else if moved == 0 || errno != EINTR {
+                move.error = moved < 0 ? errno : EIO
+                break
+            }
+        }
+        guard move.error != 0 else { return move }
+        return rescue(count, move, into: file, at: offset)
+    }
+
+    /// Copies what the kernel does not move, as into a file that is only appended to.
+    private func rescue(_ count: Int, _ move: CurlMove, into file: Int32, at offset: Int64) -> CurlMove {
+        var move = move
+        let isRefused = move.error == EINVAL
+        if isRefused {
+            move.error = 0
+            move.isCopied = true
+        }
+        var left = count - move.bytes
+        let buffer = buffer()
+        while left > 0 {
+            let taken = read(reading, buffer.baseAddress, min(left, buffer.count))
+            if taken < 0, errno == EINTR { continue }
+            precondition(taken > 0, "a pipe holds what was put into it")
+            left -= taken
+            if isRefused, move.error == 0 { move.write(buffer, taken, into: file, at: offset) }
+        }
+        return move
+    }
+
+    /// Takes up to `count` bytes from the socket and writes them to `offset` of a file; nil, with `errno`, where nothing
+    /// could be taken. At the connection's end no bytes move.
+    func copy(from socket: Int32, _ count: Int, into file: Int32, at offset: Int64) -> CurlMove? {
+        let buffer = buffer()
+        while true {
+            let taken = recv(socket, buffer.baseAddress, min(count, buffer.count), Int32(MSG_DONTWAIT))
+            if taken < 0, errno == EINTR { continue }
+            guard taken >= 0 else { return nil }
+            var move = CurlMove()
+            move.isCopied = true
+            move.write(buffer, taken, into: file, at: offset)
+            return move
+        }
+    }
+
+    private func buffer() -> UnsafeMutableRawBufferPointer {
+        let buffer = copied ?? .allocate(byteCount: Self.copyBytes, alignment: 4_096)
+        copied = buffer
+        return buffer
+    }
+}
+
+/// What became of some bytes of a body.
+package struct CurlMove: Sendable {
+    /// Bytes that are in the file.
+    package var bytes = 0
+    /// Why the file took no more; 0 where it took everything.
+    package var error: Int32 = 0
+    /// Whether the kernel had to be helped with a copy.
+    var isCopied = false
+
+    fileprivate mutating func write(
+        _ buffer: UnsafeMutableRawBufferPointer, _ count: Int, into file: Int32, at offset: Int64
+    ) {
+        var done = 0
+        while done < count {
+            let written = pwrite(file, buffer.baseAddress.map { $0 + done }, count - done, Int(offset) + bytes)
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else {
+                error = written < 0 ? errno : EIO
+                return
+            }
+            done += written
+            bytes += written
+        }
+    }
+}
