@@ -9,6 +9,7 @@ import Transfers
 final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendable {
     private let receiver: any ExchangeReceiver
     private let loop: CurlLoop
+    private let finish: @Sendable () -> Void
 
     private var request: CurlRequest
     /// The request's own fields, from which a redirect may take some away for good.
@@ -29,9 +30,13 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     /// Why this side ended the exchange.
     private var ownEnd: ExchangeEnd.Outcome?
 
-    init(_ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop) {
+    /// - Parameter finish: called once, on the loop's thread, before the receiver hears of the end.
+    init(
+        _ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop, finish: @escaping @Sendable () -> Void
+    ) {
         self.receiver = receiver
         self.loop = loop
+        self.finish = finish
         fields = wire.headers
         questions = Questions(methods: wire.asksAbout, trustedCertificates: wire.trustedCertificates)
         answersElsewhere = wire.answersElsewhere
@@ -203,6 +208,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     }
 
     private func report(_ outcome: ExchangeEnd.Outcome) {
+        finish()
         receiver.exchangeEnded(
             ExchangeEnd(outcome: outcome, head: head, body: sink.kept, receivedBytes: sink.receivedBytes))
     }

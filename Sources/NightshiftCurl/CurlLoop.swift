@@ -8,9 +8,12 @@ import Synchronization
 package final class CurlLoop: Sendable {
     private let state = Mutex(State())
     private let multi: Multi
+    let limit: CommonLimit
 
-    package init() {
+    /// - Parameter limit: shared by loops that keep to one rate together.
+    package init(limit: CommonLimit = CommonLimit()) {
         multi = Multi()
+        self.limit = limit
     }
 
     /// Begins an exchange; returns at once. The delegate is kept until the exchange has ended.
@@ -23,14 +26,14 @@ package final class CurlLoop: Sendable {
         return CurlExchange(id: id, loop: self)
     }
 
-    /// Bytes per second for all exchanges together, both directions; nil is unlimited. Takes effect at once.
-    package func setRateLimit(_ bytesPerSecond: Int64?) {
-        post(.limitAll(bytesPerSecond))
+    /// The common limit was set anew.
+    package func rateLimitChanged() {
+        postIfRunning(.limitChanged)
     }
 
     /// Exchanges begun from now on use no connection, address or TLS session from before. Those that run are left alone.
     package func forgetConnections() {
-        post(.forgetConnections)
+        postIfRunning(.forgetConnections)
     }
 
     /// Runs `work` on the loop's thread, in order with everything else that was asked of the loop.
@@ -57,6 +60,15 @@ package final class CurlLoop: Sendable {
             if !state.isRunning { start(&state) }
         }
         multi.wakeUp()
+    }
+
+    /// For what concerns only a loop that has had something to do.
+    private func postIfRunning(_ command: Command) {
+        let isRunning = state.withLock { state in
+            if state.isRunning { state.commands.append(command) }
+            return state.isRunning
+        }
+        if isRunning { multi.wakeUp() }
     }
 
     /// What was asked of the loop since the last time, and whether the thread is to end; nil ends it now.
@@ -106,7 +118,9 @@ package final class CurlLoop: Sendable {
         case cancel(Int)
         case resume(Int)
         case limit(Int, Int64?)
-        case limitAll(Int64?)
+        case limitChanged
+        /// So many bytes of the common allowance.
+        case turn(Int, Int)
         case forgetConnections
         case perform(@Sendable () -> Void)
     }

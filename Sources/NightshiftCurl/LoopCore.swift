@@ -15,14 +15,6 @@ final class LoopCore {
     private var isStopping = false
     /// When a transfer has to be looked after next, whatever the network does.
     private var nextAttention = Double.infinity
-    /// All transfers' common allowance, and those that wait for a share of it, the longest waiting first.
-    private var commonLimit: TokenBucket?
-    private var turns: [Transfer] = []
-
-    /// Shortest pause of a limited transfer, in seconds: a bound for wake-ups, and short enough to look steady.
-    static let shortestPause = 0.02
-    /// The fewest bytes of one turn under the common limit: one piece as libcurl hands them over.
-    static let pieceBytes = 16_384
 
     init(loop: CurlLoop, multi: Multi) {
         self.loop = loop
@@ -77,17 +69,10 @@ final class LoopCore {
                 transfer.setLimit(rate)
                 if waits { goOn(transfer) }
             }
-        case .limitAll(let rate):
-            let now = Self.now()
-            commonLimit = rate.map { TokenBucket(bytesPerSecond: $0, now: now) }
-            if commonLimit == nil {
-                let waiting = turns
-                turns = []
-                for transfer in waiting { transfer.isQueued = false }
-                for transfer in waiting { goOn(transfer) }
-            } else {
-                attend(at: now)
-            }
+        case .limitChanged:
+            limitChanged()
+        case .turn(let id, let bytes):
+            takeTurn(id, bytes)
         case .forgetConnections:
             connections = ConnectionPools()
         case .perform(let work):
@@ -167,7 +152,7 @@ final class LoopCore {
     private func end(_ transfer: Transfer, _ end: CurlEnd) {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
         transfersByHandle[transfer.easy] = nil
-        if transfer.isQueued { turns.removeAll { $0 === transfer } }
+        loop.limit.leave(ticket(transfer), isQueued: transfer.isQueued, unused: transfer.turnBytes)
         // Nobody is left to look after: no wake-up for what the last one had still planned.
         if transfers.isEmpty { nextAttention = .infinity }
         curl_multi_remove_handle(multi.handle, transfer.easy)
@@ -189,7 +174,7 @@ final class LoopCore {
         let now = Self.now()
         guard now >= nextAttention else { return }
         nextAttention = .infinity
-        giveTurns(now)
+        if transfers.values.contains(where: \.isQueued), let next = loop.limit.giveTurns(now: now) { attend(at: next) }
         for transfer in Array(transfers.values) {
             if transfer.wakes(now) { goOn(transfer) }
             if let end = transfer.idleEnd(now) { self.end(transfer, end) }
@@ -210,47 +195,43 @@ final class LoopCore {
 
     /// Whether `transfer` may move bytes now. If not, it has its place in the queue and is to pause.
     func admits(_ transfer: Transfer, now: Double) -> Bool {
-        guard let delay = commonLimit?.delay(now: now) else { return true }
-        if transfer.turnBytes > 0, delay == 0 { return true }
-        // Also where nobody waits at this moment: libcurl comes to the transfers always in the same order, and the first
-        // would take everything before the others could ask.
+        guard loop.limit.isLimited, transfer.turnBytes <= 0 else { return true }
         if !transfer.isQueued {
             transfer.isQueued = true
-            turns.append(transfer)
-            attend(at: nextTurn(now))
+            attend(at: loop.limit.wait(ticket(transfer), now: now))
         }
         return false
     }
 
     /// Whether bytes have to be counted at all.
-    var isLimited: Bool { commonLimit != nil }
+    var isLimited: Bool { loop.limit.isLimited }
 
-    func took(_ count: Int, by transfer: Transfer, now: Double) {
-        transfer.turnBytes -= count
-        commonLimit?.take(count, now: now)
+    func took(_ count: Int, by transfer: Transfer) {
+        if loop.limit.isLimited { transfer.turnBytes -= count }
     }
 
-    /// Lets the longest waiting go on, each for one turn, as far as the allowance reaches.
-    private func giveTurns(_ now: Double) {
-        guard !turns.isEmpty else { return }
-        // Those that queue again while this runs have to wait for the next time.
-        var count = turns.count
-        // Twice what a round of pauses allows, so that it is the limit that stops them and not the length of a turn.
-        let share = (commonLimit?.rate ?? 0) * Self.shortestPause * 2 / Double(count)
-        let turnBytes = max(Self.pieceBytes, Int(min(share, 1e9)))
-        while count > 0, !turns.isEmpty, commonLimit?.delay(now: now) ?? 0 == 0 {
-            let transfer = turns.removeFirst()
-            count -= 1
+    private func takeTurn(_ id: Int, _ bytes: Int) {
+        guard let transfer = transfers[id], transfer.isQueued else {
+            return loop.limit.leave(CommonLimit.Ticket(loop: loop, id: id), isQueued: false, unused: bytes)
+        }
+        transfer.turnBytes += bytes
+        transfer.isQueued = false
+        goOn(transfer)
+    }
+
+    /// Turns and places from before are void: whoever still has to wait asks again.
+    private func limitChanged() {
+        for transfer in Array(transfers.values) {
+            transfer.turnBytes = 0
+            guard transfer.isQueued else { continue }
+            loop.limit.leave(ticket(transfer), isQueued: true, unused: 0)
             transfer.isQueued = false
-            transfer.turnBytes = turnBytes
             goOn(transfer)
         }
-        if !turns.isEmpty { attend(at: nextTurn(now)) }
     }
 
-    private func nextTurn(_ now: Double) -> Double {
-        let delay = commonLimit?.delay(now: now) ?? 0
-        return delay > 0 ? now + max(delay, Self.shortestPause) : now
+    private func ticket(_ transfer: Transfer) -> CommonLimit.Ticket {
+        CommonLimit.Ticket(loop: loop, id: transfer.id)
     }
 }
 

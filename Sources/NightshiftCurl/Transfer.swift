@@ -234,7 +234,7 @@ final class Transfer {
             let isLimited = ownLimit != nil || core.isLimited
             if isLimited, !mayMove() { return nil }
             let before = body.rest
-            let answer = delegate.received(from: body, atMost: isLimited ? LoopCore.pieceBytes : allowance)
+            let answer = delegate.received(from: body, atMost: isLimited ? CommonLimit.pieceBytes : allowance)
             let count = Int(before - body.rest)
             if isLimited, count > 0 { moved(count) }
             allowance -= count
@@ -275,7 +275,7 @@ final class Transfer {
         if isLimited {
             if !mayMove() { return nightshift_curl_read_pause }
             // Small pieces, so that a low limit does not let the server wait for long.
-            count = min(count, LoopCore.pieceBytes, max(Int((ownLimit?.rate ?? .infinity) / 10), 512))
+            count = min(count, CommonLimit.pieceBytes, max(Int((ownLimit?.rate ?? .infinity) / 10), 512))
         }
         switch request.body {
         case .none:
@@ -321,7 +321,7 @@ final class Transfer {
     private func mayMove() -> Bool {
         let now = LoopCore.now()
         if let delay = ownLimit?.delay(now: now), delay > 0 {
-            wakeTime = now + max(delay, LoopCore.shortestPause)
+            wakeTime = now + max(delay, CommonLimit.shortestPause)
             core.attend(at: wakeTime)
             return false
         }
@@ -329,9 +329,8 @@ final class Transfer {
     }
 
     private func moved(_ count: Int) {
-        let now = LoopCore.now()
-        ownLimit?.take(count, now: now)
-        core.took(count, by: self, now: now)
+        ownLimit?.take(count, now: LoopCore.now())
+        core.took(count, by: self)
     }
 
     /// Whether it is paused because its own limit or the common one is used up.

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The seam to the network: one HTTP exchange at a time, redirects and authentication included.
 package protocol Transport: Sendable {
-    /// Begins an exchange; returns at once. `receiver` hears of it on the transport's thread, in order, and
-    /// ``ExchangeReceiver/exchangeEnded(_:)`` exactly once, last, also after ``ExchangeHandle/cancel()``.
+    /// Begins an exchange; returns at once. `receiver` hears of it on one of the transport's threads, always the same, in
+    /// order, and ``ExchangeReceiver/exchangeEnded(_:)`` exactly once, last, also after ``ExchangeHandle/cancel()``.
     func begin(_ request: WireRequest, receiver: any ExchangeReceiver) -> any ExchangeHandle
 
     /// Bytes per second for all exchanges together, both directions; nil is unlimited. Takes effect at once.
@@ -25,7 +25,8 @@ package protocol ExchangeHandle: Sendable {
     func resumeWriting()
 }
 
-/// What hears of an exchange. Called on the transport's thread: decides at once, never blocks.
+/// What hears of an exchange. Called on a thread of the transport, others at the same time on others: decides at once,
+/// never blocks.
 package protocol ExchangeReceiver: AnyObject, Sendable {
     /// The head of the final response: redirects are followed, credentials were answered, 1xx are past.
     func exchange(received head: ResponseHead) -> BodyDisposition

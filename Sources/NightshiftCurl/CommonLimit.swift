@@ -1,0 +1,55 @@
+import Synchronization
+
+/// The rate that all exchanges of some loops keep to together.
+package final class CommonLimit: Sendable {
+    private let queue = Mutex(TurnQueue<Ticket>())
+    /// Asked for every piece of a body, where a lock would be too much.
+    private let limited = Atomic(false)
+
+    static let shortestPause = TurnQueue<Ticket>.shortestPause
+    static let pieceBytes = TurnQueue<Ticket>.pieceBytes
+
+    package init() {}
+
+    /// Bytes per second, both directions; nil is unlimited. The loops have to be told: ``CurlLoop/rateLimitChanged()``.
+    package func set(_ bytesPerSecond: Int64?) {
+        queue.withLock { queue in
+            queue.setRate(bytesPerSecond, now: LoopCore.now())
+            limited.store(queue.isLimited, ordering: .releasing)
+        }
+    }
+
+    var isLimited: Bool { limited.load(ordering: .acquiring) }
+
+    /// An exchange that waits for its turn.
+    struct Ticket: Equatable, Sendable {
+        var loop: CurlLoop
+        var id: Int
+
+        static func == (left: Ticket, right: Ticket) -> Bool { left.loop === right.loop && left.id == right.id }
+    }
+
+    /// Returns when the loop has to look for turns.
+    func wait(_ ticket: Ticket, now: Double) -> Double {
+        queue.withLock { $0.wait(ticket, now: now) }
+    }
+
+    /// The exchange has ended, with so many bytes of its turn left.
+    func leave(_ ticket: Ticket, isQueued: Bool, unused: Int) {
+        guard isQueued || unused > 0 else { return }
+        queue.withLock { queue in
+            if isQueued { queue.leave(ticket) }
+            if unused > 0 { queue.giveBack(unused, now: LoopCore.now()) }
+        }
+    }
+
+    /// Gives the turns that are due, on whatever loop; returns when to look again.
+    func giveTurns(now: Double) -> Double? {
+        let (turns, next) = queue.withLock { queue in
+            let turns = queue.turns(now: now)
+            return (turns, queue.nextTurn(now: now))
+        }
+        for ticket in turns.tickets { ticket.loop.post(.turn(ticket.id, turns.bytes)) }
+        return next
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import HTTPTransport
+import NightshiftAPI
+import TestSupport
+import Testing
+import Transfers
+
+/// TLS on several threads.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ThreadTests {
+    private let content = SeededContent(seed: 11, size: 100_000_000)
+
+    private struct SecureServer {
+        let server: WebServer
+        let certificates: TestCertificates
+
+        init(_ content: SeededContent) async throws {
+            certificates = try await TestCertificates()
+            var options = WebServer.NginxOptions()
+            options.certificates = certificates
+            server = try await WebServer.nginx(options)
+            try server.publish("file", .seeded(size: content.size, seed: content.seed))
+            try server.publish("small", .seeded(size: 1_000, seed: 1))
+        }
+
+        /// Connections that are open on the server's side.
+        var connectionCount: Int {
+            get throws {
+                let port = ":" + (String(server.port, radix: 16, uppercase: true))
+                return try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n").count {
+                    let fields = $0.split(separator: " ")
+                    return fields[1].hasSuffix(port) && fields[3] == "01"
+                }
+            }
+        }
+
+        func request(_ name: String) -> WireRequest { .direct(server.url("/\(name)"), certificates: certificates) }
+    }
+
+    /// Notes the thread on which each head comes.
+    private func receiver(_ file: TestFile, _ threads: Watched<[UInt]>) -> Receiver {
+        Receiver { _ in
+            threads.update { $0.append(UInt(pthread_self())) }
+            return .file(file.sink())
+        }
+    }
+
+    @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1))
+    func `T4: secure exchanges at the same time have threads of their own`() async throws {
+        let secure = try await SecureServer(content)
+        let transport = TestTransport()
+        let threads = Watched<[UInt]>([])
+        let files = try (0..<2).map { _ in try TestFile(ceiling: 1_000_000) }
+        let receivers = files.map { receiver($0, threads) }
+        let handles = receivers.map { transport.begin(secure.request("file"), $0) }
+        for receiver in receivers { try await receiver.head() }
+        #expect(Set(threads.read { $0 }).count == 2)
+        for file in files { file.ceiling.value = .max }
+        for handle in handles { handle.resumeWriting() }
+        for (file, receiver) in zip(files, receivers) {
+            #expect(try await receiver.end().outcome == .complete)
+            #expect(try file.matches(content))
+        }
+    }
+
+    @Test func `T4: secure exchanges one after the other need one thread and one connection`() async throws {
+        let secure = try await SecureServer(content)
+        let transport = TestTransport()
+        let threads = Watched<[UInt]>([])
+        for _ in 0..<10 {
+            let file = try TestFile()
+            #expect(try await transport.end(secure.request("small"), receiver(file, threads)).outcome == .complete)
+        }
+        #expect(Set(threads.read { $0 }).count == 1)
+    }
+
+    @Test func `T3: the common rate holds over all threads, fairly`() async throws {
+        let secure = try await SecureServer(content)
+        let transport = TestTransport()
+        transport.transport.setRateLimit(10_000_000)
+        let files = try (0..<4).map { _ in try TestFile() }
+        let receivers = files.map { file in Receiver { _ in .file(file.sink()) } }
+        for receiver in receivers { _ = transport.begin(secure.request("file"), receiver) }
+        for receiver in receivers { try await receiver.head() }
+        // Past what the connections' beginning lets through.
+        try await Task.sleep(for: .milliseconds(500))
+        let (start, before) = (ContinuousClock.now, files.map(\.position.value))
+        try await Task.sleep(for: .seconds(3))
+        let moved = zip(files, before).map { Double($0.position.value - $1) }
+        let rate = moved.reduce(0, +) / (start.duration(to: .now) / .seconds(1))
+        #expect(abs(rate / 10_000_000 - 1) < 0.2, "\(moved)")
+        for bytes in moved { #expect(abs(bytes / (moved.reduce(0, +) / 4) - 1) < 0.25, "\(moved)") }
+        // Lifted and set again at once: nobody may be forgotten in the queue.
+        transport.transport.setRateLimit(nil)
+        transport.transport.setRateLimit(20_000_000)
+        let places = files.map(\.position.value)
+        try await eventually("everybody's progress") {
+            zip(files, places).allSatisfy { $0.position.value > $1 + 500_000 }
+        }
+        transport.transport.setRateLimit(nil)
+        for (file, receiver) in zip(files, receivers) {
+            #expect(try await receiver.end().outcome == .complete)
+            #expect(try file.matches(content))
+        }
+    }
+
+    @Test func `T8: connections are forgotten on all threads`() async throws {
+        let secure = try await SecureServer(content)
+        let transport = TestTransport()
+        for _ in 0..<2 {
+            let receivers = (0..<4).map { _ in Receiver() }
+            for receiver in receivers { _ = transport.begin(secure.request("small"), receiver) }
+            for receiver in receivers { #expect(try await receiver.end().outcome == .complete) }
+            // The kernel's table may leave out a line while others come and go.
+            try await eventually("the connections") { try secure.connectionCount > 0 }
+            transport.transport.forgetConnections()
+            try await eventually("the connections' end") { try secure.connectionCount == 0 }
+        }
+    }
+}
