@@ -1,14 +1,16 @@
 import Glibc
+import NightshiftAPI
 import NightshiftCurl
 import Synchronization
 package import Transfers
 
-/// ``Transport`` over libcurl: few threads, at most one a core, that move the bytes of all exchanges.
+/// ``Transport`` over libcurl: few threads, at most one a core and one for small files, that move the bytes of all exchanges.
 ///
 /// Follows redirects, answers credentials, resumes pauses, and knows nothing of tasks, validators or retries.
 package final class CurlTransport: Transport {
     private let limit = CommonLimit()
     private let loops: [CurlLoop]
+    private let sharingLoop: CurlLoop
     private let placement: Mutex<LoopPlacement>
 
     /// More would only wait for the disk, or for each other.
@@ -18,30 +20,42 @@ package final class CurlTransport: Transport {
         let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         let limit = limit
         loops = (0..<min(cores, Self.maximumLoops)).map { _ in CurlLoop(limit: limit) }
+        sharingLoop = CurlLoop(limit: limit, sharesConnections: true)
         placement = Mutex(LoopPlacement(loops: loops.count))
     }
 
     package func begin(_ request: WireRequest, receiver: any ExchangeReceiver) -> any ExchangeHandle {
         let url = try? TransferURL(parsing: request.url)
-        let index = placement.withLock { $0.begin(origin: url?.origin ?? "", isSecure: url?.isSecure == true) }
-        let exchange = RedirectedExchange(request, receiver: receiver, loop: loops[index]) { [self] in
-            placement.withLock { $0.end(on: index) }
+        let wish = LoopPlacement.Request(
+            origin: url?.origin ?? "", isSecure: url?.isSecure == true, mayShare: mayShare(request))
+        let index = placement.withLock { $0.begin(wish) }
+        let loop = index == LoopPlacement.sharing ? sharingLoop : loops[index]
+        let exchange = RedirectedExchange(request, receiver: receiver, loop: loop) { [self] head, bytes in
+            placement.withLock { $0.end(wish, on: index, bytes: head?.httpVersion == "2" ? bytes : nil) }
         }
         exchange.begin()
         return exchange
     }
 
+    /// A limit would hold up all that share the connection, and a part of a file is as a rule a large one.
+    private func mayShare(_ request: WireRequest) -> Bool {
+        request.method == "GET" && request.body == nil && request.rateLimit == nil && !limit.isLimited
+            && request.headers.first("Range") == nil
+    }
+
     package func setRateLimit(_ bytesPerSecond: Int64?) {
         limit.set(bytesPerSecond)
-        for loop in loops { loop.rateLimitChanged() }
+        for loop in allLoops { loop.rateLimitChanged() }
     }
 
     package func forgetConnections() {
-        for loop in loops { loop.forgetConnections() }
+        for loop in allLoops { loop.forgetConnections() }
     }
 
     /// Ends every exchange as cancelled and waits for the threads. Receivers must not wait for the caller in turn.
     package func shutdown() {
-        for loop in loops { loop.shutdown() }
+        for loop in allLoops { loop.shutdown() }
     }
+
+    private var allLoops: [CurlLoop] { loops + [sharingLoop] }
 }

@@ -1,31 +1,52 @@
 /// Which loop, and so which thread, carries an exchange.
 ///
 /// TLS is work: one core's is not enough for several fast connections. What is not encrypted stays on the first thread, which
-/// moves more than networks bring. Connections are each loop's own, so an origin goes back to where it was before.
+/// moves more than networks bring. Connections are each loop's own, so an origin goes back to where it was before. Requests
+/// for one small file after the other have a loop on which they share connections.
 struct LoopPlacement {
     /// Exchanges that each loop carries now.
     private var running: [Int]
     /// Whose connections each loop may still have, the latest last.
     private(set) var origins: [[String]]
+    private var habits = OriginHabits()
 
     /// Origins remembered for each loop; a forgotten one costs a handshake.
     static let maximumOrigins = 64
+
+    /// Stands for the loop on which connections are shared.
+    static let sharing = -1
 
     init(loops: Int) {
         running = Array(repeating: 0, count: loops)
         origins = Array(repeating: [], count: loops)
     }
 
-    /// The loop for one exchange more; each is to be told of its ``end(on:)``.
-    mutating func begin(origin: String, isSecure: Bool) -> Int {
-        let loop = isSecure ? freest(for: origin) : 0
-        running[loop] += 1
-        if isSecure { remember(origin, on: loop) }
-        return loop
+    /// What is known of an exchange before it begins.
+    struct Request: Sendable {
+        var origin: String
+        var isSecure: Bool
+        /// Whether its response may share a connection: nothing is sent, and nobody will hold it up.
+        var mayShare: Bool
     }
 
-    mutating func end(on loop: Int) {
-        running[loop] -= 1
+    /// The loop for one exchange more, or ``sharing``; each is to be told of its end.
+    mutating func begin(_ request: Request) -> Int {
+        guard request.isSecure else { return take(0) }
+        if request.mayShare, habits.sendsSmallFiles(request.origin) { return Self.sharing }
+        let loop = freest(for: request.origin)
+        remember(request.origin, on: loop)
+        return take(loop)
+    }
+
+    /// - Parameter bytes: of the body, where the response came over HTTP/2.
+    mutating func end(_ request: Request, on loop: Int, bytes: Int64?) {
+        if loop != Self.sharing { running[loop] -= 1 }
+        if request.isSecure, let bytes { habits.note(request.origin, bytes: bytes) }
+    }
+
+    private mutating func take(_ loop: Int) -> Int {
+        running[loop] += 1
+        return loop
     }
 
     private func freest(for origin: String) -> Int {

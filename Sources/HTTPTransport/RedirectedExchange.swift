@@ -9,7 +9,7 @@ import Transfers
 final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendable {
     private let receiver: any ExchangeReceiver
     private let loop: CurlLoop
-    private let finish: @Sendable () -> Void
+    private let finish: @Sendable (_ head: ResponseHead?, _ receivedBytes: Int64) -> Void
 
     private var request: CurlRequest
     /// The request's own fields, from which a redirect may take some away for good.
@@ -32,7 +32,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     /// - Parameter finish: called once, on the loop's thread, before the receiver hears of the end.
     init(
-        _ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop, finish: @escaping @Sendable () -> Void
+        _ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop,
+        finish: @escaping @Sendable (_ head: ResponseHead?, _ receivedBytes: Int64) -> Void
     ) {
         self.receiver = receiver
         self.loop = loop
@@ -208,7 +209,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     }
 
     private func report(_ outcome: ExchangeEnd.Outcome) {
-        finish()
+        finish(head, sink.receivedBytes)
         receiver.exchangeEnded(
             ExchangeEnd(outcome: outcome, head: head, body: sink.kept, receivedBytes: sink.receivedBytes))
     }

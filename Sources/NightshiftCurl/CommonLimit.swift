@@ -19,7 +19,7 @@ package final class CommonLimit: Sendable {
         }
     }
 
-    var isLimited: Bool { limited.load(ordering: .acquiring) }
+    package var isLimited: Bool { limited.load(ordering: .acquiring) }
 
     /// An exchange that waits for its turn.
     struct Ticket: Equatable, Sendable {

@@ -22,6 +22,12 @@ struct ConnectionPools {
         groups.append((group, pool))
         return pool
     }
+
+    /// Leaves a pool to what runs on it.
+    mutating func retire(_ pool: ConnectionPool) {
+        if ungrouped === pool { ungrouped = nil }
+        groups.removeAll { $0.pool === pool }
+    }
 }
 
 /// Connections, addresses and TLS sessions kept for reuse; what runs on them keeps them alive.

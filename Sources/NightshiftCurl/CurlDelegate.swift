@@ -60,6 +60,11 @@ package struct CurlHead: Hashable, Sendable {
         return Int64(lengths[0].value)
     }
 
+    /// Bytes of the body as the head has it; nil where it does not say.
+    var announcedLength: Int64? {
+        fields.first { $0.isNamed("content-length") }.flatMap { Int64($0.value) }
+    }
+
     /// Whether something other than the connection's end says where the body ends (RFC 9112, section 6.3).
     var delimitsBody: Bool {
         version.hasPrefix("2") || version.hasPrefix("3") || status == 204 || status == 304

@@ -9,11 +9,17 @@ package final class CurlLoop: Sendable {
     private let state = Mutex(State())
     private let multi: Multi
     let limit: CommonLimit
+    let sharesConnections: Bool
 
-    /// - Parameter limit: shared by loops that keep to one rate together.
-    package init(limit: CommonLimit = CommonLimit()) {
+    /// - Parameters:
+    ///   - limit: shared by loops that keep to one rate together.
+    ///   - sharesConnections: whether exchanges over HTTP/2 share connections. For small responses: libcurl stops reading a whole
+    ///     connection while one of its streams is paused, so that a limited or held exchange holds up all the others there.
+    ///     After a response that is not small, others do not use its connection any more.
+    package init(limit: CommonLimit = CommonLimit(), sharesConnections: Bool = false) {
         multi = Multi()
         self.limit = limit
+        self.sharesConnections = sharesConnections
     }
 
     /// Begins an exchange; returns at once. The delegate is kept until the exchange has ended.

@@ -16,16 +16,28 @@ final class LoopCore {
     /// When a transfer has to be looked after next, whatever the network does.
     private var nextAttention = Double.infinity
 
+    /// Connections to one host where they are shared, each with 100 streams as a rule: without a bound libcurl would make
+    /// one for each exchange that finds no room on the first.
+    private static let sharedConnections = 8
+
     init(loop: CurlLoop, multi: Multi) {
         self.loop = loop
         self.multi = multi
         _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_MAXCONNECTS, 64)
-        // Each exchange has a connection of its own, with HTTP/2 as well: libcurl stops reading a whole connection while
-        // one of its streams is paused, so that a limited or held transfer would hold up all others with that server.
-        _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_PIPELINING, CURLPIPE_NOTHING)
+        let sharing = loop.sharesConnections ? Int(CURLPIPE_MULTIPLEX) : CURLPIPE_NOTHING
+        _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_PIPELINING, sharing)
+        if loop.sharesConnections {
+            _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_MAX_HOST_CONNECTIONS, Self.sharedConnections)
+        }
     }
 
     var sockets: Sockets { multi.sockets }
+    var sharesConnections: Bool { loop.sharesConnections }
+
+    /// Nothing begun from now on uses a connection of this pool.
+    func retire(_ pool: ConnectionPool) {
+        connections.retire(pool)
+    }
 
     /// Seconds on a clock that only goes forward.
     static func now() -> Double {

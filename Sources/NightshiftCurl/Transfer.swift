@@ -20,6 +20,9 @@ final class Transfer {
     /// The rest of the body, once libcurl has nothing to do with it any more.
     private(set) var socketBody: CurlSocketBody?
 
+    /// Bytes of a body that came over a shared connection.
+    private var receivedBytes: Int64 = 0
+
     private var heads = HeadReader()
     /// A final head that libcurl may yet answer by itself.
     private var pendingHead: CurlHead?
@@ -106,6 +109,8 @@ final class Transfer {
             }
         }
         core.sockets.set(&options)
+        // Rather a place on a connection that is still being made than another connection.
+        if core.sharesConnections { options.set(CURLOPT_PIPEWAIT, 1) }
         if request.socketBodyBytes != nil, request.url.lowercased().hasPrefix("http:") {
             options.set(CURLOPT_PREREQDATA, context)
             options.setBeforeRequest { context, _, _, peerPort, localPort in
@@ -167,6 +172,7 @@ final class Transfer {
         pendingHead = nil
         heads.isPastHead = true
         if let length = head.plainLength, request.method != "HEAD" { bodyRest = length } else { ledger = nil }
+        if let length = head.announcedLength { leaveSharedConnection(at: length) }
         if !head.delimitsBody, request.method != "HEAD" { watchForCloseNotify() }
         delegate.received(head: head)
     }
@@ -192,6 +198,10 @@ final class Transfer {
         switch delegate.received(body: bytes) {
         case .taken:
             if isLimited { moved(bytes.count) }
+            if core.sharesConnections {
+                receivedBytes += Int64(bytes.count)
+                leaveSharedConnection(at: receivedBytes)
+            }
             // An error for libcurl, which then closes its descriptor.
             return ledger != nil && takesOver(after: bytes.count) ? 0 : bytes.count
         case .pause:
@@ -201,6 +211,15 @@ final class Transfer {
             return 0
         }
     }
+
+    /// Lets nobody else on this connection where the body is, or has become, no small one.
+    private func leaveSharedConnection(at bytes: Int64) {
+        guard core.sharesConnections, bytes > Self.sharedBytes, let connections else { return }
+        core.retire(connections)
+    }
+
+    /// Bytes of a body that share a connection with others.
+    private static let sharedBytes: Int64 = 1 << 20
 
     // MARK: - Receiving without libcurl
 

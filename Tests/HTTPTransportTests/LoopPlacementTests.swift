@@ -3,38 +3,83 @@ import Testing
 @testable import HTTPTransport
 
 @Suite struct LoopPlacementTests {
+    private func request(_ origin: String, mayShare: Bool = true) -> LoopPlacement.Request {
+        LoopPlacement.Request(origin: origin, isSecure: origin.hasPrefix("https:"), mayShare: mayShare)
+    }
+
     @Test func `T4: secure exchanges at the same time are spread`() {
         var placement = LoopPlacement(loops: 3)
-        let loops = (0..<6).map { _ in placement.begin(origin: "https://a", isSecure: true) }
+        let loops = (0..<6).map { _ in placement.begin(request("https://a")) }
         #expect(loops == [0, 1, 2, 0, 1, 2])
-        placement.end(on: 1)
-        #expect(placement.begin(origin: "https://b", isSecure: true) == 1)
+        placement.end(request("https://a"), on: 1, bytes: nil)
+        #expect(placement.begin(request("https://b")) == 1)
     }
 
     @Test func `T4: one after the other stays where its connections are`() {
         var placement = LoopPlacement(loops: 3)
-        let held = placement.begin(origin: "https://a", isSecure: true)
+        let held = placement.begin(request("https://a"))
         for _ in 0..<5 {
-            let loop = placement.begin(origin: "https://b", isSecure: true)
+            let loop = placement.begin(request("https://b"))
             #expect(loop == 1)
-            placement.end(on: loop)
+            placement.end(request("https://b"), on: loop, bytes: nil)
         }
-        placement.end(on: held)
-        #expect(placement.begin(origin: "https://b", isSecure: true) == 1)
+        placement.end(request("https://a"), on: held, bytes: nil)
+        #expect(placement.begin(request("https://b")) == 1)
     }
 
     @Test func `T4: what is not encrypted needs one thread`() {
         var placement = LoopPlacement(loops: 2)
-        let loops = (0..<9).map { placement.begin(origin: "http://\($0)", isSecure: false) }
+        let loops = (0..<9).map { placement.begin(request("http://\($0)")) }
         #expect(Set(loops) == [0])
-        #expect(placement.begin(origin: "https://a", isSecure: true) == 1)
+        #expect(placement.begin(request("https://a")) == 1)
     }
 
     @Test func `T6: it does not grow with the origins`() {
         var placement = LoopPlacement(loops: 1)
         for number in 0..<1_000 {
-            placement.end(on: placement.begin(origin: "https://\(number)", isSecure: true))
+            let request = request("https://\(number)")
+            placement.end(request, on: placement.begin(request), bytes: nil)
         }
         #expect(placement.origins.map(\.count) == [LoopPlacement.maximumOrigins])
+    }
+
+    @Test func `T6: requests for one small file after the other share connections`() {
+        var placement = LoopPlacement(loops: 2)
+        let (small, alone) = (request("https://a"), request("https://a", mayShare: false))
+        for _ in 0..<OriginHabits.habit {
+            let loop = placement.begin(small)
+            #expect(loop == 0)
+            placement.end(small, on: loop, bytes: 1_000)
+        }
+        #expect(placement.begin(small) == LoopPlacement.sharing)
+        #expect(placement.begin(alone) == 0)
+        #expect(placement.begin(request("https://b")) == 1)
+        placement.end(small, on: LoopPlacement.sharing, bytes: OriginHabits.smallBytes + 1)
+        #expect(placement.begin(small) == 0)
+    }
+
+    @Test func `T6: what did not come over HTTP/2 makes no habit`() {
+        var placement = LoopPlacement(loops: 1)
+        for _ in 0..<100 { placement.end(request("https://a"), on: placement.begin(request("https://a")), bytes: nil) }
+        #expect(placement.begin(request("https://a")) == 0)
+    }
+}
+
+@Suite struct OriginHabitsTests {
+    @Test func `T6: a large response ends a habit`() {
+        var habits = OriginHabits()
+        for _ in 0..<OriginHabits.habit { habits.note("a", bytes: OriginHabits.smallBytes) }
+        #expect(habits.sendsSmallFiles("a"))
+        habits.note("a", bytes: OriginHabits.smallBytes + 1)
+        for _ in 1..<OriginHabits.habit { habits.note("a", bytes: 0) }
+        #expect(!habits.sendsSmallFiles("a"))
+        habits.note("a", bytes: 0)
+        #expect(habits.sendsSmallFiles("a"))
+    }
+
+    @Test func `T6: habits do not grow with the origins`() {
+        var habits = OriginHabits()
+        for number in 0..<1_000 { habits.note("\(number)", bytes: 1) }
+        #expect(habits.runs.count == OriginHabits.maximumOrigins)
     }
 }

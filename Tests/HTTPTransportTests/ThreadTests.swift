@@ -1,9 +1,10 @@
 import Foundation
-import HTTPTransport
 import NightshiftAPI
 import TestSupport
 import Testing
 import Transfers
+
+@testable import HTTPTransport
 
 /// TLS on several threads.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ThreadTests {
@@ -17,20 +18,11 @@ import Transfers
             certificates = try await TestCertificates()
             var options = WebServer.NginxOptions()
             options.certificates = certificates
+            // Which connection it was.
+            options.extra = "add_header X-Connection $connection always;"
             server = try await WebServer.nginx(options)
             try server.publish("file", .seeded(size: content.size, seed: content.seed))
             try server.publish("small", .seeded(size: 1_000, seed: 1))
-        }
-
-        /// Connections that are open on the server's side.
-        var connectionCount: Int {
-            get throws {
-                let port = ":" + (String(server.port, radix: 16, uppercase: true))
-                return try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n").count {
-                    let fields = $0.split(separator: " ")
-                    return fields[1].hasSuffix(port) && fields[3] == "01"
-                }
-            }
         }
 
         func request(_ name: String) -> WireRequest { .direct(server.url("/\(name)"), certificates: certificates) }
@@ -66,11 +58,15 @@ import Transfers
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         let threads = Watched<[UInt]>([])
-        for _ in 0..<10 {
+        var connections: Set<String?> = []
+        for _ in 0..<OriginHabits.habit {
             let file = try TestFile()
-            #expect(try await transport.end(secure.request("small"), receiver(file, threads)).outcome == .complete)
+            let receiver = receiver(file, threads)
+            #expect(try await transport.end(secure.request("small"), receiver).outcome == .complete)
+            connections.insert(receiver.heads.first?.headers.first("X-Connection"))
         }
         #expect(Set(threads.read { $0 }).count == 1)
+        #expect(connections.count == 1)
     }
 
     @Test func `T3: the common rate holds over all threads, fairly`() async throws {
@@ -106,14 +102,15 @@ import Transfers
     @Test func `T8: connections are forgotten on all threads`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
+        var connections: [Set<String>] = []
         for _ in 0..<2 {
-            let receivers = (0..<4).map { _ in Receiver() }
+            let receivers = (0..<3).map { _ in Receiver() }
             for receiver in receivers { _ = transport.begin(secure.request("small"), receiver) }
             for receiver in receivers { #expect(try await receiver.end().outcome == .complete) }
-            // The kernel's table may leave out a line while others come and go.
-            try await eventually("the connections") { try secure.connectionCount > 0 }
+            connections.append(Set(receivers.compactMap { $0.heads.first?.headers.first("X-Connection") }))
             transport.transport.forgetConnections()
-            try await eventually("the connections' end") { try secure.connectionCount == 0 }
         }
+        #expect(connections[0].isDisjoint(with: connections[1]))
+        #expect(connections.allSatisfy { !$0.isEmpty })
     }
 }

@@ -1,0 +1,27 @@
+/// Which origins send one small file after the other over HTTP/2: requests to those share a connection.
+///
+/// What a response will be is only known when it has come, and one that turns out large would have to share its connection's
+/// congestion window. So an origin has to have shown what it sends.
+struct OriginHabits {
+    /// Small responses in a row, the latest origin last.
+    private(set) var runs: [(origin: String, count: Int)] = []
+
+    /// A response of up to so many bytes is small.
+    static let smallBytes: Int64 = 1 << 20
+    /// Small responses in a row that make a habit.
+    static let habit = 8
+    static let maximumOrigins = 64
+
+    func sendsSmallFiles(_ origin: String) -> Bool {
+        runs.contains { $0.origin == origin && $0.count >= Self.habit }
+    }
+
+    /// A response has come as far as `bytes`.
+    mutating func note(_ origin: String, bytes: Int64) {
+        let index = runs.firstIndex { $0.origin == origin }
+        let count = index.map { runs.remove(at: $0).count } ?? 0
+        guard bytes <= Self.smallBytes else { return }
+        if runs.count >= Self.maximumOrigins { runs.removeFirst() }
+        runs.append((origin, min(count + 1, Self.habit)))
+    }
+}
