@@ -44,7 +44,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         meter = wire.body?.meter
         request = CurlRequest(url: wire.url, method: wire.method)
         request.headers = Self.curlFields(fields)
-        if let body = wire.body { request.body = .file(descriptor: body.descriptor, size: body.size) }
+        if let body = wire.body { request.body = .pieces(CurlPieces(body)) }
+        request.asksBeforeLargeBody = wire.asksBeforeLargeBody
         request.credential = wire.credential.map(CurlCredential.init)
         request.idleTimeout = wire.idleTimeout
         request.proxy = wire.proxy
@@ -85,12 +86,18 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     // MARK: - CurlDelegate
 
-    func received(interim head: CurlHead) {}
+    func received(interim head: CurlHead) {
+        guard ownEnd == nil, !isCancelled else { return }
+        switch receiver.exchange(receivedInterim: responseHead(head)) {
+        case .goOn: break
+        case .stop: end(.cancelled)
+        }
+    }
 
     func received(head curlHead: CurlHead) {
-        let head = ResponseHead(
-            status: curlHead.status, headers: curlHead.fields.map { HeaderField(name: $0.name, value: $0.value) },
-            httpVersion: curlHead.version, url: request.url, method: request.method)
+        // It may have come together with the interim response that ended the exchange.
+        guard ownEnd == nil else { return }
+        let head = responseHead(curlHead)
         self.head = head
         if head.status == 417, request.asksBeforeLargeBody, request.body.size > 0 {
             // The server does not want to be asked. libcurl tries again by itself only where the connection stays open.
@@ -165,6 +172,12 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         report(end.code == 0 ? .complete : .failed(TransferFailure(end, of: request)))
     }
 
+    private func responseHead(_ head: CurlHead) -> ResponseHead {
+        ResponseHead(
+            status: head.status, headers: head.fields.map { HeaderField(name: $0.name, value: $0.value) },
+            httpVersion: head.version, url: request.url, method: request.method)
+    }
+
     // MARK: - Hops
 
     private struct NextRequest {
@@ -224,6 +237,19 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             result.append(HeaderField(name: "User-Agent", value: "nightshift/\(NightshiftVersion.current)"))
         }
         return result.map { CurlField(name: $0.name, value: $0.value) }
+    }
+}
+
+extension CurlPieces {
+    fileprivate init(_ body: UploadBody) {
+        self.init(
+            body.pieces.map { piece in
+                switch piece {
+                case .bytes(let bytes): .bytes(bytes)
+                case .file(let descriptor, let offset, let size):
+                    .file(descriptor: descriptor, offset: offset, size: size)
+                }
+            })
     }
 }
 

@@ -69,22 +69,6 @@ package struct CurlCredential: Hashable, Sendable {
     }
 }
 
-package enum CurlBody: Sendable {
-    case none
-    case bytes([UInt8])
-    /// The first `size` bytes of a file, read with `pread`; the descriptor has to stay open until the exchange has ended.
-    case file(descriptor: Int32, size: Int64)
-
-    /// Bytes to send.
-    package var size: Int64 {
-        switch self {
-        case .none: 0
-        case .bytes(let bytes): Int64(bytes.count)
-        case .file(_, let size): size
-        }
-    }
-}
-
 extension CurlRequest {
     /// Why this request must not be written to a connection, or nil: a line break in the wrong place would make it two.
     var flaw: String? {

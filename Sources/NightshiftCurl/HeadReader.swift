@@ -2,7 +2,8 @@
 struct HeadReader {
     /// Bytes of one head, and of the trailer fields; libcurl itself would take several hundred KiB.
     static let maximumBytes = 65_536
-    /// Heads of one exchange: interim responses and answered challenges. Without a bound a server could send 103s for ever.
+    /// Heads while no byte of the request's body goes out: interim responses and answered challenges. Without a bound a server
+    /// could send 103s for ever; one that acknowledges what it gets may do so as often as it gets something.
     static let maximumHeads = 1_000
 
     private var status = 0
@@ -17,6 +18,11 @@ struct HeadReader {
         case more
         case head(CurlHead)
         case tooLarge
+    }
+
+    /// Bytes of the request's body have gone out.
+    mutating func moved() {
+        heads = 0
     }
 
     mutating func read(_ line: UnsafeRawBufferPointer) -> Result {

@@ -303,19 +303,17 @@ final class Transfer {
             bytes.withUnsafeBytes { bytes in
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[Int(sendOffset)...].prefix(count)))
             }
-        case .file(let descriptor, _):
-            var read: Int
-            repeat {
-                read = pread(descriptor, buffer.baseAddress, count, Int(sendOffset))
-            } while read < 0 && errno == EINTR
-            guard read > 0 else {
-                let error = read == 0 ? 0 : errno
-                let reason = read == 0 ? "it has become shorter" : String(cString: strerror(error))
+        case .pieces(let pieces):
+            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+            guard let read = pieces.read(at: sendOffset, into: room) else {
+                let error = errno
+                let reason = error == 0 ? "it has become shorter" : String(cString: strerror(error))
                 failure = (CURLE_READ_ERROR, "The file to send cannot be read on: \(reason).", error)
                 return nightshift_curl_read_abort
             }
             count = read
         }
+        heads.moved()
         sendOffset += Int64(count)
         delegate.sent(sendOffset)
         if isLimited { moved(count) }

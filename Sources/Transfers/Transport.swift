@@ -28,10 +28,25 @@ package protocol ExchangeHandle: Sendable {
 /// What hears of an exchange. Called on a thread of the transport, others at the same time on others: decides at once,
 /// never blocks.
 package protocol ExchangeReceiver: AnyObject, Sendable {
+    /// The head of an interim response (1xx but 101), of whichever request redirects have led to. Any number of them, all before
+    /// the final one.
+    func exchange(receivedInterim head: ResponseHead) -> InterimDisposition
+
     /// The head of the final response: redirects are followed, credentials were answered, 1xx are past.
     func exchange(received head: ResponseHead) -> BodyDisposition
 
     func exchangeEnded(_ end: ExchangeEnd)
+}
+
+extension ExchangeReceiver {
+    package func exchange(receivedInterim head: ResponseHead) -> InterimDisposition { .goOn }
+}
+
+/// What is to happen after an interim response.
+package enum InterimDisposition: Sendable {
+    case goOn
+    /// The exchange ends here, as if cancelled.
+    case stop
 }
 
 /// One request as it is to go out.
@@ -44,6 +59,9 @@ package struct WireRequest: Sendable {
     package var headers: [HeaderField]
     package var credential: Credential?
     package var body: UploadBody?
+    /// Whether a large body waits for the server to want it (`Expect: 100-continue`), which costs a second where the server does
+    /// not know that.
+    package var asksBeforeLargeBody = true
     /// Seconds without progress in either direction.
     package var idleTimeout: Double
     /// `http://…`, `https://…` or `socks5h://…`; empty forbids a proxy; nil leaves it to the service's environment.
@@ -79,17 +97,31 @@ package struct OriginAnswer: Hashable, Sendable {
     package init() {}
 }
 
-/// The file an upload sends. The descriptor is the receiver's and stays open until the exchange has ended.
+/// The bytes an upload sends, piece after piece. Descriptors are the receiver's and stay open until the exchange has ended.
 package struct UploadBody: Sendable {
-    package var descriptor: Int32
-    package var size: Int64
-    /// Counts the bytes that were handed to the connection; set back to 0 when they have to be sent again.
+    package enum Piece: Sendable {
+        case bytes([UInt8])
+        /// `size` bytes of a file from `offset` on.
+        case file(descriptor: Int32, offset: Int64, size: Int64)
+    }
+
+    package var pieces: [Piece]
+    /// Counts the bytes that were handed to the connection; set back when they have to be sent again.
     package var meter: ByteMeter
 
-    package init(descriptor: Int32, size: Int64, meter: ByteMeter) {
-        self.descriptor = descriptor
-        self.size = size
+    package init(_ pieces: [Piece], meter: ByteMeter) {
+        self.pieces = pieces
         self.meter = meter
+    }
+
+    /// Of all pieces.
+    package var size: Int64 {
+        pieces.reduce(0) { sum, piece in
+            switch piece {
+            case .bytes(let bytes): sum + Int64(bytes.count)
+            case .file(_, _, let size): sum + size
+            }
+        }
     }
 }
 

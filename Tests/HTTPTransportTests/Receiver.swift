@@ -7,15 +7,26 @@ import Transfers
 /// Answers an exchange as its test wants, and keeps what it hears.
 final class Receiver: ExchangeReceiver {
     private let dispose: @Sendable (ResponseHead) -> BodyDisposition
+    private let afterInterim: InterimDisposition
     private let heard = Watched(Heard())
 
     private struct Heard: Sendable {
+        var interim: [ResponseHead] = []
         var heads: [ResponseHead] = []
         var ends: [ExchangeEnd] = []
     }
 
-    init(_ dispose: @escaping @Sendable (ResponseHead) -> BodyDisposition = { _ in .memory(limit: 1 << 20) }) {
+    init(
+        afterInterim: InterimDisposition = .goOn,
+        _ dispose: @escaping @Sendable (ResponseHead) -> BodyDisposition = { _ in .memory(limit: 1 << 20) }
+    ) {
+        self.afterInterim = afterInterim
         self.dispose = dispose
+    }
+
+    func exchange(receivedInterim head: ResponseHead) -> InterimDisposition {
+        heard.update { $0.interim.append(head) }
+        return afterInterim
     }
 
     func exchange(received head: ResponseHead) -> BodyDisposition {
@@ -26,6 +37,8 @@ final class Receiver: ExchangeReceiver {
     func exchangeEnded(_ end: ExchangeEnd) {
         heard.update { $0.ends.append(end) }
     }
+
+    var interim: [ResponseHead] { heard.read(\.interim) }
 
     var heads: [ResponseHead] { heard.read(\.heads) }
 
@@ -110,7 +123,8 @@ extension WireRequest {
 
     func sending(_ file: TestFile, size: Int64) -> WireRequest {
         var request = self
-        request.body = UploadBody(descriptor: file.descriptor, size: size, meter: ByteMeter())
+        request.body = UploadBody(
+            [.file(descriptor: file.descriptor, offset: 0, size: size)], meter: ByteMeter())
         return request
     }
 

@@ -105,4 +105,67 @@ import Transfers
         let (end, _) = try await upload(origin, size: content.size + 1)
         #expect(end.failure?.code == .sourceChanged)
     }
+
+    @Test("T5: a body of several pieces goes out as one, and whole again after a challenge")
+    func aBodyOfPieces() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks", .requireDigest(user: "me", password: "secret")))
+        let file = try TestFile(content)
+        var request = WireRequest.direct(origin.url("/up"), method: "POST")
+        request.credential = Credential(user: "me", password: "secret", scheme: .digest)
+        request.body = UploadBody(
+            [
+                .bytes(Array("head ".utf8)),
+                .file(descriptor: file.descriptor, offset: 1_000, size: 20_000),
+                .bytes([]),
+                .file(descriptor: file.descriptor, offset: 0, size: 10),
+                .bytes(Array(" tail".utf8)),
+            ], meter: ByteMeter())
+        let end = try await TestTransport().end(request)
+        #expect(end.head?.status == 200)
+        let expected = Array("head ".utf8) + content.bytes(1_000..<21_000) + content.bytes(0..<10) + Array(" tail".utf8)
+        #expect(request.body?.meter.value == Int64(expected.count))
+        #expect(origin.requests(for: "/up").last?.body.bytes == expected)
+    }
+
+    @Test("T5: a part of a file is sent from its offset on")
+    func aPartOfAFile() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks"))
+        let file = try TestFile(content)
+        var request = WireRequest.direct(origin.url("/up"), method: "PUT")
+        request.body = UploadBody(
+            [.file(descriptor: file.descriptor, offset: 4_990_000, size: 10_000)], meter: ByteMeter())
+        _ = try await TestTransport().end(request)
+        #expect(origin.requests(for: "/up").last?.body.bytes == content.bytes(4_990_000..<5_000_000))
+    }
+
+    @Test("T5: a large body that need not ask is sent without Expect")
+    func aBodyThatNeedNotAsk() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks"))
+        let file = try TestFile(content)
+        var request = WireRequest.direct(origin.url("/up"), method: "PUT").sending(file, size: content.size)
+        request.asksBeforeLargeBody = false
+        _ = try await TestTransport().end(request)
+        let got = try #require(origin.requests(for: "/up").last)
+        #expect(got.field("Expect") == nil)
+        #expect(try got.body.matches(.seeded(size: content.size, seed: content.seed)))
+    }
+
+    @Test("T5: interim responses are told in order, and one of them can end the exchange")
+    func interimResponses() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks", .interimResponses([102, 104])))
+        let file = try TestFile(content)
+        let request = WireRequest.direct(origin.url("/up"), method: "PUT").sending(file, size: 1_000)
+        let patient = Receiver()
+        #expect(try await TestTransport().end(request, patient).outcome == .complete)
+        #expect(patient.interim.map(\.status) == [102, 104])
+        #expect(patient.interim.allSatisfy { $0.url == request.url && $0.method == "PUT" })
+        let hasty = Receiver(afterInterim: .stop)
+        #expect(try await TestTransport().end(request, hasty).outcome == .cancelled)
+        #expect(hasty.interim.map(\.status) == [102])
+        #expect(hasty.heads.isEmpty)
+    }
 }

@@ -57,6 +57,15 @@ import Testing
         #expect(read(["HTTP/1.1 200 OK\r\n"], into: &reader) == nil)
     }
 
+    @Test("T5: a server may acknowledge as often as it gets bytes")
+    func headsBetweenBytesAreNotBounded() {
+        var reader = HeadReader()
+        for _ in 0..<HeadReader.maximumHeads * 2 {
+            #expect(read(["HTTP/1.1 104 Upload Resumption Supported\r\n", "\r\n"], into: &reader)?.count == 1)
+            reader.moved()
+        }
+    }
+
     @Test func trailersAreBoundedAndNotReported() {
         var reader = HeadReader()
         #expect(read(["HTTP/1.1 200 OK\r\n", "\r\n"], into: &reader)?.count == 1)

@@ -89,6 +89,7 @@ package enum RedirectPolicy {
 
     private static let bodyFields: Set<String> = [
         "content-encoding", "content-language", "content-length", "content-location", "content-type", "content-digest",
-        "repr-digest", "transfer-encoding", "expect",
+        "repr-digest", "transfer-encoding", "expect", "upload-complete", "upload-incomplete", "upload-length",
+        "upload-offset", "upload-draft-interop-version",
     ]
 }

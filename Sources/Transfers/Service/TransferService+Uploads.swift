@@ -27,7 +27,8 @@ extension TransferService {
         }
         var request = wireRequest(record)
         transfer.shown = fillIn(&request, record)
-        request.body = UploadBody(descriptor: descriptor, size: source.size, meter: receiver.sent)
+        request.body = UploadBody(
+            [.file(descriptor: descriptor, offset: 0, size: source.size)], meter: receiver.sent)
         let handle = environment.transport.begin(request, receiver: receiver)
         transfer.exchange = .upload(receiver, handle, descriptor: descriptor)
         active[id] = transfer

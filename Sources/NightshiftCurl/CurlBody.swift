@@ -1,0 +1,87 @@
+import Glibc
+
+/// What a request sends.
+package enum CurlBody: Sendable {
+    case none
+    case bytes([UInt8])
+    /// One after the other.
+    case pieces(CurlPieces)
+
+    /// The first `size` bytes of a file; see ``CurlPieces/Piece/file(descriptor:offset:size:)``.
+    package static func file(descriptor: Int32, size: Int64) -> CurlBody {
+        .pieces(CurlPieces([.file(descriptor: descriptor, offset: 0, size: size)]))
+    }
+
+    /// Bytes to send.
+    package var size: Int64 {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .pieces(let pieces): pieces.size
+        }
+    }
+}
+
+/// A body that is put together from files and bytes while it is sent.
+package struct CurlPieces: Sendable {
+    package enum Piece: Sendable {
+        case bytes([UInt8])
+        /// `size` bytes of a file from `offset` on, read with `pread`; the descriptor has to stay open until the exchange
+        /// has ended.
+        case file(descriptor: Int32, offset: Int64, size: Int64)
+
+        var size: Int64 {
+            switch self {
+            case .bytes(let bytes): Int64(bytes.count)
+            case .file(_, _, let size): size
+            }
+        }
+    }
+
+    /// Of all pieces.
+    package let size: Int64
+    private let pieces: [Piece]
+    /// Where each piece begins in the body.
+    private let starts: [Int64]
+
+    package init(_ pieces: [Piece]) {
+        self.pieces = pieces.filter { $0.size > 0 }
+        var starts: [Int64] = []
+        var size: Int64 = 0
+        for piece in self.pieces {
+            starts.append(size)
+            size += piece.size
+        }
+        self.starts = starts
+        self.size = size
+    }
+
+    /// Copies bytes from `position` on, which lies within the body, up to the end of their piece.
+    ///
+    /// - Returns: how many, at least one for a buffer that is not empty; nil where a file cannot be read on, with errno set, or
+    ///   0 where it has become shorter.
+    func read(at position: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        var low = 0
+        var high = pieces.count
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if starts[middle] <= position { low = middle } else { high = middle }
+        }
+        let skipped = position - starts[low]
+        let count = Int(min(Int64(buffer.count), pieces[low].size - skipped))
+        switch pieces[low] {
+        case .bytes(let bytes):
+            bytes.withUnsafeBytes { bytes in
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[Int(skipped)...].prefix(count)))
+            }
+            return count
+        case .file(let descriptor, let offset, _):
+            var read: Int
+            repeat {
+                read = pread(descriptor, buffer.baseAddress, count, Int(offset + skipped))
+            } while read < 0 && errno == EINTR
+            if read == 0 { errno = 0 }
+            return read > 0 ? read : nil
+        }
+    }
+}
