@@ -169,7 +169,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HTTPTransportTests",
-            dependencies: ["NightshiftAPI", "Transfers", "NightshiftCurl", "HTTPTransport", "TestSupport"],
+            dependencies: ["NightshiftAPI", "Store", "Transfers", "NightshiftCurl", "HTTPTransport", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "LocalAPITests",

@@ -5,7 +5,7 @@ set -euo pipefail
 
 build=(libcurl4-openssl-dev libssl-dev libsqlite3-dev libsystemd-dev)
 test=(
-    nginx apache2 apache2-bin apache2-utils openssl curl strace e2fsprogs mount util-linux python3-venv procps systemd
+    nginx apache2 apache2-bin apache2-utils openssl curl strace e2fsprogs xfsprogs mount util-linux python3-venv procps systemd
     iproute2 sqlite3 coreutils tmux dbus-daemon python3-dbusmock faketime
 )
 bench=(aria2 wget2 curl nginx openssl)

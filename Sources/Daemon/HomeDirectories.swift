@@ -6,7 +6,7 @@ import NightshiftAPI
 enum HomeDirectories {
     /// - Throws: ``DaemonError/home(_:)`` where one cannot be made or belongs to somebody else.
     static func prepare(_ paths: ServicePaths) throws(DaemonError) {
-        for directory in [paths.state, paths.runtime, paths.partials, paths.files, paths.apps] {
+        for directory in [paths.state, paths.runtime, paths.partials, paths.files, paths.sources, paths.apps] {
             try prepare(directory.path)
         }
     }

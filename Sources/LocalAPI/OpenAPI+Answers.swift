@@ -43,9 +43,17 @@ extension OpenAPI {
                   "attempts": {"type": "integer", "minimum": 0, "description": "Exchanges begun"},
                   "restarts": {
                     "type": "integer", "minimum": 0,
-                    "description": "How often bytes were thrown away because the remote file had changed"
+                    "description": "How often bytes were thrown away: the remote file had changed, or the server had lost an upload"
                   },
                   "response": {"$ref": "#/components/schemas/ResponseSummary"},
+                  "informationalResponse": {
+                    "$ref": "#/components/schemas/ResponseSummary",
+                    "description": "The last interim response (1xx but 100) to the request under way"
+                  },
+                  "upload": {
+                    "$ref": "#/components/schemas/UploadStatus",
+                    "description": "What the server keeps of an upload that can be continued"
+                  },
                   "rules": {
                     "$ref": "#/components/schemas/TransferRules",
                     "description": "What it needs of power and network; missing where it takes anything"
@@ -61,7 +69,16 @@ extension OpenAPI {
                     "$ref": "#/components/schemas/TransferFailure", "description": "Also of a task that goes on"
                   },
                   "error": {"$ref": "#/components/schemas/TransferFailure", "description": "Why it failed"},
-                  "resumeData": {"type": "string", "description": "What a cancelled download continues from"}
+                  "resumeData": {"type": "string", "description": "What a cancelled task continues from"}
+                }
+              },
+              "UploadStatus": {
+                "type": "object", "required": ["resumption", "countOfBytesAcknowledged"],
+                "properties": {
+                  "resumption": {"$ref": "#/components/schemas/ResumptionProtocol"},
+                  "interopVersion": {"type": "integer", "description": "Upload-Draft-Interop-Version, in the draft"},
+                  "countOfBytesAcknowledged": {"type": "integer", "minimum": 0},
+                  "expiresAt": {"type": "string", "format": "date-time"}
                 }
               },
               "ResponseSummary": {

@@ -34,7 +34,7 @@ extension OpenAPI {
                   },
                   "method": {
                     "type": ["string", "null"], "minLength": 1, "maxLength": 32, "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
-                    "description": "GET for downloads, PUT for uploads unless given"
+                    "description": "GET for downloads, POST for forms, PUT for other uploads unless given"
                   },
                   "headers": {
                     "type": ["array", "null"], "maxItems": \#(Limits.headerFields),
@@ -44,6 +44,19 @@ extension OpenAPI {
                   "source": {
                     "type": ["string", "null"], "maxLength": \#(Limits.pathLength), "pattern": "^/",
                     "description": "Absolute path of the file to upload"
+                  },
+                  "form": {
+                    "type": ["array", "null"], "minItems": 1, "maxItems": \#(Limits.formFields),
+                    "items": {"$ref": "#/components/schemas/FormField"},
+                    "description": "The fields of a form to upload (multipart/form-data), in place of source"
+                  },
+                  "resumption": {
+                    "anyOf": [{"$ref": "#/components/schemas/ResumptionProtocol"}, {"type": "null"}],
+                    "description": "How an upload may be continued after a break; draft unless given"
+                  },
+                  "snapshot": {
+                    "anyOf": [{"$ref": "#/components/schemas/SnapshotPolicy"}, {"type": "null"}],
+                    "description": "Whether the service keeps a copy of what is uploaded; reflink unless given"
                   },
                   "destination": {
                     "anyOf": [{"$ref": "#/components/schemas/Destination"}, {"type": "null"}],
@@ -93,7 +106,7 @@ extension OpenAPI {
                   },
                   "suspended": {"type": ["boolean", "null"], "description": "Whether it waits to be resumed"},
                   "resumeData": {
-                    "type": ["string", "null"], "description": "The token of a cancelled download, used up by this"
+                    "type": ["string", "null"], "description": "The token of a cancelled task, used up by this"
                   }
                 }
               },

@@ -30,7 +30,8 @@ extension OpenAPI {
                 "enum": [
                   "serviceStarted", "serviceStopping", "networkLost", "networkReturned", "hostPaused", "accepted",
                   "started", "continued", "restarted", "reconnected", "divided", "undivided", "mirrorDropped",
-                  "held", "suspended", "resumed", "changed", "finishing", "completed", "failed", "cancelled", "removed", "asked", "answered", "appInstalled",
+                  "uploadKept", "uploadContinued", "uploadRestarted", "held", "suspended", "resumed", "changed",
+                  "finishing", "completed", "failed", "cancelled", "removed", "asked", "answered", "appInstalled",
                   "appRemoved", "appLaunched", "appAdopted", "appEntered", "appWoken", "appWakeCompleted",
                   "appLaunchPaused", "appEnded", "appHoldsLock", "backgroundTaskBegan", "backgroundTaskEnded",
                   "backgroundTaskRefused", "backgroundTimeExpiring", "backgroundTimeStopped", "backgroundTimeResumed",
@@ -54,6 +55,30 @@ extension OpenAPI {
               "RetryPolicy": {
                 "type": "string", "enum": ["never", "transientResponses"],
                 "description": "never: a response is the result. transientResponses: 408, 425, 429 and 5xx are tried again"
+              },
+              "ResumptionProtocol": {
+                "type": "string", "enum": ["draft", "tus", "plain"],
+                "description": "draft: draft-ietf-httpbis-resumable-upload where the server speaks it. tus: tus 1.0.0. plain: not at all"
+              },
+              "SnapshotPolicy": {
+                "type": "string", "enum": ["reflink", "copy"],
+                "description": "reflink: where the file system makes a copy without copying bytes. copy: in any case"
+              },
+              "FormField": {
+                "type": "object", "additionalProperties": false, "required": ["name"],
+                "description": "A text (value) or a file (source)",
+                "properties": {
+                  "name": {"type": "string", "minLength": 1},
+                  "value": {"type": ["string", "null"]},
+                  "source": {
+                    "type": ["string", "null"], "maxLength": \#(Limits.pathLength), "pattern": "^/",
+                    "description": "Absolute path of a file"
+                  },
+                  "fileName": {
+                    "type": ["string", "null"], "description": "What the server is told that the file is called"
+                  },
+                  "contentType": {"type": ["string", "null"]}
+                }
               },
               "HeaderField": {
                 "type": "object", "additionalProperties": false, "required": ["name", "value"],

@@ -26,6 +26,10 @@ package enum Limits {
     package static let mirrors = 16
     /// Connections of one download: more brought nothing anywhere, and each costs memory at both ends.
     package static let connectionsPerTask = 32
+    /// Fields of one form: as many files may be open for each upload that runs.
+    package static let formFields = 100
+    /// Bytes of a form's names and texts.
+    package static let formTextBytes = 1 << 20
     package static let descriptionLength = 4_096
     /// Bytes that an app's library may note with a task.
     package static let clientDataLength = 131_072

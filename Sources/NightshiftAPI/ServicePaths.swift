@@ -17,6 +17,8 @@ package struct ServicePaths: Hashable, Sendable {
     package var partials: URL { state.appending(path: "partials", directoryHint: .isDirectory) }
     /// Finished downloads without a destination, until their owner takes them.
     package var files: URL { state.appending(path: "files", directoryHint: .isDirectory) }
+    /// Copies of files to upload, until their uploads have ended.
+    package var sources: URL { state.appending(path: "sources", directoryHint: .isDirectory) }
     /// Logs and snapshots of apps.
     package var apps: URL { state.appending(path: "apps", directoryHint: .isDirectory) }
     package var log: URL { state.appending(path: "nightshiftd.log") }

@@ -5,12 +5,16 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var kind: TaskKind
     /// An http or https URL; characters outside ASCII are encoded as browsers do. Not needed with ``resumeData``.
     package var url: String?
-    /// GET for downloads and PUT for uploads unless given.
+    /// GET for downloads, POST for forms and PUT for other uploads unless given.
     package var method: String?
     package var headers: [HeaderField]?
     package var credential: Credential?
     /// The absolute path of the file to upload.
     package var source: String?
+    /// The fields of a form to upload (multipart/form-data), in place of ``source``.
+    package var form: [FormField]?
+    package var resumption: ResumptionProtocol?
+    package var snapshot: SnapshotPolicy?
     /// Where a download goes; without one it stays with the service until its owner fetches or removes it.
     package var destination: Destination?
     package var checksum: Checksum?
@@ -46,7 +50,7 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var minimumBattery: Double?
     /// Created suspended, to be resumed by its owner, as URLSession's tasks are.
     package var suspended: Bool?
-    /// Continues a cancelled download from the token its cancelling gave. Single use.
+    /// Continues a cancelled task from the token its cancelling gave. Single use.
     package var resumeData: String?
 
     package init(kind: TaskKind = .download, url: String? = nil) {
@@ -62,6 +66,9 @@ package struct TaskRequest: Hashable, Sendable, Codable {
         headers = try container.decodeIfPresent([HeaderField].self, forKey: .headers)
         credential = try container.decodeIfPresent(Credential.self, forKey: .credential)
         source = try container.decodeIfPresent(String.self, forKey: .source)
+        form = try container.decodeIfPresent([FormField].self, forKey: .form)
+        resumption = try container.decodeIfPresent(ResumptionProtocol.self, forKey: .resumption)
+        snapshot = try container.decodeIfPresent(SnapshotPolicy.self, forKey: .snapshot)
         destination = try container.decodeIfPresent(Destination.self, forKey: .destination)
         checksum = try container.decodeIfPresent(Checksum.self, forKey: .checksum)
         mirrors = try container.decodeIfPresent([String].self, forKey: .mirrors)

@@ -37,9 +37,13 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var connections: Int?
     /// Exchanges begun, redirects not counted.
     package var attempts: Int
-    /// How often bytes had to be thrown away because the remote file had changed.
+    /// How often bytes had to be thrown away: the remote file had changed, or the server had lost an upload.
     package var restarts: Int
     package var response: ResponseSummary?
+    /// The last interim response (1xx) to the request under way.
+    package var informationalResponse: ResponseSummary?
+    /// What the server keeps of an upload that can be continued.
+    package var upload: UploadStatus?
     /// What it needs of power and network; nil where it takes anything.
     package var rules: TransferRules?
     package var source: String?
@@ -53,7 +57,7 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var lastError: TransferFailure?
     /// Why it failed.
     package var error: TransferFailure?
-    /// What a cancelled download continues from.
+    /// What a cancelled task continues from.
     package var resumeData: String?
 
     package init(

@@ -199,6 +199,15 @@ enum Migrations {
                     CREATE INDEX journal_time ON journal (time);
                     """)
         }
+        migrator.registerMigration("0004 uploads") { db in
+            try db.execute(
+                sql: """
+                    -- What the server keeps of an upload that can be continued, and the files that are sent, where these are
+                    -- not simply the one that the request names.
+                    ALTER TABLE tasks ADD COLUMN upload TEXT;
+                    ALTER TABLE tasks ADD COLUMN upload_source TEXT;
+                    """)
+        }
         return migrator
     }()
 }

@@ -28,8 +28,9 @@ extension StoreTransaction {
             sql: """
                 INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,
                     not_before, begin_at, deadline, time_left, source, partial, received, wait_reason, wait_since,
-                    wait_detail, client_data, continues, asks_first, rules, loosens_at, discretion_forced)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    wait_detail, client_data, continues, asks_first, rules, loosens_at, discretion_forced,
+                    upload_source, upload)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             session.id, record.taskIdentifier, record.kind.rawValue, record.createdAt,
@@ -38,6 +39,7 @@ extension StoreTransaction {
             try Columns.encodeIfPresent(record.source), try Columns.encodeIfPresent(record.partial), record.received,
             record.wait?.reason.rawValue, record.wait?.since, record.wait?.detail, record.clientData, record.continues,
             record.asksFirst, record.rules.code, record.loosensAt, record.isDiscretionForced,
+            try Columns.encodeIfPresent(record.uploadSource), try Columns.encodeIfPresent(record.upload),
         ])
         record.id = TaskID(db.lastInsertedRowID)
         return record
@@ -51,7 +53,8 @@ extension StoreTransaction {
                     wait_since = ?, wait_detail = ?, deadline = ?, time_left = ?, started_at = ?, ended_at = ?,
                     request = ?, partial = ?, publication = ?, current_url = ?, response = ?, last_error = ?, error = ?,
                     received = ?, sent = ?, file = ?, verified = ?, attempts = ?, restarts = ?, failures = ?,
-                    resume_data = ?, client_data = ?, resumed_at = ?, asks_first = ?, question = ?
+                    resume_data = ?, client_data = ?, resumed_at = ?, asks_first = ?, question = ?, upload_source = ?,
+                    upload = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
@@ -63,7 +66,8 @@ extension StoreTransaction {
             try Columns.encodeIfPresent(record.lastError), try Columns.encodeIfPresent(record.error), record.received,
             record.sent, record.file, record.verified.isEmpty ? nil : try Columns.encode(record.verified),
             record.attempts, record.restarts, record.failures, record.resumeData, record.clientData, record.resumedAt,
-            record.asksFirst, record.question?.rawValue, record.id.rawValue,
+            record.asksFirst, record.question?.rawValue, try Columns.encodeIfPresent(record.uploadSource),
+            try Columns.encodeIfPresent(record.upload), record.id.rawValue,
         ])
     }
 
@@ -113,6 +117,17 @@ extension StoreTransaction {
     package func partialPaths() throws -> Set<String> {
         try String.fetchSet(
             db, sql: "SELECT json_extract(partial, '$.path') FROM tasks WHERE partial IS NOT NULL")
+    }
+
+    /// Paths of the copies that uploads have, of ended ones with resume data too.
+    package func snapshotPaths() throws -> Set<String> {
+        try String.fetchSet(
+            db,
+            sql: """
+                SELECT json_extract(file.value, '$.path') FROM tasks, json_each(upload_source, '$.files') AS file
+                WHERE upload_source IS NOT NULL AND (ended_at IS NULL OR resume_data IS NOT NULL)
+                    AND json_extract(file.value, '$.isSnapshot')
+                """)
     }
 
     /// Tasks that ended before a time (seconds since 1970) and that no app has still to hear of.

@@ -31,6 +31,10 @@ package struct TaskRecord: Sendable, Hashable {
     package var request: TaskRequest
     /// What the file to upload was when the task was accepted.
     package var source: FileIdentity?
+    /// What is sent, where that is not simply ``source``: the service's own copies, or the files of a form.
+    package var uploadSource: UploadSource?
+    /// What the server keeps of an upload that can be continued.
+    package var upload: UploadResource?
     package var partial: PartialFile?
     package var publication: Publication?
     package var currentURL: String?
@@ -66,6 +70,14 @@ package struct TaskRecord: Sendable, Hashable {
     package var isDiscretionForced = false
 
     package var kind: TaskKind { request.kind }
+
+    /// The files that an upload sends.
+    package var sentFiles: UploadSource? {
+        if let uploadSource { return uploadSource }
+        guard let source else { return nil }
+        return UploadSource(
+            files: [UploadSource.File(path: request.source ?? "", identity: source)], length: source.size)
+    }
 
     /// A task that is about to be inserted, which gives it its ids.
     package init(
@@ -224,6 +236,8 @@ extension TaskRecord: FetchableRecord {
         endedAt = row["ended_at"]
         request = try Columns.decode(TaskRequest.self, row["request"])
         source = try Columns.decodeIfPresent(FileIdentity.self, row["source"])
+        uploadSource = try Columns.decodeIfPresent(UploadSource.self, row["upload_source"])
+        upload = try Columns.decodeIfPresent(UploadResource.self, row["upload"])
         partial = try Columns.decodeIfPresent(PartialFile.self, row["partial"])
         publication = try Columns.decodeIfPresent(Publication.self, row["publication"])
         currentURL = row["current_url"]

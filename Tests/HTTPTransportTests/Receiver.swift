@@ -7,7 +7,7 @@ import Transfers
 /// Answers an exchange as its test wants, and keeps what it hears.
 final class Receiver: ExchangeReceiver {
     private let dispose: @Sendable (ResponseHead) -> BodyDisposition
-    private let afterInterim: InterimDisposition
+    private let interim: @Sendable (ResponseHead) -> InterimDisposition
     private let heard = Watched(Heard())
 
     private struct Heard: Sendable {
@@ -17,16 +17,16 @@ final class Receiver: ExchangeReceiver {
     }
 
     init(
-        afterInterim: InterimDisposition = .goOn,
-        _ dispose: @escaping @Sendable (ResponseHead) -> BodyDisposition = { _ in .memory(limit: 1 << 20) }
+        _ dispose: @escaping @Sendable (ResponseHead) -> BodyDisposition = { _ in .memory(limit: 1 << 20) },
+        interim: @escaping @Sendable (ResponseHead) -> InterimDisposition = { _ in .goOn }
     ) {
-        self.afterInterim = afterInterim
         self.dispose = dispose
+        self.interim = interim
     }
 
     func exchange(receivedInterim head: ResponseHead) -> InterimDisposition {
         heard.update { $0.interim.append(head) }
-        return afterInterim
+        return interim(head)
     }
 
     func exchange(received head: ResponseHead) -> BodyDisposition {
@@ -38,7 +38,7 @@ final class Receiver: ExchangeReceiver {
         heard.update { $0.ends.append(end) }
     }
 
-    var interim: [ResponseHead] { heard.read(\.interim) }
+    var interimHeads: [ResponseHead] { heard.read(\.interim) }
 
     var heads: [ResponseHead] { heard.read(\.heads) }
 

@@ -161,11 +161,11 @@ import Transfers
         let request = WireRequest.direct(origin.url("/up"), method: "PUT").sending(file, size: 1_000)
         let patient = Receiver()
         #expect(try await TestTransport().end(request, patient).outcome == .complete)
-        #expect(patient.interim.map(\.status) == [102, 104])
-        #expect(patient.interim.allSatisfy { $0.url == request.url && $0.method == "PUT" })
-        let hasty = Receiver(afterInterim: .stop)
+        #expect(patient.interimHeads.map(\.status) == [102, 104])
+        #expect(patient.interimHeads.allSatisfy { $0.url == request.url && $0.method == "PUT" })
+        let hasty = Receiver(interim: { _ in .stop })
         #expect(try await TestTransport().end(request, hasty).outcome == .cancelled)
-        #expect(hasty.interim.map(\.status) == [102])
+        #expect(hasty.interimHeads.map(\.status) == [102])
         #expect(hasty.heads.isEmpty)
     }
 }

@@ -95,6 +95,8 @@ import Transfers
         try check(Credential.Scheme.self, "CredentialScheme")
         try check(Checksum.Algorithm.self, "ChecksumAlgorithm")
         try check(RetryPolicy.self, "RetryPolicy")
+        try check(ResumptionProtocol.self, "ResumptionProtocol")
+        try check(SnapshotPolicy.self, "SnapshotPolicy")
         try check(AppState.self, "AppState")
         try check(BackgroundMode.self, "BackgroundMode")
         try check(WakeReason.self, "WakeReason")

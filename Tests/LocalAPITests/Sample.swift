@@ -39,6 +39,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
     private static let field = HeaderField(name: "X", value: "y")
     private static let tls = TLSSettings(certificateAuthority: "/a", clientCertificate: "/b", clientKey: "/c")
     private static let destination = Destination(directory: "/d", filename: "f", overwrite: true)
+    private static let formField = FormField(
+        name: "n", value: "v", source: "/s", fileName: "f", contentType: "text/plain")
     private static let checksum = Checksum(algorithm: .md5, hex: String(repeating: "0", count: 32))
 
     private static var task: TaskRequest {
@@ -47,6 +49,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
         task.headers = [field]
         task.credential = Credential(user: "a", password: "b", scheme: .digest)
         task.source = "/s"
+        task.form = [formField]
+        task.resumption = .draft
+        task.snapshot = .copy
         task.destination = destination
         task.checksum = checksum
         task.mirrors = ["https://mirror.example/"]
@@ -103,6 +108,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(destination, least: Destination(directory: "/d"), isRequest: true),
                 try Sample(checksum, least: checksum, isRequest: true),
                 try Sample(tls, least: TLSSettings(), isRequest: true),
+                try Sample(formField, least: FormField(name: "n"), isRequest: true),
             ]
         }
     }
@@ -116,6 +122,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
     static let leastStatus = TaskStatus(
         id: TaskID(1), session: .terminal, taskIdentifier: 1, kind: .download, method: "GET", url: "https://a/",
         state: .running, priority: 0.5, createdAt: date)
+
+    private static let upload = UploadStatus(
+        resumption: .draft, interopVersion: 6, countOfBytesAcknowledged: 1, expiresAt: date)
 
     private static var status: TaskStatus {
         var status = leastStatus
@@ -133,6 +142,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
         status.bytesPerSecond = 1
         status.connections = 1
         status.response = response
+        status.informationalResponse = response
+        status.upload = upload
         status.rules = TransferRules()
         status.source = "/s"
         status.destination = destination
@@ -173,6 +184,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(problem, least: Problem(type: "/problems/x", title: "t", status: 400)),
                 try Sample(status, least: leastStatus),
                 try Sample(response, least: response),
+                try Sample(upload, least: UploadStatus(resumption: .tus, countOfBytesAcknowledged: 1)),
                 try Sample(progress, least: progress),
                 try Sample(failure, least: TransferFailure(.truncated, "m")),
                 try Sample(wait, least: Wait(reason: .retry, since: date)),

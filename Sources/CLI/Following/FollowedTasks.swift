@@ -67,10 +67,13 @@ struct FollowedTasks: Sendable {
         }
         if let error = entry.error { task.lastError = error }
         switch entry.decision {
-        case .started, .continued, .restarted:
+        case .started, .restarted, .uploadRestarted:
             task.state = .running
             task.wait = nil
-            if entry.decision != .continued { task.done = 0 }
+            task.done = 0
+        case .continued, .uploadKept, .uploadContinued:
+            task.state = .running
+            task.wait = nil
         case .held:
             task.state = .waiting
             task.wait = entry.wait

@@ -21,7 +21,7 @@ struct LiveReporter: TransferReporter {
     }
 
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) {
-        guard entry.decision == .restarted else { return }
+        guard entry.decision == .restarted || entry.decision == .uploadRestarted else { return }
         let reason = (entry.detail ?? entry.error?.message).map { ": " + TerminalText.escaped($0) } ?? ""
         above(style.warning("\(task.name): starting again\(reason)"))
     }

@@ -12,7 +12,7 @@ struct PlainReporter: TransferReporter {
         switch entry.decision {
         case .started: errors.line(head + "started")
         case .continued: errors.line(head + "continued" + particulars(entry))
-        case .restarted: errors.line(head + "starting again" + particulars(entry))
+        case .restarted, .uploadRestarted: errors.line(head + "starting again" + particulars(entry))
         case .suspended: errors.line(head + "paused")
         case .held:
             guard let reason = entry.wait?.reason, Self.worthTelling.contains(reason) else { return }

@@ -29,7 +29,8 @@ struct TransferTracks {
         }
         if tracks[task] == nil { tracks[task] = TransferTrack(app: entry.app, activity: Track(from: start)) }
         switch entry.decision {
-        case .started, .continued, .restarted: tracks[task]?.activity.change(to: .running, at: entry.time)
+        case .started, .continued, .restarted, .uploadKept, .uploadContinued, .uploadRestarted:
+            tracks[task]?.activity.change(to: .running, at: entry.time)
         case .held:
             let reason = entry.wait.map { "\($0.reason.sentence) \($0.detail ?? "")" }
             // A wait for another reason is another span.

@@ -9,6 +9,8 @@ struct ActiveTransfer {
     /// Boot seconds.
     var startedAt: Double
     var exchange: Exchange = .starting
+    /// An upload's machine, between its requests.
+    var upload: ResumableUpload?
     /// Why the service ends the exchange; nil while it may run.
     var stopping: Interruption?
     /// While its connection is in doubt.
@@ -17,7 +19,7 @@ struct ActiveTransfer {
     var inputs: [String: String] = [:]
     /// Questions asked again at once since the task was started.
     var repetitions = 0
-    /// Where the last exchange found the bytes: progress is counted from here.
+    /// Where the last exchange found the bytes, or the task's start an upload's: progress is counted from here.
     var startCount: Int64 = 0
     var speed = Speedometer()
     /// Boot seconds at which bytes were last synced.
@@ -40,7 +42,7 @@ struct ActiveTransfer {
         case starting
         case download(DownloadReceiver, any ExchangeHandle)
         case segments(SegmentedDownload)
-        case upload(UploadReceiver, any ExchangeHandle, descriptor: Int32)
+        case upload(UploadReceiver, any ExchangeHandle, UploadFiles)
     }
 
     /// What its connections are held by.
@@ -61,13 +63,13 @@ struct ActiveTransfer {
     /// Connections that it holds or is about to open.
     var connectionCount: Int { max(1, segments?.connections.count ?? 1) }
 
-    /// Bytes of the file that are here, or of the upload that were handed on.
+    /// Bytes of the file that are here, or of the upload that have arrived as far as can be told.
     var count: Int64 {
         switch exchange {
         case .starting: record.kind == .download ? record.received : record.sent
         case .download(let receiver, _): receiver.position.value
         case .segments(let segments): segments.scheduler.map.count
-        case .upload(let receiver, _, _): receiver.sent.value
+        case .upload(let receiver, _, _): receiver.progress
         }
     }
 
@@ -81,16 +83,16 @@ struct ActiveTransfer {
 
     /// Whether all bytes of an upload were handed on: nothing moves until the server has answered.
     var awaitsResponse: Bool {
-        guard case .upload(let receiver, _, _) = exchange, let size = record.source?.size else { return false }
-        return receiver.sent.value >= size
+        guard case .upload(let receiver, _, _) = exchange else { return false }
+        return receiver.awaitsResponse
     }
 
     /// What admission weighs.
     var running: Admission.Running {
         Admission.Running(
             id: record.id, priority: record.priority, isLarge: record.isLarge, startedAt: startedAt,
-            isResumable: record.partial.map { $0.bytes(count: 1) }.map { ExchangePlan(partial: $0).asksForRange }
-                ?? false)
+            isResumable: record.upload != nil
+                || record.partial.map { $0.bytes(count: 1) }.map { ExchangePlan(partial: $0).asksForRange } ?? false)
     }
 
     func progress() -> TaskProgress {
@@ -99,7 +101,7 @@ struct ActiveTransfer {
             id: record.id, countOfBytesReceived: isDownload ? count : 0,
             countOfBytesExpectedToReceive: isDownload ? record.partial?.total ?? -1 : -1,
             countOfBytesSent: isDownload ? 0 : count,
-            countOfBytesExpectedToSend: isDownload ? 0 : record.source?.size ?? -1,
+            countOfBytesExpectedToSend: isDownload ? 0 : record.sentFiles?.length ?? -1,
             bytesPerSecond: speed.bytesPerSecond)
     }
 }

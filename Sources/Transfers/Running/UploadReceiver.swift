@@ -1,12 +1,55 @@
 import NightshiftAPI
+import Synchronization
 
-/// One upload's exchange as the transport's thread sees it: keeps the response's body, bounded.
+/// One request of an upload as the transport's thread sees it: tells the machine of interim responses, and keeps the final
+/// response's body, bounded.
 final class UploadReceiver: ExchangeReceiver {
+    /// Bytes of the request's content that were handed on.
     let sent = ByteMeter()
+    let request: UploadRequest
+    private let wallSeconds: Double
     private let report: @Sendable (UploadReceiver, ReceiverReport) -> Void
+    private let state: Mutex<State>
 
-    init(report: @escaping @Sendable (UploadReceiver, ReceiverReport) -> Void) {
+    private struct State {
+        var upload: ResumableUpload
+        var informational: ResponseHead?
+    }
+
+    /// - Parameter upload: the machine with the request under way.
+    init(
+        _ upload: ResumableUpload, _ request: UploadRequest, wallSeconds: Double,
+        report: @escaping @Sendable (UploadReceiver, ReceiverReport) -> Void
+    ) {
+        state = Mutex(State(upload: upload))
+        self.request = request
+        self.wallSeconds = wallSeconds
         self.report = report
+    }
+
+    var upload: ResumableUpload { state.withLock { $0.upload } }
+
+    /// The last interim response, but for `100 Continue`, which is between the connections.
+    var informationalResponse: ResponseHead? { state.withLock { $0.informational } }
+
+    /// Bytes of the whole body that have arrived, as far as can be told.
+    var progress: Int64 { state.withLock { $0.upload.progress(handedOver: sent.value) } }
+
+    /// Whether all content was handed on: nothing moves until the server has answered.
+    var awaitsResponse: Bool { sent.value >= request.count }
+
+    func exchange(receivedInterim head: ResponseHead) -> InterimDisposition {
+        let verdict = state.withLock { state in
+            if head.status != 100 { state.informational = head }
+            return state.upload.interim(head, now: wallSeconds)
+        }
+        switch verdict {
+        case .ignored, .acknowledged: return .goOn
+        case .resumable:
+            report(self, .accepted)
+            return .goOn
+        case .stop: return .stop
+        }
     }
 
     func exchange(received head: ResponseHead) -> BodyDisposition {

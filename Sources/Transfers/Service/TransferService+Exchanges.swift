@@ -332,7 +332,7 @@ extension TransferService {
         let token = Self.isResumable(transfer.record) ? Self.newToken() : nil
         let discarded = transfer.record
         let more = (try? transfer.record.apply(.fail(failure, file: nil, resumeData: token), now: now)) ?? []
-        if await save(transfer.record, entries + more), token == nil { partials.discard(discarded) }
+        if await save(transfer.record, entries + more), token == nil { discard(discarded) }
         logger.info("Transfer failed", metadata: ["task": "\(id)", "code": "\(failure.code.rawValue)"])
         release(id)
         await pump()
@@ -371,8 +371,9 @@ extension TransferService {
         }
     }
 
-    /// Whether a later task could continue from the bytes that are here.
+    /// Whether a later task could continue from the bytes that are here, or at the server.
     static func isResumable(_ record: TaskRecord) -> Bool {
+        if record.upload != nil { return true }
         guard record.kind == .download, record.method == "GET", let partial = record.partial, record.received > 0
         else { return false }
         return ExchangePlan(partial: partial.bytes(count: record.received)).asksForRange

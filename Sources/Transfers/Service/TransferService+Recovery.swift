@@ -25,6 +25,7 @@ extension TransferService {
         try await forgetOldTasks()
         try await removeOrphans()
         try await removeHandledFiles()
+        try await removeUnusedCopies()
     }
 
     /// Ended tasks are kept for a month, so that the list does not grow for ever.
@@ -78,12 +79,21 @@ extension TransferService {
         for id in tasks where !needed.contains(id) { unlink("\(folder)/\(id)") }
     }
 
+    /// Removes copies of files to upload whose tasks ended, or were never written down, before a crash.
+    private func removeUnusedCopies() async throws(StoreError) {
+        let copies = sources.older()
+        guard !copies.isEmpty else { return }
+        let needed = try await store.read { try $0.snapshotPaths() }
+        for path in copies.subtracting(needed) { unlink(path) }
+    }
+
     /// Removes what the service holds for a task; a file at its destination is its owner's.
     func removeFiles(of record: TaskRecord) {
         // One without bytes has left none, or has given them to the task that continues it.
         if record.partial != nil { partials.discardRest(record) }
         if record.state != .completed, let path = record.partial?.path { unlink(path) }
         if let file = record.file, file.hasPrefix(environment.paths.files.path) { unlink(file) }
+        sources.remove(record)
     }
 
     /// More than one commit ends at once.

@@ -22,6 +22,10 @@ extension TransferService {
             status.countOfBytesReceived = progress.countOfBytesReceived
         } else {
             status.countOfBytesSent = progress.countOfBytesSent
+            if case .upload(let receiver, _, _) = transfer.exchange {
+                status.informationalResponse = receiver.informationalResponse.map { ResponseSummary($0).withoutSecrets }
+                if let offset = receiver.upload.resource?.offset { status.upload?.countOfBytesAcknowledged = offset }
+            }
         }
         status.bytesPerSecond = progress.bytesPerSecond
         if record.kind == .download { status.connections = transfer.connectionCount }

@@ -45,26 +45,39 @@ extension TransferService {
         for (index, task) in tasks.enumerated() {
             let pointer = "/tasks/\(index)"
             let source = try task.resumeData.map { token throws(Problem) in try Self.source(sources[token], pointer) }
+            if let source, source.kind != task.kind {
+                throw .invalid("The resume data is of a \(source.kind.rawValue).", pointer: "\(pointer)/resumeData")
+            }
             var record = try RequestRules.record(
-                Self.continued(task, source), session: session, settings: settings, now: now, pointer: pointer)
+                Self.continued(task, source), session: session, settings: settings, now: now, pointer: pointer,
+                copies: task.source == nil && task.form == nil ? source : nil)
             record.partial = source?.partial
             if source.map({ $0.request.url != record.request.url }) ?? false { record.partial?.leaveURL() }
             record.received = source?.received ?? 0
+            record.upload = source?.upload
+            record.sent = source?.upload?.offset ?? 0
             record.continues = source != nil
             complete(index, &record)
             records.append(record)
         }
         let held = await heldFromTheFirst(records, now)
-        let ids = try await change { [records] transaction -> Result<[TaskID], Problem> in
-            let inserted = try Self.insert(records, session, sources, now, transaction)
-            if case .success(let ids) = inserted {
-                for (index, entry) in held {
-                    var entry = entry
-                    entry.task = ids[index]
-                    try transaction.record(entry)
+        let copied = try await takeCopies(of: &records)
+        let ids: [TaskID]
+        do throws(Problem) {
+            ids = try await change { [records] transaction -> Result<[TaskID], Problem> in
+                let inserted = try Self.insert(records, session, sources, now, transaction)
+                if case .success(let ids) = inserted {
+                    for (index, entry) in held {
+                        var entry = entry
+                        entry.task = ids[index]
+                        try transaction.record(entry)
+                    }
                 }
+                return inserted
             }
-            return inserted
+        } catch {
+            for source in copied { self.sources.remove(source) }
+            throw error
         }
         // What a large batch took would otherwise stay with the process for good.
         if records.count >= Self.largeBatch { nightshift_release_memory() }
@@ -142,7 +155,7 @@ extension TransferService {
             let keeps = producingResumeData && Self.isResumable(record)
             return .cancel(resumeData: keeps ? Self.newToken() : nil, failure: failure)
         }
-        if after.partial == nil { partials.discard(before) }
+        if after.state == .cancelled, after.resumeData == nil { discard(before) }
         return status(of: after)
     }
 
@@ -162,6 +175,7 @@ extension TransferService {
             return .success(record)
         }
         removeFiles(of: record)
+        abandonUpload(record)
     }
 
     /// The absolute path of the bytes kept for a task: a download without destination, or an upload's response body.
@@ -224,7 +238,7 @@ extension TransferService {
             record.state == .waiting
                 ? .fail(failure, file: nil, resumeData: Self.isResumable(record) ? Self.newToken() : nil) : nil
         }
-        if let outcome, outcome.after.partial == nil { partials.discard(outcome.before) }
+        if let outcome, outcome.after.state == .failed, outcome.after.resumeData == nil { discard(outcome.before) }
     }
 
     private func letGo(_ id: TaskID) {
@@ -267,6 +281,13 @@ extension TransferService {
         request.headers = task.headers ?? (inherits ? old.headers : old.headers?.filter { !$0.isSecret })
         request.credential = task.credential ?? (inherits ? old.credential : nil)
         request.destination = task.destination ?? old.destination
+        if task.source == nil, task.form == nil {
+            request.source = old.source
+            request.form = old.form
+            request.method = task.method ?? old.method
+        }
+        request.resumption = task.resumption ?? old.resumption
+        request.snapshot = task.snapshot ?? old.snapshot
         request.checksum = task.checksum ?? old.checksum
         request.proxy = task.proxy ?? old.proxy
         request.tls = task.tls ?? (inherits ? old.tls : nil)
@@ -307,6 +328,8 @@ extension TransferService {
             }
             old.resumeData = nil
             old.partial = nil
+            old.upload = nil
+            if records.contains(where: { $0.uploadSource == old.uploadSource }) { old.uploadSource = nil }
             try transaction.update(old)
         }
         let ids = try records.map { try transaction.insert($0).id }

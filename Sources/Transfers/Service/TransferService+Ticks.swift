@@ -31,6 +31,7 @@ extension TransferService {
     private func checkpoint(_ id: TaskID) async {
         let now = now
         if active[id]?.segments != nil { return await checkpointSegments(id) }
+        if case .upload(let receiver, _, _) = active[id]?.exchange { return await checkpointUpload(id, receiver) }
         guard let transfer = active[id], transfer.isAccepted, case .download(let receiver, _) = transfer.exchange,
             let partial = transfer.record.partial
         else { return }
@@ -102,5 +103,5 @@ extension TransferService {
     /// Bytes after which a checkpoint is due.
     private static let checkpointBytes: Int64 = 8 << 20
     /// Seconds after which a checkpoint is due.
-    private static let checkpointSeconds: Double = 2
+    static let checkpointSeconds: Double = 2
 }

@@ -4,132 +4,198 @@ import Glibc
 import NightshiftAPI
 import Store
 
-/// Sending a file: one exchange, and what the server says of it.
+/// Sending: request after request, as ``ResumableUpload`` says, until the server has answered.
 extension TransferService {
     func upload(_ start: ActiveTransfer) async {
         var transfer = start
         let record = transfer.record
-        let path = record.request.source ?? ""
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            let failure = TransferFailure(
-                .sourceMissing, "\(path) cannot be read: \(String(cString: strerror(errno))).")
-            return await fail(transfer, failure)
+        guard let source = record.sentFiles else {
+            return await fail(transfer, TransferFailure(.sourceMissing, "The upload has no file."))
         }
-        guard let source = record.source, FileIdentity(descriptor: descriptor) == source else {
-            close(descriptor)
-            return await fail(transfer, Self.sourceChanged(path))
+        let files: UploadFiles
+        do throws(TransferFailure) {
+            files = try UploadFiles(opening: source, of: record)
+        } catch {
+            return await failForGood(transfer, error)
         }
+        var upload =
+            transfer.upload
+            ?? ResumableUpload(record.uploadTarget(source), resource: record.upload, manner: manner(of: record))
+        if transfer.upload == nil { transfer.startCount = upload.resource?.offset ?? 0 }
+        let request = upload.next()
         let id = record.id
-        let receiver = UploadReceiver { [reporting] receiver, report in
-            guard case .ended(let end) = report else { return }
-            reporting.yield { await $0.uploadEnded(id, receiver, end) }
+        let receiver = UploadReceiver(upload, request, wallSeconds: now.wallSeconds) {
+            [reporting] receiver, report in
+            switch report {
+            case .accepted: reporting.yield { await $0.uploadKept(id, receiver) }
+            case .ended(let end): reporting.yield { await $0.uploadEnded(id, receiver, end) }
+            }
         }
-        var request = wireRequest(record)
-        transfer.shown = fillIn(&request, record)
-        request.body = UploadBody(
-            [.file(descriptor: descriptor, offset: 0, size: source.size)], meter: receiver.sent)
-        let handle = environment.transport.begin(request, receiver: receiver)
-        transfer.exchange = .upload(receiver, handle, descriptor: descriptor)
+        var wire = wireRequest(record)
+        transfer.shown = fillIn(&wire, record)
+        wire.take(request)
+        if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
+        // A server that has just told its offset wants the rest, and one that keeps what arrives may get it early.
+        wire.asksBeforeLargeBody = request.purpose == .create && uploadManners[record.origin] == nil
+        let handle = environment.transport.begin(wire, receiver: receiver)
+        transfer.upload = upload
+        transfer.exchange = .upload(receiver, handle, files)
         active[id] = transfer
+    }
+
+    /// How a new upload of the task begins.
+    private func manner(of record: TaskRecord) -> UploadProtocol {
+        switch record.request.resumption {
+        case .plain: .plain
+        case .tus: .tus
+        case .draft, nil: uploadManners[record.origin] ?? .draft(.latest)
+        }
+    }
+
+    /// The server keeps what arrives: where, is written down while it does.
+    private func uploadKept(_ id: TaskID, _ receiver: UploadReceiver) async {
+        guard var transfer = active[id], case .upload(let current, _, _) = transfer.exchange, current === receiver,
+            let resource = receiver.upload.resource
+        else { return }
+        hostAnswered(transfer.record.origin)
+        learn(receiver.upload.manner, of: transfer.record.origin)
+        let entries = (try? transfer.record.apply(.keep(resource), now: now)) ?? []
+        transfer.checkpointAt = now.bootSeconds
+        active[id] = transfer
+        if !(await save(transfer.record, entries)) { interrupt(id, .diskSpace) }
+    }
+
+    private func learn(_ manner: UploadProtocol, of origin: String) {
+        if case .tus = manner { return }
+        if uploadManners.count >= Self.knownManners { uploadManners = [:] }
+        uploadManners[origin] = manner
     }
 
     private func uploadEnded(_ id: TaskID, _ receiver: UploadReceiver, _ end: ExchangeEnd) async {
-        guard var transfer = active[id], case .upload(let current, _, let descriptor) = transfer.exchange,
+        guard var transfer = active[id], case .upload(let current, _, let files) = transfer.exchange,
             current === receiver
         else { return }
-        let path = transfer.record.request.source ?? ""
-        let isUnchanged =
-            FileIdentity(descriptor: descriptor) == transfer.record.source
-            && FileIdentity(path: path) == transfer.record.source
-        close(descriptor)
-        transfer.record.sent = receiver.sent.value
+        let change = files.change
+        files.close()
+        var upload = receiver.upload
+        let handedOver = upload.progress(handedOver: receiver.sent.value)
+        let oldManner = upload.manner
+        var verdict: UploadVerdict?
+        if case .complete = end.outcome, let head = end.head {
+            verdict = upload.answered(head, now: now.wallSeconds)
+        } else {
+            verdict = upload.broke()
+        }
+        if upload.manner != oldManner { learn(upload.manner, of: transfer.record.origin) }
+        transfer.upload = upload
+        var entries: [JournalEntry] = []
+        if case .startAgain(let reason)? = verdict {
+            entries = (try? transfer.record.apply(.sendAgain(reason: reason), now: now)) ?? []
+        }
+        if let resource = upload.resource {
+            entries += (try? transfer.record.apply(.keep(resource), now: now)) ?? []
+        } else {
+            transfer.record.upload = nil
+        }
+        let acknowledged = upload.resource?.offset ?? 0
+        transfer.record.sent = verdict == .finished ? max(handedOver, acknowledged) : acknowledged
         active[id] = transfer
         switch end.outcome {
-        case .cancelled: await interrupted(transfer, nil, [])
-        case .challenged(let challenge): await challenged(transfer, challenge, [])
-        case .failed(let failure):
-            guard isUnchanged else { return await fail(transfer, Self.sourceChanged(path)) }
-            await trouble(transfer, failure, progressed: false)
-        case .complete:
-            guard isUnchanged else { return await fail(transfer, Self.sourceChanged(path)) }
-            guard let head = end.head else {
-                return await trouble(
-                    transfer, TransferFailure(.protocolError, "The server sent no response."), progressed: false)
+        case .challenged(let challenge): return await challenged(transfer, challenge, entries)
+        case .cancelled where transfer.stopping != nil || verdict == nil:
+            return await interrupted(transfer, nil, entries)
+        default: break
+        }
+        if let change { return await failForGood(transfer, change, entries) }
+        await conclude(transfer, receiver.request, verdict, end, entries)
+    }
+
+    private func conclude(
+        _ transfer: ActiveTransfer, _ request: UploadRequest, _ verdict: UploadVerdict?, _ end: ExchangeEnd,
+        _ entries: [JournalEntry]
+    ) async {
+        let progressed = (transfer.record.upload?.offset ?? 0) > transfer.startCount
+        switch verdict {
+        case nil:
+            let silence = TransferFailure(.protocolError, "The server sent no response.")
+            guard case .failed(let failure) = end.outcome else {
+                return await trouble(transfer, silence, progressed: progressed, entries)
             }
-            await uploadAnswered(transfer, head, end.body)
+            await trouble(transfer, failure, progressed: progressed, entries)
+        case .finished?:
+            guard let head = end.head else { return }
+            await uploadAnswered(transfer, head, end.body, entries)
+        case .proceed?, .askAgain?, .startAgain?:
+            hostAnswered(transfer.record.origin)
+            await goOn(transfer, after: request, entries)
+        case .retryLater(let failure, let after)?:
+            await trouble(transfer, failure, after: after, progressed: progressed, entries)
+        case .fail(let failure)?:
+            await failForGood(transfer, failure, entries)
         }
     }
 
-    private func uploadAnswered(_ start: ActiveTransfer, _ head: ResponseHead, _ body: [UInt8]) async {
+    /// Sends the upload's next request at once.
+    private func goOn(_ start: ActiveTransfer, after request: UploadRequest, _ entries: [JournalEntry]) async {
         var transfer = start
-        let request = transfer.record.request
-        let failure = TransferFailure(
-            .httpStatus, "The server answered \(head.status) \(HTTPStatus.name(head.status)).", status: head.status)
-        if request.retryPolicy == .transientResponses, HTTPStatus.isTransient(head.status) {
-            let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
-            let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
-            return await trouble(transfer, passing, after: after, progressed: false)
+        let id = transfer.record.id
+        var entries = entries
+        if request.purpose == .query, let resource = transfer.record.upload {
+            entries += (try? transfer.record.apply(.sendOn(from: resource.offset), now: now)) ?? []
         }
-        hostAnswered(transfer.record.origin)
-        transfer.record.response = ResponseSummary(head)
-        transfer.record.currentURL = head.url == request.url ? nil : head.url
-        transfer.record.startedAt = transfer.record.startedAt ?? now.wallSeconds
-        await finishUpload(
-            transfer, body, (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status) ? failure : nil)
-    }
-
-    /// Keeps an upload's response body and ends the task.
-    private func finishUpload(_ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?) async {
-        var record = start.record
-        let id = record.id
-        let path = environment.paths.files.appending(path: id.description).path
-        var kept: String?
-        if !body.isEmpty {
-            guard await finishDisk.run({ Self.keep(body, at: path) }) else {
-                return await trouble(start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0), progressed: false)
+        transfer.exchange = .starting
+        active[id] = transfer
+        // Parts follow each other faster than their offsets need be written down.
+        if !entries.isEmpty {
+            guard await save(transfer.record, entries) else {
+                release(id)
+                return await pump()
             }
-            kept = path
         }
-        let now = now
-        var entries: [JournalEntry] = []
-        record.received = Int64(body.count)
-        if let failure {
-            entries += (try? record.apply(.fail(failure, file: kept, resumeData: nil), now: now)) ?? []
-        } else {
-            entries += (try? record.apply(.finish(nil), now: now)) ?? []
-            entries += (try? record.apply(.complete(file: kept, verified: []), now: now)) ?? []
-        }
-        if !(await save(record, entries)) {
-            // The upload is done, and not written down: it would be sent again, so writing is tried until it works.
-            return await finishUploadLater(start, body, failure)
-        }
-        release(id)
-        await pump()
+        guard let latest = active[id] else { return }
+        guard latest.stopping == nil, !isStopping else { return await interrupted(latest, nil, []) }
+        await exchange(latest)
+        // A stop that came while there was nothing to stop.
+        if let interruption = active[id]?.stopping { interrupt(id, interruption) }
     }
 
-    private func finishUploadLater(_ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?) async {
-        guard !isStopping else { return release(start.record.id) }
-        try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
-        await finishUpload(start, body, failure)
+    /// Ends an upload that nothing can be continued of.
+    private func failForGood(
+        _ start: ActiveTransfer, _ failure: TransferFailure, _ entries: [JournalEntry] = []
+    ) async {
+        var transfer = start
+        abandonUpload(transfer.record)
+        transfer.record.upload = nil
+        await fail(transfer, failure, entries)
     }
 
-    private static func keep(_ body: [UInt8], at path: String) -> Bool {
-        guard case .success(let descriptor) = PartialStorage.create(path, total: nil) else { return false }
-        defer { close(descriptor) }
-        var offset = 0
-        while offset < body.count {
-            let count = body[offset...].withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
-            guard count > 0 else { return false }
-            offset += count
-        }
-        return fdatasync(descriptor) == 0
+    /// Writes down how far an upload is, so that a server that forgets is found out after a crash too.
+    func checkpointUpload(_ id: TaskID, _ receiver: UploadReceiver) async {
+        guard var transfer = active[id], let known = transfer.record.upload, let resource = receiver.upload.resource,
+            resource != known, now.bootSeconds - transfer.checkpointAt >= Self.checkpointSeconds
+        else { return }
+        _ = try? transfer.record.apply(.keep(resource), now: now)
+        transfer.record.sent = receiver.progress
+        transfer.checkpointAt = now.bootSeconds
+        active[id] = transfer
+        if !(await save(transfer.record, [])) { interrupt(id, .diskSpace) }
     }
 
-    private static func sourceChanged(_ path: String) -> TransferFailure {
-        TransferFailure(
-            .sourceChanged,
-            "\(path) has changed since the upload was asked for; what the server got may be neither version. Start it again."
-        )
+    /// Origins whose way with uploads is remembered; more than a user's apps talk to.
+    private static let knownManners = 1_000
+}
+
+extension WireRequest {
+    /// Makes it a request of an upload.
+    mutating func take(_ request: UploadRequest) {
+        url = request.url
+        method = request.method
+        headers = request.headers
+        guard !request.sharesSecrets else { return }
+        let answer = (try? TransferURL(parsing: request.url)).flatMap { answersElsewhere[$0.origin] }
+        credential = answer?.credential
+        trustedCertificates = answer?.trustedCertificates ?? []
+        tls?.clientCertificate = answer?.clientCertificate
+        tls?.clientKey = answer?.clientKey
     }
 }

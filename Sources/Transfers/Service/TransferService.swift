@@ -59,6 +59,7 @@ package actor TransferService {
 
     nonisolated let environment: Environment
     nonisolated let partials: PartialStorage
+    nonisolated let sources: SourceCopies
     let publisher: Publisher
     let startedAt: ClockReading
 
@@ -102,6 +103,12 @@ package actor TransferService {
     /// Boot seconds until which nothing starts because the store cannot be written.
     var storePausedUntil: Double?
 
+    // Uploads.
+    /// How origins take uploads, where they have shown it; by scheme, host and port.
+    var uploadManners: [String: UploadProtocol] = [:]
+    /// Requests under way that tell servers to forget an upload.
+    var farewells = 0
+
     // The loop.
     /// Whether everything that the last service left has been looked at.
     private(set) var isRunning = false
@@ -117,6 +124,7 @@ package actor TransferService {
     let syncDisk = DiskQueue("nightshift.sync")
     let finishDisk = DiskQueue("nightshift.finish")
     let hashDisk = DiskQueue("nightshift.hash")
+    nonisolated let copyDisk = DiskQueue("nightshift.copy")
     /// 1 from the moment the service stops: long work on disks looks at it.
     let stopping = ByteMeter(0)
 
@@ -124,6 +132,7 @@ package actor TransferService {
     package init(_ environment: Environment, fileMode: UInt32 = 0o644) {
         self.environment = environment
         partials = PartialStorage(paths: environment.paths)
+        sources = SourceCopies(paths: environment.paths, run: Self.newToken())
         publisher = Publisher(paths: environment.paths, partials: partials, mode: fileMode)
         startedAt = environment.clock.now()
         moment = environment.moment

@@ -154,7 +154,8 @@ extension TransferService {
                 merged.credential = request.credential
             }
             replacement = try RequestRules.record(
-                merged, session: message.task.session, settings: settings, now: now, pointer: "/request")
+                merged, session: message.task.session, settings: settings, now: now, pointer: "/request",
+                copies: message.task)
         }
         try await transition(
             message.task.id,

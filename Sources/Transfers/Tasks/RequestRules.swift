@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 package import NightshiftAPI
 import Scheduler
 package import Store
@@ -8,9 +7,12 @@ package import Store
 package enum RequestRules {
     /// A task that could be inserted.
     ///
-    /// - Parameter pointer: where the request stands in what was sent, for ``Problem/pointer``.
+    /// - Parameters:
+    ///   - pointer: where the request stands in what was sent, for ``Problem/pointer``.
+    ///   - copies: a task whose copies of its files to upload are this one's.
     package static func record(
-        _ request: TaskRequest, session: SessionID, settings: SessionSettings, now: ClockReading, pointer: String
+        _ request: TaskRequest, session: SessionID, settings: SessionSettings, now: ClockReading, pointer: String,
+        copies: TaskRecord? = nil
     ) throws(Problem) -> TaskRecord {
         var request = request
         guard let text = request.url else {
@@ -36,12 +38,10 @@ package enum RequestRules {
         try check(minimumBattery: request.minimumBattery, pointer: "\(pointer)/minimumBattery")
         try checkTexts(request, pointer: pointer)
         try checkTLS(request.tls, pointer: "\(pointer)/tls")
-        var source: FileIdentity?
+        var content: UploadContent?
         switch request.kind {
         case .download:
-            guard request.source == nil else {
-                throw .invalid("A download has no source file.", pointer: "\(pointer)/source")
-            }
+            try checkNoUpload(request, pointer: pointer)
             try checkDestination(request.destination, pointer: "\(pointer)/destination")
             try checkChecksum(request.checksum, pointer: "\(pointer)/checksum")
             request.mirrors = try mirrors(request, of: url, pointer: "\(pointer)/mirrors")
@@ -52,15 +52,17 @@ package enum RequestRules {
             guard request.mirrors == nil, request.connections == nil else {
                 throw .invalid("Only downloads have mirrors or several connections.", pointer: pointer)
             }
-            source = try identity(ofSource: request.source, pointer: "\(pointer)/source")
+            content = try uploadContent(request, copies: copies, pointer: pointer)
         }
         let isSuspended = request.suspended ?? false
         let timeout = request.resourceTimeout ?? settings.resourceTimeout
         var record = TaskRecord(
             session: session, origin: url.origin, state: isSuspended ? .suspended : .waiting,
             priority: request.priority ?? 0.5, createdAt: now.wallSeconds, request: request)
-        record.source = source
-        record.isLarge = (request.countOfBytesClientExpectsToReceive ?? source?.size ?? 0) >= Admission.largeSize
+        record.source = content?.source
+        record.uploadSource = content?.files
+        record.isLarge =
+            (request.countOfBytesClientExpectsToReceive ?? record.sentFiles?.length ?? 0) >= Admission.largeSize
         if isSuspended { record.timeLeft = timeout } else { record.deadline = now.bootSeconds + timeout }
         record.rules = rules(request, settings)
         record.scheduleLoosening()
@@ -254,18 +256,7 @@ package enum RequestRules {
         }
     }
 
-    private static func identity(ofSource path: String?, pointer: String) throws(Problem) -> FileIdentity {
-        guard let path else { throw .invalid("An upload needs a source file.", pointer: pointer) }
-        try check(path: path, pointer: pointer)
-        guard let identity = FileIdentity(path: path) else {
-            throw .invalid(
-                "'\(path)' cannot be uploaded: \(String(cString: strerror(errno))), or not a regular file.",
-                pointer: pointer)
-        }
-        return identity
-    }
-
-    private static func check(path: String, pointer: String) throws(Problem) {
+    static func check(path: String, pointer: String) throws(Problem) {
         guard path.hasPrefix("/"), path.utf8.count <= Limits.pathLength, !path.utf8.contains(0) else {
             throw .invalid("A path is absolute and has at most \(Limits.pathLength) bytes.", pointer: pointer)
         }

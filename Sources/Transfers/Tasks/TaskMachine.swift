@@ -13,6 +13,12 @@ package enum TaskEvent: Sendable {
     /// The exchange was ended by the service itself: to make room, because the moment forbids it, or because it stops.
     case interrupt(WaitReason, detail: String? = nil)
     case hold(Hold)
+    /// The server keeps so much of the upload.
+    case keep(UploadResource)
+    /// The upload goes on where the server is.
+    case sendOn(from: Int64)
+    /// What the server had of the upload is lost.
+    case sendAgain(reason: String)
     /// Every byte is here.
     case finish(ResponseSummary?)
     /// The intent to give the file its name.
@@ -86,7 +92,7 @@ extension TaskRecord {
     ///
     /// - `suspended`: `resume`, `cancel`, `answer`, `retarget`.
     /// - `waiting` (and running, which is not stored): `suspend`, `accept`, `checkpoint`, `interrupt`, `hold`, `finish`,
-    ///   `fail`, `cancel`, `ask`, `answer`, `loosen`, `retarget`.
+    ///   `fail`, `cancel`, `ask`, `answer`, `loosen`, `retarget`, `keep`, `sendOn`, `sendAgain`.
     /// - `finishing`: `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
     ///   came before everything was on disk), `fail`.
     /// - `failed`: `retarget`, unless all its bytes are kept.
@@ -125,6 +131,14 @@ extension TaskRecord {
             return [entry(.held, now, wait: wait)]
         case (.waiting, .hold(let hold)), (.finishing, .hold(let hold)):
             return self.hold(hold, now)
+        case (.waiting, .keep(let resource)):
+            return keep(resource, now)
+        case (.waiting, .sendOn(let offset)):
+            return [entry(.uploadContinued, now, detail: "From byte \(offset).")]
+        case (.waiting, .sendAgain(let reason)):
+            upload = nil
+            restarts += 1
+            return [entry(.uploadRestarted, now, detail: reason)]
         case (.waiting, .finish(let summary)):
             state = .finishing
             notBefore = nil
@@ -139,6 +153,7 @@ extension TaskRecord {
             self.file = file
             self.verified = verified
             lastError = nil
+            upload = nil
             end(.completed, now)
             return [entry(.completed, now, detail: file)]
         case (.finishing, .fetchAgain(let failure)):
@@ -155,7 +170,7 @@ extension TaskRecord {
             self.file = file
             resumeData = token
             end(.failed, now)
-            if token == nil { partial = nil }
+            if token == nil { dropBytes() }
             return [entry(.failed, now, error: failure)]
         case (.waiting, .ask(let detail)):
             question = .challenge
@@ -178,7 +193,7 @@ extension TaskRecord {
             resumeData = token
             error = failure
             end(.cancelled, now)
-            if token == nil { partial = nil }
+            if token == nil { dropBytes() }
             return [entry(.cancelled, now)]
         default:
             throw IllegalTransition(state: state, event: event)
@@ -231,6 +246,20 @@ extension TaskRecord {
             scheduleLoosening()
         }
         return [entry(.retargeted, now)]
+    }
+
+    private mutating func keep(_ resource: UploadResource, _ now: ClockReading) -> [JournalEntry] {
+        let isNew = upload?.url != resource.url
+        upload = resource
+        startedAt = startedAt ?? now.wallSeconds
+        question = nil
+        wait = nil
+        return isNew ? [entry(.uploadKept, now)] : []
+    }
+
+    private mutating func dropBytes() {
+        partial = nil
+        upload = nil
     }
 
     private mutating func hold(_ hold: Hold, _ now: ClockReading) -> [JournalEntry] {

@@ -27,12 +27,13 @@ extension TaskRecord {
         status.countOfBytesExpectedToReceive =
             partial?.total ?? (state == .completed && kind == .download ? received : -1)
         status.countOfBytesSent = sent
-        status.countOfBytesExpectedToSend = kind == .upload ? source?.size ?? -1 : 0
+        status.countOfBytesExpectedToSend = kind == .upload ? sentFiles?.length ?? -1 : 0
         status.countOfBytesClientExpectsToSend = request.countOfBytesClientExpectsToSend
         status.countOfBytesClientExpectsToReceive = request.countOfBytesClientExpectsToReceive
         status.attempts = attempts
         status.restarts = restarts
         status.response = response?.withoutSecrets
+        status.upload = upload.map(UploadStatus.init)
         status.rules = rules.isEmpty ? nil : rules
         status.source = request.source
         status.destination = request.destination
@@ -46,7 +47,19 @@ extension TaskRecord {
     }
 
     package var method: String {
-        request.method ?? (kind == .download ? "GET" : "PUT")
+        request.method ?? (kind == .download ? "GET" : request.form == nil ? "PUT" : "POST")
+    }
+}
+
+extension UploadStatus {
+    fileprivate init(_ resource: UploadResource) {
+        self.init(resumption: .draft, countOfBytesAcknowledged: resource.offset)
+        switch resource.uploadProtocol {
+        case .draft(let version): interopVersion = version.rawValue
+        case .tus: resumption = .tus
+        case .plain: resumption = .plain
+        }
+        expiresAt = resource.expiresAt.map(Date.init(timeIntervalSince1970:))
     }
 }
 
@@ -61,7 +74,7 @@ extension ResponseSummary {
     }
 
     /// `Set-Cookie` is to the cookie what a key is to its copy.
-    fileprivate var withoutSecrets: ResponseSummary {
+    var withoutSecrets: ResponseSummary {
         var copy = self
         for index in copy.headers.indices
         where copy.headers[index].isSecret || copy.headers[index].name.lowercased() == "set-cookie" {

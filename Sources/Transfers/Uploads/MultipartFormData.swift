@@ -46,7 +46,9 @@ package struct MultipartFormData: Hashable, Sendable, Codable {
     }
 
     /// The value of `Content-Type`.
-    package var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+    package var contentType: String { Self.contentType(boundary: boundary) }
+
+    static func contentType(boundary: String) -> String { "multipart/form-data; boundary=\(boundary)" }
 }
 
 extension MultipartFormData {

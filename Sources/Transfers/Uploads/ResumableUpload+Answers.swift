@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 
 /// What comes in.
 extension ResumableUpload {

@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 
 /// Answers in the words of the IETF draft, and to requests that are not resumable.
 extension ResumableUpload {

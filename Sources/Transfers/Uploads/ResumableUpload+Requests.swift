@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import Store
 
 /// What goes out.
 extension ResumableUpload {

@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 
 /// Answers in the words of tus 1.0.0, where these differ from the draft's.
 extension ResumableUpload {

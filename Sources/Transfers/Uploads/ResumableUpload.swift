@@ -1,4 +1,5 @@
 package import NightshiftAPI
+package import Store
 
 /// One upload, from its first request to the answer that counts, through any number of breaks. A machine without I/O.
 ///

@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 
 /// What a response says of an upload.
 struct UploadFields {

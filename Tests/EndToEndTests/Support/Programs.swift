@@ -39,6 +39,8 @@ enum Machine {
     static let hasLoopDevices =
         canMount && has("mkfs.ext4") && has("losetup") && succeeds("losetup", "--find")
 
+    static let hasReflinks = hasLoopDevices && has("mkfs.xfs")
+
     /// strace needs the right to trace.
     static let canTrace = has("strace") && succeeds("strace", "-o", "/dev/null", "true")
 

@@ -6,7 +6,7 @@ import Transfers
 enum TaskLegality {
     enum Kind: String, CaseIterable, Sendable {
         case suspend, resume, accept, checkpoint, interrupt, hold, finish, publish, complete, fetchAgain, fail, cancel
-        case ask, answer, loosen, retarget
+        case ask, answer, loosen, retarget, keep, sendOn, sendAgain
     }
 
     /// Where an event leads from a state; nil where it is not possible.
@@ -20,6 +20,7 @@ enum TaskLegality {
         case (.waiting, .fail), (.finishing, .fail): .failed
         case (.waiting, .cancel): .cancelled
         case (.waiting, .ask), (.waiting, .answer), (.waiting, .loosen): .waiting
+        case (.waiting, .keep), (.waiting, .sendOn), (.waiting, .sendAgain): .waiting
         case (.suspended, .answer), (.suspended, .retarget): .suspended
         case (.waiting, .retarget), (.failed, .retarget): .waiting
         case (.finishing, .publish): .finishing
@@ -56,7 +57,10 @@ enum TaskLegality {
         claim(record.state != .failed || record.error != nil, "an error of one that failed")
         claim(
             record.resumeData == nil || record.state == .failed || record.state == .cancelled, "resume data at the end")
-        claim(record.resumeData == nil || record.partial != nil, "bytes behind resume data")
+        claim(
+            record.resumeData == nil || record.partial != nil || record.upload != nil,
+            "bytes behind resume data, here or at the server")
+        claim(record.upload == nil || record.state != .completed, "nothing kept by the server of a whole upload")
         claim(record.state != .completed || record.lastError == nil, "no last error of one that is complete")
         claim(record.partial == nil || record.received >= 0, "no negative progress")
         claim(

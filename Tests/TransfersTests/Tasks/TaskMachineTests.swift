@@ -66,6 +66,13 @@ import Transfers
             var request = TaskRequest(url: chance() ? "http://h/" : "http://other/")
             request.resourceTimeout = 900
             return .retarget(request)
+        case .keep:
+            return .keep(
+                UploadResource(
+                    url: chance() ? "http://h/1" : "http://h/2", uploadProtocol: .tus, length: 9, source: "s",
+                    sharesSecrets: true))
+        case .sendOn: return .sendOn(from: 4)
+        case .sendAgain: return .sendAgain(reason: "It forgot.")
         }
     }
 

@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 import Testing
 import Transfers
 

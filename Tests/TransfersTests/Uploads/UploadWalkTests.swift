@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import Store
 import Testing
 import Transfers
 

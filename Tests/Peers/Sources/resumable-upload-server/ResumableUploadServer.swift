@@ -20,6 +20,9 @@ struct ResumableUploadServer: AsyncParsableCommand {
     @Option(help: "The port; 0 takes a free one.")
     var port = 0
 
+    @Option(help: "What the addresses of uploads begin with: the server itself, or what stands before it.")
+    var origin: String?
+
     @Option(help: "Where finished uploads go.")
     var directory: String
 
@@ -34,7 +37,8 @@ struct ResumableUploadServer: AsyncParsableCommand {
         let group = MultiThreadedEventLoopGroup.singleton
         // The origin of upload resources has to be known before the first connection, and the port is free after this.
         let address = try port == 0 ? await Self.freePort(group) : port
-        let context = HTTPResumableUploadContext(origin: "http://127.0.0.1:\(address)", timeout: .seconds(keep))
+        let context = HTTPResumableUploadContext(
+            origin: origin ?? "http://127.0.0.1:\(address)", timeout: .seconds(keep))
         let server = try await ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in

@@ -10,7 +10,7 @@ package struct UploadResource: Hashable, Sendable, Codable {
     package var offset: Int64
     /// Of the whole body.
     package var length: Int64
-    /// The version of the body's bytes, as in ``UploadTarget/source``.
+    /// Changes with every change of the body's bytes.
     package var source: String
     package var limits: UploadLimits?
     /// Content of one request at most, as announced or as found out by refusals.

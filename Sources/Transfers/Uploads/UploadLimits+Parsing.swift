@@ -1,19 +1,7 @@
 package import NightshiftAPI
+package import Store
 
-/// What a server says in `Upload-Limit` of the uploads that it takes; sizes in bytes.
-package struct UploadLimits: Hashable, Sendable, Codable {
-    /// Of the whole body.
-    package var maxSize: Int64?
-    package var minSize: Int64?
-    /// Of one request's content.
-    package var maxAppendSize: Int64?
-    /// Of one request's content, the last one's excepted.
-    package var minAppendSize: Int64?
-    /// Seconds that the upload resource has from the response on.
-    package var maxAge: Int64?
-
-    package init() {}
-
+extension UploadLimits {
     /// Nil where the field is missing or to be ignored: not a dictionary, or a known member that is no sensible size.
     package init?(headers: [HeaderField]) {
         guard let members = StructuredField.dictionary(headers.all("Upload-Limit")) else { return nil }
@@ -24,6 +12,7 @@ package struct UploadLimits: Hashable, Sendable, Codable {
             sizes[key] = size
         }
         guard sizes["max-append-size"] != 0 else { return nil }
+        self.init()
         maxSize = sizes["max-size"]
         minSize = sizes["min-size"]
         maxAppendSize = sizes["max-append-size"]

@@ -1,0 +1,129 @@
+import Device
+import Foundation
+import Glibc
+import NightshiftAPI
+import Store
+
+/// What becomes of an upload that is answered, or given up.
+extension TransferService {
+    func uploadAnswered(
+        _ start: ActiveTransfer, _ head: ResponseHead, _ body: [UInt8], _ entries: [JournalEntry]
+    ) async {
+        var transfer = start
+        let request = transfer.record.request
+        let failure = TransferFailure(
+            .httpStatus, "The server answered \(head.status) \(HTTPStatus.name(head.status)).", status: head.status)
+        if request.retryPolicy == .transientResponses, HTTPStatus.isTransient(head.status) {
+            let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
+            let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
+            return await trouble(transfer, passing, after: after, progressed: false, entries)
+        }
+        hostAnswered(transfer.record.origin)
+        transfer.record.response = ResponseSummary(head)
+        transfer.record.currentURL = head.url == request.url ? nil : head.url
+        transfer.record.startedAt = transfer.record.startedAt ?? now.wallSeconds
+        transfer.record.upload = nil
+        await finishUpload(
+            transfer, body, (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status) ? failure : nil,
+            entries)
+    }
+
+    /// Keeps an upload's response body and ends the task.
+    private func finishUpload(
+        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?, _ earlier: [JournalEntry]
+    ) async {
+        var record = start.record
+        let id = record.id
+        let path = environment.paths.files.appending(path: id.description).path
+        var kept: String?
+        if !body.isEmpty {
+            guard await finishDisk.run({ Self.keep(body, at: path) }) else {
+                return await trouble(
+                    start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0), progressed: false, earlier)
+            }
+            kept = path
+        }
+        let now = now
+        var entries = earlier
+        record.received = Int64(body.count)
+        if let failure {
+            entries += (try? record.apply(.fail(failure, file: kept, resumeData: nil), now: now)) ?? []
+        } else {
+            entries += (try? record.apply(.finish(nil), now: now)) ?? []
+            entries += (try? record.apply(.complete(file: kept, verified: []), now: now)) ?? []
+        }
+        if !(await save(record, entries)) {
+            // The upload is done, and not written down: it would be sent again, so writing is tried until it works.
+            return await finishUploadLater(start, body, failure, earlier)
+        }
+        sources.remove(record)
+        release(id)
+        await pump()
+    }
+
+    private func finishUploadLater(
+        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?, _ earlier: [JournalEntry]
+    ) async {
+        guard !isStopping else { return release(start.record.id) }
+        try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
+        await finishUpload(start, body, failure, earlier)
+    }
+
+    private static func keep(_ body: [UInt8], at path: String) -> Bool {
+        guard case .success(let descriptor) = PartialStorage.create(path, total: nil) else { return false }
+        defer { close(descriptor) }
+        var offset = 0
+        while offset < body.count {
+            let count = body[offset...].withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return fdatasync(descriptor) == 0
+    }
+
+    /// Tells the server that an upload is not wanted any more. Once, while there is a network, and a few at a time: what is not
+    /// told expires with the server.
+    func abandonUpload(_ record: TaskRecord) {
+        guard let resource = record.upload, let files = record.sentFiles, !isStopping, farewells < Self.farewellLimit,
+            moment.conditions.network.isAvailable || Self.isLoopback(record.origin),
+            let request = ResumableUpload(record.uploadTarget(files), resource: resource).cancellation()
+        else { return }
+        farewells += 1
+        var wire = wireRequest(record)
+        _ = fillIn(&wire, record)
+        wire.asksAbout = []
+        wire.take(request)
+        wire.idleTimeout = min(wire.idleTimeout, Self.farewellTimeout)
+        let receiver = FarewellReceiver { [reporting] in reporting.yield { await $0.farewellEnded() } }
+        _ = environment.transport.begin(wire, receiver: receiver)
+    }
+
+    private func farewellEnded() {
+        farewells -= 1
+    }
+
+    /// Removes every byte of a task that has ended and that nobody continues, here and at the server.
+    func discard(_ record: TaskRecord) {
+        partials.discard(record)
+        sources.remove(record)
+        abandonUpload(record)
+    }
+
+    /// Servers that are told something at once.
+    private static let farewellLimit = 16
+    /// Seconds.
+    private static let farewellTimeout: Double = 10
+}
+
+/// Waits for an answer that does not matter.
+private final class FarewellReceiver: ExchangeReceiver {
+    private let ended: @Sendable () -> Void
+
+    init(ended: @escaping @Sendable () -> Void) {
+        self.ended = ended
+    }
+
+    func exchange(received head: ResponseHead) -> BodyDisposition { .discard }
+
+    func exchangeEnded(_ end: ExchangeEnd) { ended() }
+}

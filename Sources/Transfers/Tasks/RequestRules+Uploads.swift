@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+import Store
+
+extension RequestRules {
+    /// What an upload sends, in the columns of its row.
+    struct UploadContent {
+        var source: FileIdentity?
+        var files: UploadSource?
+    }
+
+    static func checkNoUpload(_ request: TaskRequest, pointer: String) throws(Problem) {
+        guard request.source == nil else {
+            throw .invalid("A download has no source file.", pointer: "\(pointer)/source")
+        }
+        guard request.form == nil else { throw .invalid("A download has no form.", pointer: "\(pointer)/form") }
+        guard request.resumption == nil else {
+            throw .invalid("Downloads are resumed with ranges.", pointer: "\(pointer)/resumption")
+        }
+        guard request.snapshot == nil else {
+            throw .invalid("A download has no source file.", pointer: "\(pointer)/snapshot")
+        }
+    }
+
+    /// - Parameter copies: a task whose copies are sent: what lies under their original names does not matter any more.
+    static func uploadContent(
+        _ request: TaskRequest, copies: TaskRecord?, pointer: String
+    ) throws(Problem) -> UploadContent {
+        if let copies, copies.uploadSource?.files.allSatisfy(\.isSnapshot) == true {
+            return UploadContent(source: copies.source, files: copies.uploadSource)
+        }
+        guard let form = request.form else {
+            let pointer = "\(pointer)/source"
+            guard let path = request.source else {
+                throw .invalid("An upload needs a source file or a form.", pointer: pointer)
+            }
+            return UploadContent(source: try identity(ofSource: path, pointer: pointer))
+        }
+        try check(form, request, pointer: pointer)
+        var files: [UploadSource.File] = []
+        for (index, field) in form.enumerated() {
+            guard let path = field.source else { continue }
+            let identity = try identity(ofSource: path, pointer: "\(pointer)/form/\(index)/source")
+            files.append(UploadSource.File(path: path, identity: identity))
+        }
+        let boundary = copies?.uploadSource?.boundary ?? "nightshift-\(UUID().uuidString.lowercased())"
+        do throws(TransferFailure) {
+            let body = try MultipartBody(MultipartFormData(boundary: boundary, fields: form, files: files))
+            return UploadContent(files: UploadSource(files: files, boundary: boundary, length: body.length))
+        } catch {
+            throw .invalid(error.message, pointer: "\(pointer)/form")
+        }
+    }
+
+    private static func check(_ form: [FormField], _ request: TaskRequest, pointer: String) throws(Problem) {
+        guard request.source == nil else {
+            throw .invalid("An upload has a source file or a form, not both.", pointer: "\(pointer)/form")
+        }
+        guard request.resumption != .tus else {
+            throw .invalid("tus takes a file, not a form.", pointer: "\(pointer)/resumption")
+        }
+        guard request.headers?.first("Content-Type") == nil else {
+            throw .invalid("A form has a Content-Type of its own.", pointer: "\(pointer)/headers")
+        }
+        guard (1...Limits.formFields).contains(form.count) else {
+            throw .invalid("A form has 1 to \(Limits.formFields) fields.", pointer: "\(pointer)/form")
+        }
+        let texts = form.map { [$0.name, $0.value, $0.fileName, $0.contentType].compactMap(\.self) }
+        guard texts.joined().reduce(0, { $0 + $1.utf8.count }) <= Limits.formTextBytes else {
+            throw .invalid(
+                "A form's names and texts have at most \(Limits.formTextBytes) bytes.", pointer: "\(pointer)/form")
+        }
+        for (index, field) in form.enumerated() {
+            let pointer = "\(pointer)/form/\(index)"
+            guard !field.name.isEmpty else { throw .invalid("A field has a name.", pointer: "\(pointer)/name") }
+            guard (field.value == nil) != (field.source == nil) else {
+                throw .invalid("A field has a value or a source file.", pointer: pointer)
+            }
+            guard field.fileName == nil || field.source != nil else {
+                throw .invalid("Only a file has a file name.", pointer: "\(pointer)/fileName")
+            }
+        }
+    }
+
+    private static func identity(ofSource path: String, pointer: String) throws(Problem) -> FileIdentity {
+        try check(path: path, pointer: pointer)
+        guard let identity = FileIdentity(path: path) else {
+            throw .invalid(
+                "'\(path)' cannot be uploaded: \(String(cString: strerror(errno))), or not a regular file.",
+                pointer: pointer)
+        }
+        return identity
+    }
+}

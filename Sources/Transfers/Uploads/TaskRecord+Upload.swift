@@ -1,0 +1,56 @@
+import NightshiftAPI
+import Store
+
+/// An upload's task as its machine and its body see it.
+extension TaskRecord {
+    /// What is to be sent where.
+    func uploadTarget(_ files: UploadSource) -> UploadTarget {
+        var headers = request.headers ?? []
+        if let boundary = files.boundary {
+            headers.append(
+                HeaderField(name: "Content-Type", value: MultipartFormData.contentType(boundary: boundary)))
+        }
+        return UploadTarget(
+            url: request.url ?? "", method: method, headers: headers, length: files.length, source: files.version,
+            fileName: request.source?.split(separator: "/").last.map(String.init))
+    }
+
+    /// The body, where it is more than one file.
+    func form(_ files: UploadSource) throws(TransferFailure) -> MultipartBody? {
+        guard let boundary = files.boundary else { return nil }
+        return try MultipartBody(
+            MultipartFormData(boundary: boundary, fields: request.form ?? [], files: files.files))
+    }
+}
+
+extension MultipartFormData {
+    /// - Parameter files: those of the fields that are files, in their order.
+    init(boundary: String, fields: [FormField], files: [UploadSource.File]) throws(TransferFailure) {
+        var rest = files[...]
+        var parts: [Part] = []
+        for field in fields {
+            if let source = field.source {
+                guard let file = rest.popFirst() else {
+                    throw TransferFailure(.sourceMissing, "The form has more files than were looked at.")
+                }
+                let name = field.fileName ?? source.split(separator: "/").last.map(String.init) ?? "file"
+                parts.append(
+                    Part(
+                        name: field.name, content: .file(path: file.path, size: file.identity.size), fileName: name,
+                        contentType: field.contentType))
+            } else {
+                parts.append(
+                    Part(name: field.name, content: .text(field.value ?? ""), contentType: field.contentType))
+            }
+        }
+        try self.init(boundary: boundary, parts: parts)
+    }
+}
+
+extension UploadSource {
+    /// Changes with every change of the bytes: texts stay with their boundary.
+    fileprivate var version: String {
+        let identities = files.map(\.identity).map { "\($0.device).\($0.inode).\($0.modifiedNanoseconds).\($0.size)" }
+        return ([boundary].compactMap(\.self) + identities).joined(separator: "/")
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Uploads that are broken off, with servers that others have written.
+@Suite(.timeLimit(.minutes(3))) struct UploadTests {
+    private let content = Content.seeded(size: 12 << 20, seed: 31)
+
+    /// A service that has the content in a file.
+    private func scene() async throws -> (service: Service, source: String) {
+        let service = try Service()
+        try await service.start()
+        let source = service.scratch.path("source.bin")
+        try TestContent.write(content, to: source)
+        return (service, source)
+    }
+
+    @Test("T5: killed and started again the service goes on where the server is, through version 6 of the draft")
+    func killedInTheDraft() async throws {
+        let (service, source) = try await scene()
+        let port = try freePort()
+        let proxy = try ChaosProxy(to: port)
+        let server = try await UploadServer(.resumable, port: port, origin: proxy.url(""))
+        var request = TaskRequest.upload(source, to: proxy.url("/a.bin"))
+        request.rateLimit = 4 << 20
+        let id = try await service.api.enqueue(request)
+        try await killAtMarks(service, id)
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.response?.status == 201, "\(task)")
+        #expect(task.restarts == 0)
+        #expect(task.countOfBytesSent == content.size)
+        #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
+        // What a kill finds on the way to the server is sent again, and no more.
+        #expect(proxy.totals.bytesUp < content.size + content.size / 3, "\(proxy.totals)")
+        try await expectContinued(service, id, atLeast: 2)
+    }
+
+    @Test("T5: killed and started again the service goes on where a tus server is, and that is started anew as well")
+    func killedInTus() async throws {
+        let (service, source) = try await scene()
+        let server = try await UploadServer(.tus)
+        var request = TaskRequest.upload(source, to: server.url("/files/"))
+        request.resumption = .tus
+        request.rateLimit = 4 << 20
+        let id = try await service.api.enqueue(request)
+        try await killAtMarks(service, id, [2, 5])
+        try await service.wait(id, for: "8 MiB") { $0.countOfBytesSent >= 8 << 20 }
+        try await server.kill()
+        try await server.start()
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.response?.status == 204, "\(task)")
+        #expect(task.restarts == 0)
+        #expect(try content.firstMismatch(inFileAt: server.path("source.bin")) == nil)
+        try await expectContinued(service, id, atLeast: 3)
+    }
+
+    @Test("T5: a server that has forgotten an upload gets it from its beginning, and the journal says so")
+    func forgottenUpload() async throws {
+        let (service, source) = try await scene()
+        let server = try await UploadServer(.resumable)
+        var request = TaskRequest.upload(source, to: server.url("/a.bin"))
+        request.rateLimit = 4 << 20
+        let id = try await service.api.enqueue(request)
+        try await service.wait(id, for: "3 MiB") { $0.countOfBytesSent >= 3 << 20 && $0.upload != nil }
+        try await server.kill()
+        try await server.start()
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed, "\(task)")
+        #expect(task.restarts == 1)
+        #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
+        #expect(try await service.api.why(id).history.contains { $0.decision == .uploadRestarted })
+    }
+
+    @Test("T5: connections that break again and again cost little, and no byte of the file")
+    func brokenConnections() async throws {
+        let (service, source) = try await scene()
+        let port = try freePort()
+        let proxy = try ChaosProxy(to: port)
+        let server = try await UploadServer(.resumable, port: port, origin: proxy.url(""))
+        proxy.change { conditions in
+            conditions.cuts = ChaosProxy.Cuts(seed: 5, meanBytes: 4 << 20)
+            conditions.bytesPerSecond = 8 << 20
+        }
+        let id = try await service.api.enqueue(TaskRequest.upload(source, to: proxy.url("/a.bin")))
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed, "\(task)")
+        #expect(proxy.totals.cuts > 0)
+        #expect(proxy.totals.bytesUp < content.size + content.size / 3, "\(proxy.totals)")
+        #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
+    }
+
+    @Test("T5 T13: a cancelled upload goes on from its resume data")
+    func resumeData() async throws {
+        let (service, source) = try await scene()
+        let server = try await UploadServer(.resumable)
+        var request = TaskRequest.upload(source, to: server.url("/a.bin"))
+        request.rateLimit = 4 << 20
+        let first = try await service.api.enqueue(request)
+        try await service.wait(first, for: "3 MiB") { $0.countOfBytesSent >= 3 << 20 && $0.upload != nil }
+        let cancelled = try await service.api.post(
+            "/v1/tasks/\(first)/cancel", CancelRequest(producingResumeData: true), as: TaskStatus.self)
+        let token: String = try #require(cancelled.resumeData)
+        var next = TaskRequest(kind: .upload)
+        next.resumeData = token
+        let second = try await service.api.enqueue(next)
+        let task = try await service.waitForEnd(second)
+        #expect(task.state == .completed, "\(task)")
+        #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
+        try await expectContinued(service, second, atLeast: 1)
+        #expect(try await service.api.task(first).resumeData == nil)
+    }
+
+    @Test("T5: an upload that is cancelled for good is forgotten by the server, and its interim response is shown")
+    func cancelledForGood() async throws {
+        let (service, source) = try await scene()
+        let server = try await UploadServer(.resumable)
+        var request = TaskRequest.upload(source, to: server.url("/a.bin"))
+        request.rateLimit = 1 << 20
+        let id = try await service.api.enqueue(request)
+        let running = try await service.wait(id, for: "104") { $0.informationalResponse?.status == 104 }
+        let place = try #require(running.informationalResponse?.headers.first("Location"))
+        func isKept() async throws -> Bool {
+            let head = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-I", "-H", "Upload-Draft-Interop-Version: 6"]
+            return try await ChildProcess.run("curl", head + [place]).output.hasPrefix("2")
+        }
+        #expect(running.upload?.interopVersion == 6)
+        _ = try await service.api.post("/v1/tasks/\(id)/cancel", CancelRequest(), as: TaskStatus.self)
+        #expect(try await service.api.task(id).upload == nil)
+        try await eventually("the server to forget") { try await !isKept() }
+    }
+
+    @Test("T5: Apache's DAV and S3's presigned URLs take a file as it is, with a form's fields where it is one")
+    func otherServers() async throws {
+        let (service, source) = try await scene()
+        let apache = try await WebServer.apache()
+        let there = try await service.api.enqueue(.upload(source, to: apache.url(WebServer.uploadPath + "there")))
+        #expect(try await service.waitForEnd(there).response?.status == 201)
+        #expect(try content.firstMismatch(inFileAt: apache.documents + WebServer.uploadPath + "there") == nil)
+        let s3 = try await UploadServer(.s3)
+        let object = try await service.api.enqueue(.upload(source, to: try await s3.presigned("put", "o.bin")))
+        #expect(try await service.waitForEnd(object).response?.status == 200)
+        let back = service.scratch.path("back")
+        let got = try await service.cli(["get", try await s3.presigned("get", "o.bin"), "-o", back])
+        #expect(got.code == 0, "\(got)")
+        #expect(try content.firstMismatch(inFileAt: back) == nil)
+    }
+
+    @Test("T5: a form's files are sent from where they are, between its texts")
+    func forms() async throws {
+        let (service, source) = try await scene()
+        let origin = try OriginServer()
+        origin.serve("/form", .text("thanks"))
+        var request = TaskRequest(kind: .upload, url: origin.url("/form"))
+        request.form = [
+            FormField(name: "title", value: "Käse \"7\""), FormField(name: "file", source: source, contentType: "x/y"),
+        ]
+        let id = try await service.api.enqueue(request)
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.method == "POST", "\(task)")
+        let got = try #require(origin.requests(for: "/form").last)
+        let type = try #require(got.field("Content-Type"))
+        let boundary = try #require(type.split(separator: "boundary=").last)
+        let head = """
+            --\(boundary)\r\nContent-Disposition: form-data; name="title"\r\n\r\nKäse "7"\r\n\
+            --\(boundary)\r\nContent-Disposition: form-data; name="file"; filename="source.bin"\r\n\
+            Content-Type: x/y\r\n\r\n
+            """
+        let body = try got.body.file.map(fileBytes) ?? got.body.bytes
+        #expect(body == Array(head.utf8) + content.bytes(0..<content.size) + Array("\r\n--\(boundary)--\r\n".utf8))
+        #expect(task.countOfBytesSent == Int64(body.count) && task.countOfBytesExpectedToSend == Int64(body.count))
+    }
+
+    @Test("T5: with a copy of its own the service does not need the file any more, through a kill, and leaves no copy")
+    func copies() async throws {
+        let (service, source) = try await scene()
+        let server = try await UploadServer(.resumable)
+        var request = TaskRequest.upload(source, to: server.url("/a.bin"))
+        request.snapshot = .copy
+        request.rateLimit = 8 << 20
+        let id = try await service.api.enqueue(request)
+        try FileManager.default.removeItem(atPath: source)
+        #expect(service.names(in: service.paths.sources.path).count == 1)
+        try await service.wait(id, for: "3 MiB") { $0.countOfBytesSent >= 3 << 20 }
+        // What a crash between the copy and its task leaves.
+        try Data().write(to: service.paths.sources.appending(path: "0.orphan"))
+        try await service.kill()
+        try await service.start()
+        #expect(!service.names(in: service.paths.sources.path).contains("0.orphan"))
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed, "\(task)")
+        #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
+        try await eventually("no copy") { service.names(in: service.paths.sources.path).isEmpty }
+    }
+
+    @Test(
+        "T5: where the file system can, every upload has a copy that costs no bytes",
+        .enabled(if: Machine.hasReflinks, "needs root, loop devices and xfsprogs"))
+    func reflinks() async throws {
+        let mount = try await Mount.xfs()
+        let service = try Service(home: mount.path + "/home")
+        try await service.start()
+        let source = mount.path + "/source.bin"
+        try TestContent.write(content, to: source)
+        let server = try await UploadServer(.resumable)
+        let id = try await service.api.enqueue(.upload(source, to: server.url("/a.bin")))
+        try FileManager.default.removeItem(atPath: source)
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed, "\(task)")
+        #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
+        try await service.stop()
+    }
+
+    private func killAtMarks(_ service: Service, _ id: TaskID, _ marks: [Int64] = [2, 5, 8]) async throws {
+        for mark in marks {
+            try await service.wait(id, for: "\(mark) MiB") { $0.countOfBytesSent >= mark << 20 }
+            try await service.kill()
+            try await service.start()
+        }
+    }
+
+    private func expectContinued(_ service: Service, _ id: TaskID, atLeast count: Int) async throws {
+        let history = try await service.api.why(id).history
+        let continued = history.filter { $0.decision == .uploadContinued && $0.detail != "From byte 0." }
+        #expect(continued.count >= count, "\(history)")
+    }
+}
