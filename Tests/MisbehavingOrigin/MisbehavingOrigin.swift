@@ -6,6 +6,6 @@ struct MisbehavingOrigin: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "misbehaving-origin",
         abstract: "Serves a file on loopback, as badly as asked.",
-        subcommands: [Serve.self, Verify.self],
+        subcommands: [Serve.self, Verify.self, Proxy.self],
         defaultSubcommand: Serve.self)
 }

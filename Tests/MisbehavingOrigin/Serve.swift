@@ -49,28 +49,21 @@ struct Serve: ParsableCommand {
     var log = false
 
     func run() throws {
-        // Before any thread starts, so that all of them leave these signals to sigtimedwait below.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGTERM)
-        sigaddset(&signals, SIGINT)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
-
+        let signals = EndSignals()
         let origin = try OriginServer(port: port, lifetime: .seconds(seconds))
         origin.serve(path, Resource(content: .seeded(size: size.bytes, seed: seed), behaviours: behaviours))
         for number in 0..<smallFiles {
             origin.serve("/small/\(number)", .seeded(size: smallSize.bytes, seed: seed &+ UInt64(number % 8)))
         }
         say(origin.url(path))
-        if let portFile { try publish(origin.port, in: portFile) }
+        if let portFile { try PortFile.publish(origin.port, in: portFile) }
 
         let end = ContinuousClock.now + .seconds(seconds)
         var told = 0
         while ContinuousClock.now < end {
-            var wait = timespec(tv_sec: log ? 0 : seconds, tv_nsec: log ? 200_000_000 : 0)
-            let signal = sigtimedwait(&signals, nil, &wait)
+            let hasCome = signals.wait(log ? .milliseconds(200) : .seconds(seconds))
             if log { told = tell(origin.requests, from: told) }
-            if signal > 0 { break }
+            if hasCome { break }
         }
         origin.stop()
         let totals = origin.totals()
@@ -95,14 +88,6 @@ struct Serve: ParsableCommand {
         return behaviours
     }
 
-    /// By rename, so that who waits for the file never reads half of it.
-    private func publish(_ port: UInt16, in path: String) throws {
-        guard let file = fopen("\(path).new", "w") else { throw SystemError("open \(path).new") }
-        fputs("\(port)\n", file)
-        fclose(file)
-        guard rename("\(path).new", path) == 0 else { throw SystemError("rename \(path)") }
-    }
-
     /// Prints the requests that have ended, in order; returns how many are told.
     private func tell(_ requests: [OriginRequest], from told: Int) -> Int {
         var told = told
@@ -114,11 +99,5 @@ struct Serve: ParsableCommand {
             told += 1
         }
         return told
-    }
-
-    /// Prints a line at once, also into a pipe or file, where `print` would keep it back.
-    private func say(_ line: String) {
-        let bytes = Array("\(line)\n".utf8)
-        _ = Glibc.write(1, bytes, bytes.count)
     }
 }

@@ -43,6 +43,26 @@ struct ChaosProxyTests {
         #expect(taken > .milliseconds(900))
     }
 
+    @Test func `B4: one connection is slower than the others`() async throws {
+        proxy.change { conditions in
+            conditions.bytesPerSecondEach = 100_000_000
+            conditions.bytesPerSecondOf = [1: 3_000_000]
+        }
+        for _ in 0...1 {
+            let start = ContinuousClock.now
+            let (number, fetched) = (proxy.totals.connections, try await get())
+            #expect(try content.firstMismatch(inFileAt: fetched.file) == nil)
+            #expect(number == 0 || start.duration(to: .now) > .milliseconds(900))
+        }
+    }
+
+    @Test func `T5: the first connection ends where it is to`() async throws {
+        proxy.change { $0.firstCut = 1_000_000 }
+        #expect([18, 56].contains(try await get().code))
+        #expect(proxy.totals.cuts == 1 && proxy.totals.bytesDown < 1_200_000)
+        #expect(try content.firstMismatch(inFileAt: try await get().file) == nil)
+    }
+
     @Test(arguments: [true, false])
     func killsConnections(reset: Bool) async throws {
         let gate = Gate()

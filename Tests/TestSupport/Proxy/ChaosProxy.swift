@@ -28,6 +28,12 @@ package final class ChaosProxy: Sendable {
         package var latency: Duration = .zero
         /// Of all connections together, for each direction.
         package var bytesPerSecond: Int64?
+        /// Of each connection, for each direction.
+        package var bytesPerSecondEach: Int64?
+        /// Of single connections, by how many came before them, in place of ``bytesPerSecondEach``.
+        package var bytesPerSecondOf: [Int: Int64] = [:]
+        /// The first connection ends after so many bytes, both directions together.
+        package var firstCut: Int64?
         /// Connections are accepted, and nothing passes.
         package var isBlackHole = false
         package var cuts: Cuts?
@@ -113,6 +119,13 @@ package final class ChaosProxy: Sendable {
     }
 }
 
+extension ChaosProxy.Conditions {
+    /// The bandwidth of one connection, by how many came before it.
+    func bytesPerSecond(of connection: Int) -> Int64? {
+        bytesPerSecondOf[connection] ?? bytesPerSecondEach
+    }
+}
+
 /// What a proxy's connections share; they do not keep the proxy itself alive.
 final class ProxyCore: Sendable {
     let upstream: UInt16
@@ -133,6 +146,8 @@ final class ProxyCore: Sendable {
         var wakeup: Wakeup
         var verdict: Verdict?
         var bytesLeft: Int64?
+        /// When the next byte of its own bandwidth may pass, up and down.
+        var nextFree: [ContinuousClock.Instant] = [.now, .now]
     }
 
     enum Verdict: Sendable {
@@ -151,7 +166,8 @@ final class ProxyCore: Sendable {
             let id = state.totals.connections
             state.totals.connections += 1
             state.totals.openConnections += 1
-            let limit = state.conditions.cuts.map { Int64.random(in: 0...2 * $0.meanBytes, using: &state.random) }
+            var limit = state.conditions.cuts.map { Int64.random(in: 0...2 * $0.meanBytes, using: &state.random) }
+            if id == 0, let cut = state.conditions.firstCut { limit = cut }
             state.open[id] = Link(wakeup: wakeup, bytesLeft: limit)
             return id
         }

@@ -102,7 +102,9 @@ struct ProxiedConnection {
     ) -> ProxyCore.Verdict? {
         guard !direction.hasEnded, direction.queuedBytes < Self.capacity else { return nil }
         // With a cap, small pieces spread the bytes over time.
-        let room = conditions.bytesPerSecond.map { Int(clamping: min(max($0 / 100, 512), 64 << 10)) } ?? 64 << 10
+        let own = conditions.bytesPerSecond(of: id)
+        let lowest = [conditions.bytesPerSecond, own].compactMap(\.self).min()
+        let room = lowest.map { Int(clamping: min(max($0 / 100, 512), 64 << 10)) } ?? 64 << 10
         var failed = false
         let bytes = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
             let received = recv(socket.descriptor, buffer.baseAddress, room, Int32(MSG_DONTWAIT))
@@ -121,6 +123,11 @@ struct ProxiedConnection {
             if let rate = conditions.bytesPerSecond {
                 due = max(due, state.nextFree[index]) + .seconds(1) * (Double(count) / Double(rate))
                 state.nextFree[index] = due
+            }
+            if let own, let free = state.open[id]?.nextFree[index] {
+                let ownDue = max(.now, free) + .seconds(1) * (Double(count) / Double(own))
+                state.open[id]?.nextFree[index] = ownDue
+                due = max(due, ownDue)
             }
             let isOver = left.map { $0 < 0 } ?? false
             if isOver { state.totals.cuts += 1 }
