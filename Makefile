@@ -28,7 +28,7 @@ help:
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
 	@echo 'make test              every test'
 	@echo 'make tsan              the tests under the thread sanitizer'
-	@echo 'make bench             measure against curl, wget2 and aria2; writes docs/benchmarks.md'
+	@echo 'make bench             measure against curl, wget2, aria2 and axel; writes docs/benchmarks.md'
 	@echo 'make format, make lint rewrite to the house format; check it'
 	@echo 'make clean             remove what was built'
 
@@ -54,6 +54,7 @@ release:
 
 bench: release
 	@scripts/packages.sh bench
+	$(SWIFT) build $(release) --product misbehaving-origin
 	$(SWIFT) build --package-path Benchmarks --scratch-path .build-bench --configuration release
 	.build-bench/release/nightshift-bench --binaries $(binaries) --output docs/benchmarks.md $(BENCH)
 

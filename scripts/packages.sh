@@ -8,7 +8,7 @@ test=(
     nginx apache2 apache2-bin apache2-utils openssl curl strace e2fsprogs xfsprogs mount util-linux python3-venv procps systemd
     iproute2 sqlite3 coreutils tmux dbus-daemon python3-dbusmock faketime
 )
-bench=(aria2 wget2 curl nginx openssl)
+bench=(aria2 axel wget2 curl nginx openssl)
 
 wanted=()
 for group in "$@"; do

@@ -32,8 +32,13 @@ struct Main {
 
         let sections = try options.parts.map { part in
             switch part {
+            case .tail: try SegmentedDownloads(bench: bench).tail()
+            case .cap: try SegmentedDownloads(bench: bench).cap()
+            case .trip: try SegmentedDownloads(bench: bench).trip()
+            case .upload: try BrokenUpload(bench: bench).run()
             case .throughput: try Throughput(bench: bench).run()
             case .small: try SmallFiles(bench: bench).run()
+            case .http2: try SmallFiles(bench: bench, isHTTP2: true).run()
             case .backlog: try Backlog(bench: bench).run()
             case .latency: try Latency(bench: bench).run()
             case .idle: try Idle(bench: bench).run()

@@ -15,8 +15,13 @@ struct Options {
     var quick = false
 
     enum Part: String, CaseIterable {
+        case tail
+        case cap
+        case trip
+        case upload
         case throughput
         case small
+        case http2
         case backlog
         case latency
         case idle
@@ -27,8 +32,8 @@ struct Options {
         Usage: nightshift-bench [--binaries DIR] [--output FILE] [--disk DIR] [--memory DIR]
                                 [--only \(Part.allCases.map(\.rawValue).joined(separator: "|"))] [--rounds N] [--quick]
 
-        Measures Nightshift's release binaries in DIR (.build/release) side by side with curl, wget2 and aria2 on
-        loopback. --only (repeatable) runs some parts only; then, and with --quick, no FILE is written.
+        Measures Nightshift's release binaries in DIR (.build/release) side by side with curl, wget2, aria2
+        and axel on loopback. --only (repeatable) runs some parts only; then, and with --quick, no FILE is written.
         """
 
     init(_ arguments: [String]) throws {

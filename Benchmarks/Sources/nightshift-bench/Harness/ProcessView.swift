@@ -27,6 +27,14 @@ struct ProcessView {
         try? "5".write(toFile: "/proc/\(processID)/clear_refs", atomically: false, encoding: .utf8)
     }
 
+    /// Bytes that it has read from files so far.
+    func readBytes() throws -> Int64 {
+        for line in try text("io").split(separator: "\n") where line.hasPrefix("rchar:") {
+            if let bytes = line.split(separator: " ").last.flatMap({ Int64($0) }) { return bytes }
+        }
+        throw BenchError("no rchar in /proc/\(processID)/io")
+    }
+
     /// How often each of its threads went to sleep and was woken.
     func voluntarySwitches() throws -> [String: Int64] {
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/task")

@@ -4,16 +4,18 @@ import Glibc
 /// Many small files: Nightshift makes each durable, the others do not.
 struct SmallFiles {
     let bench: Bench
+    /// Over HTTP/2 with TLS instead of plain HTTP/1.1, and more of them.
+    var isHTTP2 = false
     private let size = 20 << 10
 
     func run() throws -> Section {
-        let count = bench.options.quick ? 500 : 2_000
+        let count = bench.options.quick ? 500 : isHTTP2 ? 10_000 : 2_000
         let rounds = bench.options.rounds ?? (bench.options.quick ? 2 : 5)
         var section = Section(
-            title: "\(count) files of 20 KiB to disk",
+            title: "\(count) files of 20 KiB to disk" + (isHTTP2 ? " over HTTP/2" : ""),
             method:
                 "\(rounds) rounds after one for warming up. Nightshift with its default settings, every file and directory entry synced; the others with 16 "
-                + "transfers at once and no sync. Ratios are Nightshift's value divided by the other's.",
+                + "transfers at once and no sync\(isHTTP2 ? "; aria2 knows HTTP/1.1 only" : ""). Ratios are Nightshift's value divided by the other's.",
             header: [
                 "Program", "Wall s", "Files/s", "CPU s", "Peak MiB", "Nightshift's wall ÷ this",
                 "Nightshift's CPU ÷ this",
@@ -21,7 +23,7 @@ struct SmallFiles {
         let root = "\(bench.origin.root)/small"
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
         for index in 0..<count { try Workspace.fill("\(root)/\(index).bin", size: size, seed: UInt64(index + 2)) }
-        let urls = (0..<count).map { "\(bench.origin.plain)/small/\($0).bin" }
+        let urls = (0..<count).map { "\(isHTTP2 ? bench.origin.http2 : bench.origin.plain)/small/\($0).bin" }
 
         bench.note("many small files")
         let service = try bench.service(in: bench.disk)
@@ -49,6 +51,9 @@ struct SmallFiles {
                 isMet: ratio <= 1))
         return section
     }
+
+    /// The PEM file to trust.
+    private var authority: String? { isHTTP2 ? bench.origin.authority : nil }
 
     private static func name(_ peer: Peer) -> String {
         switch peer {
@@ -79,13 +84,17 @@ struct SmallFiles {
         }
         add("nightshift") { directory in
             try urls.joined(separator: "\n").write(toFile: list, atomically: false, encoding: .utf8)
-            return try service.run(["get", "-i", list, "-d", directory], limit: 120)
+            return try service.run(
+                ["get", "-i", list, "-d", directory] + (authority.map { ["--cacert", $0] } ?? []), limit: 300)
         }
         for peer in Peer.allCases {
-            guard try peer.command(many: urls, directory: "/", list: list) != nil else { continue }
+            guard try peer.command(many: urls, directory: "/", list: list, authority: authority) != nil else {
+                continue
+            }
             add(Self.name(peer)) { directory in
-                let command = try peer.command(many: urls, directory: directory, list: list) ?? []
-                return try peer.run(command, log: bench.disk.log, limit: 120)
+                let command =
+                    try peer.command(many: urls, directory: directory, list: list, authority: authority) ?? []
+                return try peer.run(command, log: bench.disk.log, limit: 300)
             }
         }
         var rounds = Rounds()

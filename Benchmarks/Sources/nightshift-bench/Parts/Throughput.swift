@@ -58,6 +58,10 @@ struct Throughput {
                 ))
         }
         add("nightshift") { try service.download($0, limit: 120) }
+        if try service.takesConnections() {
+            add("nightshift x1") { try service.download($0, connections: 1, limit: 120) }
+            add("nightshift x4") { try service.download($0, connections: 4, limit: 120) }
+        }
         for peer in Peer.allCases {
             add(peer.rawValue) { try peer.run(peer.command($0), log: workspace.log, limit: 120) }
         }

@@ -1,22 +1,27 @@
 import Foundation
 import Glibc
 
-/// nginx on loopback ports of its own: plain, TLS, and slow below `/slow/`.
+/// nginx on loopback ports of its own: plain, TLS, HTTP/2 over TLS, slow below `/slow/`, uploads below `/uploads/`.
 final class Origin {
     /// What it serves.
     let root: String
     let plain: String
+    let plainPort: UInt16
     let tls: String
-    /// The PEM file to trust for ``tls``.
+    let http2: String
+    /// The PEM file to trust for ``tls`` and ``http2``.
     let authority: String
     private let process: ChildProcess
 
     init(workspace: Workspace) throws {
         root = try workspace.empty("origin")
-        let plainPort = try Self.freePort()
+        plainPort = try Self.freePort()
         let tlsPort = try Self.freePort()
+        let http2Port = try Self.freePort()
+        _ = try workspace.empty("origin/uploads")
         plain = "http://127.0.0.1:\(plainPort)"
         tls = "https://127.0.0.1:\(tlsPort)"
+        http2 = "https://127.0.0.1:\(http2Port)"
         authority = "\(workspace.path)/authority.pem"
         let key = "\(workspace.path)/key.pem"
         try ChildProcess.require(
@@ -38,6 +43,7 @@ final class Origin {
             sendfile on;
             tcp_nopush on;
             keepalive_requests 1000000;
+            http2_max_concurrent_streams 128;
             client_body_temp_path \(workspace.path)/nginx-body;
             proxy_temp_path \(workspace.path)/nginx-proxy;
             fastcgi_temp_path \(workspace.path)/nginx-fastcgi;
@@ -46,10 +52,12 @@ final class Origin {
             server {
                 listen 127.0.0.1:\(plainPort);
                 listen 127.0.0.1:\(tlsPort) ssl;
+                listen 127.0.0.1:\(http2Port) ssl http2;
                 ssl_certificate \(authority);
                 ssl_certificate_key \(key);
                 root \(root);
                 location /slow/ { alias \(root)/; limit_rate 256k; }
+                location /uploads/ { dav_methods PUT; client_max_body_size 0; }
             }
         }
         """.write(toFile: configuration, atomically: false, encoding: .utf8)

@@ -26,7 +26,7 @@ enum Peer: String, CaseIterable {
     }
 
     /// The command that fetches many files into a folder, sixteen at a time; `list` is a file it may write its input to.
-    func command(many urls: [String], directory: String, list: String) throws -> [String]? {
+    func command(many urls: [String], directory: String, list: String, authority: String?) throws -> [String]? {
         switch self {
         case .curl:
             let lines = urls.map {
@@ -34,12 +34,15 @@ enum Peer: String, CaseIterable {
             }
             try lines.joined(separator: "\n").write(toFile: list, atomically: false, encoding: .utf8)
             return ["curl", "-q", "-sS", "-f", "-Z", "--parallel-max", "16", "-K", list]
+                + (authority.map { ["--cacert", $0] } ?? [])
         case .wget2:
             try urls.joined(separator: "\n").write(toFile: list, atomically: false, encoding: .utf8)
             return ["wget2", "--no-config", "-q", "--max-threads=16", "-P", directory, "-i", list]
+                + (authority.map { ["--ca-certificate=\($0)"] } ?? [])
         case .aria2:
             try urls.joined(separator: "\n").write(toFile: list, atomically: false, encoding: .utf8)
             return ["aria2c", "--no-conf", "-q", "-j16", "--file-allocation=none", "-d", directory, "-i", list]
+                + (authority.map { ["--ca-certificate=\($0)"] } ?? [])
         case .aria2x4:
             return nil
         }
@@ -53,7 +56,10 @@ enum Peer: String, CaseIterable {
 
     /// What the installed programs call themselves.
     static func versions(workspace: Workspace) throws -> [String] {
-        try [["curl", "--version"], ["wget2", "--version"], ["aria2c", "--version"], ["/usr/sbin/nginx", "-v"]].map {
+        try [
+            ["curl", "--version"], ["wget2", "--version"], ["aria2c", "--version"], ["axel", "--version"],
+            ["/usr/sbin/nginx", "-v"],
+        ].map {
             let log = "\(workspace.path)/version"
             try? FileManager.default.removeItem(atPath: log)
             _ = try ChildProcess.run($0, log: log, limit: 10)

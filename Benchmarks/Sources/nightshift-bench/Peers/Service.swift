@@ -63,8 +63,18 @@ final class Service {
         }
     }
 
-    func download(_ job: Job, limit: Double) throws -> Cost {
-        try run(["get", "-o", job.file] + (job.authority.map { ["--cacert", $0] } ?? []) + [job.url], limit: limit)
+    /// - Parameter connections: how many it is to use; by default it finds out itself.
+    func download(_ job: Job, connections: Int? = nil, limit: Double) throws -> Cost {
+        try run(
+            ["get", "-o", job.file] + (job.authority.map { ["--cacert", $0] } ?? [])
+                + (connections.map { ["--connections", "\($0)"] } ?? []) + [job.url], limit: limit)
+    }
+
+    /// Whether the command line can be told how many connections to use.
+    func takesConnections() throws -> Bool {
+        let file = "\(home)/help"
+        _ = try ChildProcess.run(["\(binaries)/nightshift", "help", "get"], log: file, limit: 30)
+        return try String(contentsOfFile: file, encoding: .utf8).contains("--connections")
     }
 
     private static func socket(_ home: String) -> String { "\(home)/run/nightshift.sock" }
@@ -88,4 +98,6 @@ struct Cost {
     var cpu: Double
     /// Peak resident bytes.
     var memory: Int64
+    /// Bytes that were sent, where that is what is measured.
+    var sent: Int64 = 0
 }

@@ -1,0 +1,45 @@
+import Foundation
+import Glibc
+
+/// A way to a server of loopback that is longer and narrower than loopback is: the proxy of the tests, for one run.
+final class Wire {
+    let port: UInt16
+    private let process: ChildProcess
+    private let log: String
+
+    /// - Parameter options: as `misbehaving-origin help proxy` lists them.
+    init(bench: Bench, to port: UInt16, _ options: [String]) throws {
+        let folder = try bench.memory.empty("wire")
+        log = "\(folder)/log"
+        let file = "\(folder)/port"
+        process = try ChildProcess(
+            ["\(bench.options.binaries)/misbehaving-origin", "proxy", "--to", "\(port)", "--port-file", file] + options,
+            log: log)
+        let start = Instant()
+        while true {
+            if let text = try? String(contentsOfFile: file, encoding: .utf8), let port = UInt16(text.dropLast()) {
+                self.port = port
+                return
+            }
+            guard start.elapsed < 10 else {
+                _ = try? process.wait(limit: 0, since: start)
+                throw BenchError("the proxy does not listen; see \(log)")
+            }
+            usleep(1_000)
+        }
+    }
+
+    /// Ends it.
+    ///
+    /// - Returns: the bytes that clients have sent through it.
+    @discardableResult
+    func stop() throws -> Int64 {
+        kill(process.processID, SIGTERM)
+        _ = try process.wait(limit: 10, since: Instant())
+        let words = try String(contentsOfFile: log, encoding: .utf8).split(separator: " ")
+        guard words.count > 2, let bytes = Int64(words[2]) else {
+            throw BenchError("the proxy says nothing; see \(log)")
+        }
+        return bytes
+    }
+}
