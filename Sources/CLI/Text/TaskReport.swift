@@ -37,6 +37,7 @@ struct TaskReport {
         facts.add("last error", task.error == nil ? task.lastError.map { TaskText.full($0) } : nil)
         facts.add("description", task.description.map { TerminalText.escaped($0) })
         if task.resumeData != nil { facts.add("continue", "nightshift get --continue \(task.id)") }
+        if task.hasWrongURL { facts.add("new URL", "nightshift retarget \(task.id) URL") }
         return [style.strong("Task \(task.id): \(TaskText.name(task))")] + facts.lines
     }
 
@@ -107,5 +108,13 @@ struct Facts {
     mutating func add(_ name: String, _ value: String?) {
         guard let value else { return }
         lines.append("  " + TerminalText.padded(name, to: 13) + value)
+    }
+}
+
+extension TaskStatus {
+    /// Whether a download failed as one does whose URL has expired.
+    fileprivate var hasWrongURL: Bool {
+        guard state == .failed, kind == .download, let status = error?.status else { return false }
+        return [401, 403, 404, 410].contains(status)
     }
 }
