@@ -19,7 +19,16 @@ if [ "${#suites[@]}" -eq 0 ]; then
     suites+=(library-client)
 fi
 
+# The servers that others have written, for uploads: built and installed once.
+build_peers() {
+    Tests/Peers/build.sh && Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare
+}
+peers_log=$(mktemp)
+trap 'rm -f "$log" "$issues" "$peers_log"' EXIT
+build_peers >"$peers_log" 2>&1 &
+peers=$!
 swift build --build-tests
+wait "$peers" || { cat "$peers_log"; echo "make test: FAILED to prepare Tests/Peers"; exit 1; }
 
 passed=0
 failed=()

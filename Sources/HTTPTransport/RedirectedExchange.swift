@@ -46,6 +46,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.headers = Self.curlFields(fields)
         if let body = wire.body { request.body = .pieces(CurlPieces(body)) }
         request.asksBeforeLargeBody = wire.asksBeforeLargeBody
+        request.mayRepeatBody = wire.mayRepeatBody
         request.credential = wire.credential.map(CurlCredential.init)
         request.idleTimeout = wire.idleTimeout
         request.proxy = wire.proxy

@@ -7,6 +7,9 @@ package struct CurlRequest: Sendable {
     package var body: CurlBody
     /// Whether a body of more than 1 MiB waits until the server wants it (`Expect: 100-continue`).
     package var asksBeforeLargeBody = true
+    /// Whether libcurl may send the body once more, unasked, where a connection kept from before turns out to be dead. What
+    /// arrived over that one nobody knows.
+    package var mayRepeatBody = true
     /// Sent to this URL's server only: libcurl follows no redirects here.
     package var credential: CurlCredential?
     /// Seconds without a byte in either direction, connecting included; nil waits for ever once it is connected.

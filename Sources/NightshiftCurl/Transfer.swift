@@ -322,6 +322,8 @@ final class Transfer {
 
     private func rewind(to offset: Int64) -> Int32 {
         guard (0...request.body.size).contains(offset) else { return CURL_SEEKFUNC_FAIL }
+        // With a head it is the server that wants the body again: after a challenge, or without an expectation.
+        guard request.mayRepeatBody || pendingHead != nil else { return CURL_SEEKFUNC_FAIL }
         sendOffset = offset
         delegate.sent(offset)
         return CURL_SEEKFUNC_OK

@@ -62,6 +62,9 @@ package struct WireRequest: Sendable {
     /// Whether a large body waits for the server to want it (`Expect: 100-continue`), which costs a second where the server does
     /// not know that.
     package var asksBeforeLargeBody = true
+    /// Whether the body may go out again, unasked, where a connection kept from before turns out to be dead: not what is to
+    /// be appended to something.
+    package var mayRepeatBody = true
     /// Seconds without progress in either direction.
     package var idleTimeout: Double
     /// `http://…`, `https://…` or `socks5h://…`; empty forbids a proxy; nil leaves it to the service's environment.

@@ -7,6 +7,26 @@ import Testing
 
 struct ArgumentTests {
     @Test(
+        "T5: fields of forms are written as curl has them",
+        arguments: [
+            ("a=b=c", FormField(name: "a", value: "b=c")), ("a=", FormField(name: "a", value: "")),
+            ("a=@b;c", FormField(name: "a", source: "b;c")),
+            ("a=@b.png;type=image/png", FormField(name: "a", source: "b.png", contentType: "image/png")),
+            (
+                "a=@b;c;filename=d.e;type=f/g",
+                FormField(name: "a", source: "b;c", fileName: "d.e", contentType: "f/g")
+            ),
+        ] as [(String, FormField)])
+    func formFields(_ text: String, _ field: FormField) throws {
+        #expect(try FormArgument.parse(text) == field)
+    }
+
+    @Test("T5: what is no field of a form is refused", arguments: ["", "a", "=b", "a=@", "a=@;type=b/c"])
+    func noFormFields(_ text: String) {
+        #expect(throws: ValidationError.self) { try FormArgument.parse(text) }
+    }
+
+    @Test(
         arguments: [
             ("500", 500), ("500K", 512_000), ("2M", 2_097_152), ("1.5M", 1_572_864), ("1g", 1_073_741_824),
             ("10KiB/s", 10_240), ("none", 0), ("0", 0), ("7b", 7),

@@ -359,6 +359,17 @@ struct ProgramTests {
         #expect(await world.run("put", "note", "http://a.example/in", "-q", "-o", "answer") == .whole)
         #expect(try Data(contentsOf: world.root.appending(path: "answer")) == Data("thanks\u{1b}".utf8))
         #expect(await world.run("put", "missing", "http://a.example/in") == .failed)
+        #expect(await world.run("put", "--form", "a=@missing", "http://a.example/in") == .failed)
+        let fields = ["--form", "t=x", "--form", "f=@note;type=a/b"]
+        #expect(await Program.run(world.invocation(["put", "-q"] + fields + ["http://a.example/in"])) == .whole)
+        let form = try #require(service.requests.last { $0.method == "POST" })
+        let uploaded = try #require(try JSON.decode(EnqueueRequest.self, from: form.body).tasks.first)
+        #expect(uploaded.source == nil && uploaded.url == "http://a.example/in")
+        #expect(
+            uploaded.form == [
+                FormField(name: "t", value: "x"),
+                FormField(name: "f", source: world.path + "/note", contentType: "a/b"),
+            ])
     }
 
     @Test(arguments: [(Samples.completed(), CLI.ExitStatus.whole), (Samples.failed(), .failed)])

@@ -32,7 +32,7 @@ import Testing
         #expect(task.countOfBytesSent == content.size)
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
         // What a kill finds on the way to the server is sent again, and no more.
-        #expect(proxy.totals.bytesUp < content.size + content.size / 3, "\(proxy.totals)")
+        #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
         try await expectContinued(service, id, atLeast: 2)
     }
 
@@ -46,13 +46,50 @@ import Testing
         let id = try await service.api.enqueue(request)
         try await killAtMarks(service, id, [2, 5])
         try await service.wait(id, for: "8 MiB") { $0.countOfBytesSent >= 8 << 20 }
-        try await server.kill()
+        try await service.kill()
+        // Killed between a byte and its note it would append the byte twice: it has to leave in peace.
+        try await server.stop()
         try await server.start()
+        try await service.start()
         let task = try await service.waitForEnd(id)
         #expect(task.state == .completed && task.response?.status == 204, "\(task)")
         #expect(task.restarts == 0)
         #expect(try content.firstMismatch(inFileAt: server.path("source.bin")) == nil)
         try await expectContinued(service, id, atLeast: 3)
+    }
+
+    @Test("T5: kill -9 at random moments with uploads in flight loses none and mixes none")
+    func killedAtRandom() async throws {
+        let seed = TestRun.number("NIGHTSHIFT_SEED") ?? UInt64.random(in: 0...999_999_999)
+        print("UploadTests: NIGHTSHIFT_SEED=\(seed)")
+        var random = SplitMix64(seed: seed)
+        let (service, source) = try await scene()
+        let (draft, tus) = (try await UploadServer(.resumable), try await UploadServer(.tus))
+        var requests: [TaskRequest] = []
+        for number in 0..<3 {
+            var request = TaskRequest.upload(source, to: draft.url("/\(number).bin"))
+            request.rateLimit = 2 << 20
+            requests.append(request)
+        }
+        var request = TaskRequest.upload(source, to: tus.url("/files/"))
+        request.resumption = .tus
+        request.rateLimit = 2 << 20
+        requests.append(request)
+        let ids = try await service.api.enqueue(requests)
+        for _ in 0..<12 {
+            // The kill comes at a random moment and not with an event.
+            try await Task.sleep(for: .milliseconds(Int.random(in: 50...700, using: &random)))
+            try await service.kill()
+            try await service.start()
+        }
+        for id in ids {
+            let task = try await service.waitForEnd(id)
+            #expect(task.state == .completed, "\(task)")
+        }
+        for number in 0..<3 {
+            #expect(try content.firstMismatch(inFileAt: draft.path("\(number).bin")) == nil)
+        }
+        #expect(try content.firstMismatch(inFileAt: tus.path("source.bin")) == nil)
     }
 
     @Test("T5: a server that has forgotten an upload gets it from its beginning, and the journal says so")
@@ -86,7 +123,7 @@ import Testing
         let task = try await service.waitForEnd(id)
         #expect(task.state == .completed, "\(task)")
         #expect(proxy.totals.cuts > 0)
-        #expect(proxy.totals.bytesUp < content.size + content.size / 3, "\(proxy.totals)")
+        #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
     }
 
@@ -186,7 +223,7 @@ import Testing
         try Data().write(to: service.paths.sources.appending(path: "0.orphan"))
         try await service.kill()
         try await service.start()
-        #expect(!service.names(in: service.paths.sources.path).contains("0.orphan"))
+        try await eventually("no orphan") { !service.names(in: service.paths.sources.path).contains("0.orphan") }
         let task = try await service.waitForEnd(id)
         #expect(task.state == .completed, "\(task)")
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)

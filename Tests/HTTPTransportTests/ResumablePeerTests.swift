@@ -24,7 +24,7 @@ import Transfers
         try await eventually("the upload") { server.isWhole("a.bin") }
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
         #expect(proxy.totals.cuts > 0)
-        #expect(proxy.totals.bytesUp < content.size + content.size / 3, "\(proxy.totals)")
+        #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
     }
 
     @Test("T5: a server that answers 400 to version 8 is spoken to in its own")
@@ -46,10 +46,11 @@ import Transfers
         #expect((200..<300).contains(try await driver.run().status))
         try await eventually("the upload") { server.isWhole("up.bin") }
         #expect(try content.firstMismatch(inFileAt: server.path("up.bin")) == nil)
-        #expect(proxy.totals.bytesUp < content.size + content.size / 3, "\(proxy.totals)")
+        #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
     }
 
-    /// Cuts connections. Slow enough for a server to have read what went through when it is asked, which is at once.
+    /// Cuts connections. Slow enough for a server to have read most of what went through: what it has not read is lost with
+    /// a reset.
     private static func harass(_ proxy: ChaosProxy, seed: UInt64) {
         proxy.change { conditions in
             conditions.cuts = ChaosProxy.Cuts(seed: seed, meanBytes: 4 << 20)
@@ -93,6 +94,7 @@ private final class UploadDriver: Sendable {
                     [.file(descriptor: file.descriptor, offset: body.lowerBound, size: request.count)],
                     meter: ByteMeter())
             }
+            wire.mayRepeatBody = request.purpose != .append
             let receiver = Receiver(interim: { [self] head in
                 state.withLock { $0.upload.interim(head, now: 0) } == .stop ? .stop : .goOn
             })

@@ -124,6 +124,26 @@ import Testing
         try await delegate.heard.wait(for: "its end") { $0.last == "3 completed -1002" }
     }
 
+    @Test func `T5 T13: An upload goes on from the resume data of a cancelled one, and names no file`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let upload = session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: #filePath))
+        upload.resume()
+        let data = try #require(await upload.cancelByProducingResumeData())
+        try await delegate.heard.wait(for: "its end") { $0.last == "1 completed -999" }
+        session.uploadTask(withResumeData: data).resume()
+        try await eventually("the second upload") { world.service.state.read { $0.requests[2] != nil } }
+        let request = try #require(world.service.state.read { $0.requests[2]?.request })
+        #expect(request.kind == .upload && request.resumeData?.hasPrefix("token-") == true && request.source == nil)
+        // Of its file only the service knows: it cannot begin again without.
+        world.service.state.update { state in
+            state.refusals["POST /v1/process/sessions/org.example.photos/tasks"] = .invalid("Used up.")
+        }
+        session.uploadTask(withResumeData: data).resume()
+        try await delegate.heard.wait(for: "a refusal") { $0.last == "3 completed -1" }
+    }
+
     @Test func `T7: Tasks that were never resumed are handed over suspended by flush`() async throws {
         let world = try World()
         let process = world.process()

@@ -35,6 +35,20 @@ import Testing
         partial.date = "d"
         partial.digests = [Checksum(algorithm: .md5, hex: "00")]
         record.partial = partial
+        record.uploadSource = UploadSource(
+            files: [
+                UploadSource.File(
+                    path: "/s/copy",
+                    identity: FileIdentity(size: 1, modifiedNanoseconds: 2, inode: 3, device: 4), isSnapshot: true),
+                UploadSource.File(
+                    path: "/home/own",
+                    identity: FileIdentity(size: 5, modifiedNanoseconds: 6, inode: 7, device: 8)),
+            ], boundary: "b", length: 99)
+        var resource = UploadResource(
+            url: "https://h/1", uploadProtocol: .draft(.v6), offset: 7, length: 99, source: "s", sharesSecrets: true)
+        resource.partSize = 10
+        resource.expiresAt = 20
+        record.upload = resource
         record.publication = Publication(from: "/a", to: "/b", inode: 13, size: 14, overwrite: true)
         record.currentURL = "http://elsewhere/"
         record.response = ResponseSummary(status: 200, headers: [HeaderField(name: "A", value: "b")], httpVersion: "2")
@@ -62,6 +76,7 @@ import Testing
         #expect(try await store.read { try $0.task(inserted.id) } == changed)
         #expect(try await store.read { try $0.task(resumeData: "token") } == changed)
         #expect(try await store.read { try $0.partialPaths() } == ["/p/1.a.part"])
+        #expect(try await store.read { try $0.snapshotPaths() } == ["/s/copy"])
     }
 
     @Test func secretsStandInOneColumnOnly() async throws {

@@ -8,25 +8,46 @@ struct PutCommand: ClientCommand {
         commandName: "put",
         abstract: "Upload a file.",
         discussion: """
-            The file must not change until it is sent: a changed file is an error, never a mixture. What the server \
-            answers is written to standard output, or to a file with -o.
+            After a break the upload goes on where the server is, if that speaks the IETF's resumable uploads, or tus \
+            with --tus. Unless the service keeps a copy of it, the file must not change until it is sent: a changed \
+            file is an error, never a mixture. What the server answers is written to standard output, or to a file \
+            with -o.
 
             Examples:
               nightshift put photo.jpg https://example.org/inbox/photo.jpg
+              nightshift put --form title=Night --form 'photo=@a.jpg;type=image/jpeg' https://example.org/form
               nightshift put -X POST -H 'X-Kind: report' r.json https://example.org/new
               nightshift put --detach --limit-rate 1M a.tar https://example.org/a.tar
             """)
 
-    @Argument(help: "The file to send.", completion: .file())
-    var file: String
+    @Argument(help: "The file to send; not with --form.", completion: .file())
+    var file: String?
 
     @Argument(help: "Where to send it: http or https.")
     var url: String
 
     @Option(
+        name: .customLong("form"),
+        help: ArgumentHelp(
+            "Send a form with this field, 'name=value' or 'name=@file[;type=...][;filename=...]'. Can be repeated.",
+            valueName: "field"),
+        transform: FormArgument.parse)
+    var form: [FormField] = []
+
+    @Flag(help: "Speak tus 1.0 to the server.")
+    var tus = false
+
+    @Flag(help: "Send the request as it is: it cannot be continued after a break.")
+    var noResume = false
+
+    @Flag(
+        help: "Keep a copy until it is sent, so that the file may change. Without, only where that costs no space.")
+    var copySource = false
+
+    @Option(
         name: [.customShort("X"), .customLong("request")],
-        help: ArgumentHelp("The method. PUT unless given.", valueName: "method"))
-    var method = "PUT"
+        help: ArgumentHelp("The method. PUT unless given, POST for a form.", valueName: "method"))
+    var method: String?
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
@@ -45,6 +66,9 @@ struct PutCommand: ClientCommand {
         if let mistake = URLArgument.mistake(in: url) {
             throw ValidationError("'\(TaskText.shown(url: url))': \(mistake).")
         }
+        if form.isEmpty == (file == nil) { throw ValidationError("Give a file to send, or --form, and a URL.") }
+        if tus && noResume { throw ValidationError("--tus is a way to resume; it cannot go with --no-resume.") }
+        if tus && !form.isEmpty { throw ValidationError("tus takes a file, not a form.") }
         if output != nil && watching.detach { throw ValidationError("-o needs to wait; it cannot go with --detach.") }
     }
 
@@ -53,9 +77,20 @@ struct PutCommand: ClientCommand {
         conditions.apply(to: &task)
         task.url = url
         task.method = method
-        task.source = invocation.absolute(file)
+        task.source = file.map { invocation.absolute($0) }
+        if !form.isEmpty {
+            task.form = form.map { field in
+                var field = field
+                field.source = field.source.map { invocation.absolute($0) }
+                return field
+            }
+        }
+        task.resumption = tus ? .tus : noResume ? .plain : nil
+        task.snapshot = copySource ? .copy : nil
         task.proxy = task.proxy ?? ProxyVariables(invocation.environment).proxy(for: url)
-        try requireSource(invocation.absolute(file))
+        for path in [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source) {
+            try requireSource(path)
+        }
         let answer = output.map { invocation.absolute($0) }
         if let answer, let output { try DestinationCheck.requireFile(answer, asTyped: output, force: force) }
 

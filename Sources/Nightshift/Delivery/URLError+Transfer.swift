@@ -6,7 +6,16 @@ import NightshiftAPI
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLSessionDownloadTaskResumeData = URLSessionDownloadTaskResumeData
 
+/// Key of an error's user information: what an upload continues from. FoundationNetworking has none.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let NSURLSessionUploadTaskResumeData = "NSURLSessionUploadTaskResumeData"
+
 extension URLError {
+    /// What a failed or cancelled upload continues from, with `uploadTask(withResumeData:)`.
+    public var uploadTaskResumeData: Data? {
+        userInfo[NSURLSessionUploadTaskResumeData] as? Data
+    }
+
     /// What a failed or cancelled download continues from, with `downloadTask(withResumeData:)`.
     public var downloadTaskResumeData: Data? {
         userInfo[URLSessionDownloadTaskResumeData] as? Data
@@ -28,14 +37,16 @@ extension URLError {
 extension URLError {
     /// - Parameter url: the request's, for `NSURLErrorFailingURLErrorKey`.
     static func make(
-        _ code: Int, _ message: String?, url: URL? = nil, resumeData: Data? = nil, reason: Int? = nil
+        _ code: Int, _ message: String?, url: URL? = nil, kind: TaskKind = .download, resumeData: Data? = nil,
+        reason: Int? = nil
     ) -> URLError {
         var information: [String: Any] = [:]
         information[NSLocalizedDescriptionKey] = message
         information[NSURLErrorFailingURLErrorKey] = url
         // NSURLErrorFailingURLStringErrorKey, which is deprecated and still asked for.
         information["NSErrorFailingURLStringKey"] = url?.absoluteString
-        information[URLSessionDownloadTaskResumeData] = resumeData
+        let key = kind == .upload ? NSURLSessionUploadTaskResumeData : URLSessionDownloadTaskResumeData
+        information[key] = resumeData
         information[NSURLErrorBackgroundTaskCancelledReasonKey] = reason
         return URLError(_nsError: NSError(domain: NSURLErrorDomain, code: code, userInfo: information))
     }
@@ -47,12 +58,12 @@ extension URLError {
         case .cancelled:
             let isForceQuit = status.error?.code == .forceQuit
             self = .make(
-                NSURLErrorCancelled, status.error?.message ?? "cancelled", url: url, resumeData: resumeData,
-                reason: isForceQuit ? NSURLErrorCancelledReasonUserForceQuitApplication : nil)
+                NSURLErrorCancelled, status.error?.message ?? "cancelled", url: url, kind: status.kind,
+                resumeData: resumeData, reason: isForceQuit ? NSURLErrorCancelledReasonUserForceQuitApplication : nil)
         case .failed:
             let failure = status.error ?? TransferFailure(.inputOutput, "The transfer failed.")
             self = .make(
-                failure.code.urlErrorCode, failure.message, url: url, resumeData: resumeData,
+                failure.code.urlErrorCode, failure.message, url: url, kind: status.kind, resumeData: resumeData,
                 reason: failure.code == .forceQuit ? NSURLErrorCancelledReasonUserForceQuitApplication : nil)
         }
     }

@@ -182,13 +182,27 @@ public final class BackgroundURLSession: URLSession, @unchecked Sendable {
         return added(task)
     }
 
-    /// A suspended upload of a file's bytes as they are when the service comes to it: keep the file until then.
+    func upload(continuing resumeData: Data) -> BackgroundUploadTask {
+        check(nil)
+        let plan = ResumeData(resumeData)
+        let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
+        let task = TaskCore(core, kind: .upload, identifier: core.newIdentifier(), request: request)
+        task.state.withLock { $0.token = plan?.token }
+        return addedUpload(task)
+    }
+
+    /// A suspended upload of a file. The service keeps a copy where the file system makes one without copying bytes; elsewhere
+    /// the file has to stay as it is until it is sent.
     public override func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
         check(request)
         guard fileURL.isFileURL else { fatalError("Cannot read file at \(fileURL)") }
         let task = TaskCore(
             core, kind: .upload, identifier: core.newIdentifier(), request: request,
             source: URL(filePath: fileURL.absoluteURL.path(percentEncoded: false)))
+        return addedUpload(task)
+    }
+
+    private func addedUpload(_ task: TaskCore) -> BackgroundUploadTask {
         guard let upload = core.add(task) as? BackgroundUploadTask else { preconditionFailure("made as an upload") }
         return upload
     }

@@ -48,9 +48,10 @@ extension TaskCore {
 
     private static func known(_ count: Int64) -> Int64? { count >= 0 ? count : nil }
 
-    /// Where resume data cannot be used, the download begins again from its request.
+    /// Where resume data cannot be used, the download begins again from its request. Of an upload's file only the service knew.
     func forgetResumeData() -> Bool {
-        state.withLock { state in
+        guard kind == .download else { return false }
+        return state.withLock { state in
             guard state.token != nil, state.originalRequest != nil else { return false }
             state.token = nil
             return true

@@ -37,6 +37,8 @@ extension TransferService {
         if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
         // A server that has just told its offset wants the rest, and one that keeps what arrives may get it early.
         wire.asksBeforeLargeBody = request.purpose == .create && uploadManners[record.origin] == nil
+        // Sent again from the same offset, an append is a mistake, for which some servers drop the upload.
+        wire.mayRepeatBody = request.purpose != .append
         let handle = environment.transport.begin(wire, receiver: receiver)
         transfer.upload = upload
         transfer.exchange = .upload(receiver, handle, files)

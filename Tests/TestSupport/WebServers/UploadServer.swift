@@ -58,9 +58,14 @@ package final class UploadServer: Sendable {
     }
 
     /// SIGKILL, and suspends until the process is gone.
-    package func kill() async throws {
+    package func kill() async throws { try await end(SIGKILL) }
+
+    /// SIGTERM, and suspends until the process is gone.
+    package func stop() async throws { try await end(SIGTERM) }
+
+    private func end(_ signal: Int32) async throws {
         let process = process.withLock { $0 }
-        process?.kill(SIGKILL)
+        process?.kill(signal)
         _ = try await process?.waitForExit()
     }
 

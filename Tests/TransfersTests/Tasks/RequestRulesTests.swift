@@ -23,6 +23,17 @@ import Transfers
     private static func field(_ name: String, _ value: String = "v") -> HeaderField {
         HeaderField(name: name, value: value)
     }
+    private static func form(
+        _ description: String, _ pointer: String, _ fields: [FormField],
+        _ change: (inout TaskRequest) -> Void = { _ in }
+    ) -> Row {
+        Row(description, pointer) {
+            $0.kind = .upload
+            $0.form = fields
+            change(&$0)
+        }
+    }
+
     private static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
 
     static let refused = [
@@ -98,6 +109,28 @@ import Transfers
         Row("an upload of a folder", "/source") {
             $0.kind = .upload
             $0.source = "/tmp"
+        },
+        Row("a form of a download", "/form") { $0.form = [FormField(name: "a", value: "b")] },
+        Row("resumption of a download", "/resumption") { $0.resumption = .tus },
+        Row("a copy of a download's source", "/snapshot") { $0.snapshot = .copy },
+        Row("a form beside a file", "/form") {
+            $0.kind = .upload
+            $0.source = "/etc/passwd"
+            $0.form = [FormField(name: "a", value: "b")]
+        },
+        form("an empty form", "/form", []),
+        form("too many fields in a form", "/form", Array(repeating: FormField(name: "a", value: ""), count: 101)),
+        form("texts that are too long", "/form", [FormField(name: "a", value: long(Limits.formTextBytes))]),
+        form("a field without a name", "/form/0/name", [FormField(name: "", value: "b")]),
+        form("a field of nothing", "/form/1", [FormField(name: "a", value: ""), FormField(name: "b")]),
+        form("a field of two", "/form/0", [FormField(name: "a", value: "b", source: "/etc/passwd")]),
+        form("a text with a file name", "/form/0/fileName", [FormField(name: "a", value: "b", fileName: "c")]),
+        form("a relative file in a form", "/form/0/source", [FormField(name: "a", source: "b")]),
+        form("a missing file in a form", "/form/0/source", [FormField(name: "a", source: "/does/not/exist")]),
+        form("a type with a line break", "/form", [FormField(name: "a", value: "b", contentType: "c\r\nD: e")]),
+        form("a form over tus", "/resumption", [FormField(name: "a", value: "b")]) { $0.resumption = .tus },
+        form("a form of another type", "/headers", [FormField(name: "a", value: "b")]) {
+            $0.headers = [field("content-type", "text/plain")]
         },
         Row("an upload with a destination", "") {
             $0.kind = .upload

@@ -1,0 +1,33 @@
+import ArgumentParser
+import NightshiftAPI
+
+/// `name=value`, or `name=@file` with `;type=...` and `;filename=...` behind it, as curl has it.
+enum FormArgument {
+    static func parse(_ text: String) throws -> FormField {
+        guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+            throw ValidationError("a form's field is written 'name=value' or 'name=@file'")
+        }
+        var field = FormField(name: String(text[..<equals]))
+        let content = text[text.index(after: equals)...]
+        guard content.first == "@" else {
+            field.value = String(content)
+            return field
+        }
+        var path = content.dropFirst()
+        // From the end, because a file's name may have semicolons itself.
+        while let semicolon = path.lastIndex(of: ";") {
+            let option = path[path.index(after: semicolon)...]
+            if option.hasPrefix("type=") {
+                field.contentType = String(option.dropFirst("type=".count))
+            } else if option.hasPrefix("filename=") {
+                field.fileName = String(option.dropFirst("filename=".count))
+            } else {
+                break
+            }
+            path = path[..<semicolon]
+        }
+        guard !path.isEmpty else { throw ValidationError("'\(field.name)=@' names no file") }
+        field.source = String(path)
+        return field
+    }
+}
