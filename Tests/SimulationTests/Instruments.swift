@@ -115,14 +115,16 @@ final class RequestRecorder: Sendable {
         }
         let mark = begun.request.headers.first(Self.markField)
         let twins = underWay.filter { $0.request.headers.first(Self.markField) == mark }
-        let allowed = begun.request.headers.first(Self.connectionsField).flatMap { Int($0) } ?? 1
+        let allowed = Self.asked(begun) ?? 6
         let openEnded = twins.filter { $0.request.headers.first("Range")?.hasSuffix("-") ?? true }
         let transfers = Set(underWay.map { $0.request.headers.first(Self.markField) ?? $0.request.url })
         state.withLock { state in
             if transfers.count > state.maximumTransfers {
                 state.violations.append("\(transfers.count) transfers run where \(state.maximumTransfers) may.")
             }
-            let connections = max(state.connections, allowed)
+            // Who asks for so many is not held to what its session allows; others are.
+            let asked = Dictionary(lane.map { ($0.request.headers.first(Self.markField), Self.asked($0) ?? 1) }) { $1 }
+            let connections = state.connections + asked.values.reduce(0) { $0 + $1 - 1 }
             if lane.count > connections {
                 state.violations.append("\(lane.count) exchanges of a lane run where \(connections) may.")
             }
@@ -130,6 +132,11 @@ final class RequestRecorder: Sendable {
                 state.violations.append("Task \(mark ?? "") has \(twins.count) connections where \(allowed) may be.")
             }
         }
+    }
+
+    /// How many connections its task asks for; nil leaves it to the service.
+    private static func asked(_ begun: ScriptedTransport.Begun) -> Int? {
+        begun.request.headers.first(connectionsField).map { Int($0) } ?? 1
     }
 
     func setMaximumTransfers(_ count: Int) {

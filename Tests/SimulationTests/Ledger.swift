@@ -54,7 +54,7 @@ extension World {
         adjust(&request)
         if request.kind == .upload { request.connections = nil }
         request.headers?.append(
-            HeaderField(name: RequestRecorder.connectionsField, value: "\(request.connections ?? 6)"))
+            HeaderField(name: RequestRecorder.connectionsField, value: request.connections.map { "\($0)" } ?? "any"))
         return request
     }
 

@@ -37,6 +37,32 @@ extension Simulations {
             }
         }
 
+        @Test func `B2: bytes behind gaps are kept where the new URL knows their tag, and others up to the first gap`()
+            async
+        {
+            await #expect(processExitsWith: .success) {
+                for tag in ["\"a\"", "\"b\""] {
+                    await Simulation.run("retarget of parts to \(tag)") { world in
+                        Mirror.serve(world, "old", seed: 1, size: 30_000_000, tag: "\"a\"")
+                        let url = Mirror.serve(world, "new", seed: 1, size: 30_000_000, tag: tag)
+                        await world.start()
+                        let id = await world.enqueue(world.request("http://old.example/file") { $0.connections = 3 })
+                        await world.advance(by: 4.6)
+                        let here = await world.status(id)?.countOfBytesReceived ?? 0
+                        #expect(here > 8_000_000)
+                        await world.retarget(id, to: url)
+                        await world.advance(by: 0.2)
+                        let kept = await world.status(id)?.countOfBytesReceived ?? 0
+                        #expect(tag == "\"a\"" ? kept >= here : kept >= here / 4, "\(kept) of \(here)")
+                        await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                        let end = await world.status(id)
+                        #expect(end?.state == .completed && end?.restarts == 0, "\(String(describing: end))")
+                        try await world.stop()
+                    }
+                }
+            }
+        }
+
         @Test func `B2: another file of the same length is fetched whole, and the journal says why`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retarget to another file") { world in

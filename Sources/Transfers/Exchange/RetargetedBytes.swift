@@ -12,7 +12,7 @@ package struct RetargetedBytes {
 
     static let unproven = "nothing proves that the bytes here belong to the file at the new URL"
 
-    private static let unknownVersion = "the server at the new URL does not know the version of the bytes here"
+    static let unknownVersion = "the server at the new URL does not know the version of the bytes here"
 
     private let partial: PartialBytes
 

@@ -64,9 +64,21 @@ extension SegmentedDownload {
 }
 
 extension PartialFile {
+    /// The new URL's server knows the version of the bytes here.
+    mutating func belong(to identity: SourceIdentity) {
+        isOfAnotherURL = nil
+        lastModified = identity.validators.lastModified
+        date = identity.validators.date
+    }
+
     /// The file as its own URL has shown it; nil where parts of it cannot be asked for.
     var sourceIdentity: SourceIdentity? {
-        let known = bytes(count: 0)
+        var known = bytes(count: 0)
+        if known.isOfAnotherURL {
+            // Parts say nothing of the bytes before them: only the same strong tag proves that they belong together.
+            guard known.condition == .entityTag, let tag = known.validators.strongEntityTag else { return nil }
+            known.validators = Validators(entityTag: tag)
+        }
         guard let total, known.condition != .unusable, known.validators.identifyBytes else { return nil }
         return SourceIdentity(total: total, validators: known.validators, condition: known.condition)
     }

@@ -20,6 +20,9 @@ extension TransferService {
             let segments = active[id]?.segments, let source = segments.connections[number]?.source
         else { return [] }
         active[id]?.segments?.sources[source].identity = identity
+        if source == 0, active[id]?.record.partial?.isOfAnotherURL == true {
+            active[id]?.record.partial?.belong(to: identity)
+        }
         acceptSegment(id, reception.head)
         let now = now.bootSeconds
         // The moment of the answer is a moment to look at all of them.
@@ -53,6 +56,8 @@ extension TransferService {
         case nil where end.outcome.isQuestion:
             await ended(id, number, .distrusted("the server asks who is there"))
         case nil, .serves?: await bodyEnded(id, number, connection, end.outcome)
+        case .again? where connection.source == 0 && active[id]?.record.partial?.isOfAnotherURL == true:
+            await ended(id, number, .distrusted(RetargetedBytes.unknownVersion))
         case .again(let condition)?:
             active[id]?.segments?.sources[connection.source].identity?.condition = condition
             await ended(id, number, .again)

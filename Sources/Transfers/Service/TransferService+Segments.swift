@@ -234,6 +234,7 @@ extension DownloadReceiver.Reception {
             case .fresh(let representation, _): (representation, representation.total)
             case .append(let representation, let offset, let length):
                 (representation, length.map { offset + $0 } ?? representation.total)
+            case .compare(let representation, let offset, let length): (representation, offset + length)
             default: (Representation(validators: Validators(), total: nil, acceptsRanges: false), nil)
             }
         let obstacle = SegmentEligibility.obstacle(
