@@ -139,6 +139,28 @@ extension Simulations {
             }
         }
 
+        @Test func `T13: resume data that is used with another URL is held to the same proof`() async {
+            await #expect(processExitsWith: .success) {
+                for seed in [1, 2] as [UInt64] {
+                    await Simulation.run("resume data elsewhere, seed \(seed)") { world in
+                        let old = Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
+                        let new = Mirror.serve(world, "new", seed: seed, tag: "\"b\"")
+                        await world.start()
+                        let first = await world.enqueue(world.request(old))
+                        await world.advance(by: 2.6)
+                        var request = world.request(new)
+                        request.resumeData = await world.cancel(first, keeping: true)?.resumeData
+                        #expect(request.resumeData != nil)
+                        let second = await world.enqueue(request)
+                        await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                        #expect(await world.status(second)?.state == .completed)
+                        #expect(await world.status(second)?.restarts == (seed == 1 ? 0 : 1))
+                        try await world.stop()
+                    }
+                }
+            }
+        }
+
         @Test func `B2: an upload that has begun keeps its URL and goes on`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("upload") { world in
