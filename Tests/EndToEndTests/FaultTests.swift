@@ -38,6 +38,12 @@ import Testing
         Fault(call: renames, injection: "signal=SIGKILL:when=1"),
         Fault(call: renames, injection: "signal=SIGKILL:when=2"),
         Fault(call: "unlink", injection: "signal=SIGKILL:when=1"),
+        // From the socket, and into the file.
+        Fault(call: "splice", injection: "error=EIO:when=3"),
+        Fault(call: "splice", injection: "error=ENOSPC:when=4"),
+        Fault(call: "splice", injection: "error=EINVAL:when=1+"),
+        Fault(call: "splice", injection: "error=EINVAL:when=2"),
+        Fault(call: "splice", injection: "signal=SIGKILL:when=8"),
     ]
     private static let renames = "rename,renameat,renameat2"
 
@@ -46,8 +52,10 @@ import Testing
         arguments: faults)
     func fault(_ fault: Fault) async throws {
         let (service, origin) = (try Service(), try OriginServer())
+        // Only a large body is spliced.
+        let largest: Int64 = fault.call == "splice" ? 20 << 20 : 6 << 20
         let together: [Content] = [
-            .seeded(size: 6 << 20, seed: 1), .seeded(size: 3 << 20, seed: 2), .seeded(size: 40_000, seed: 3),
+            .seeded(size: largest, seed: 1), .seeded(size: 3 << 20, seed: 2), .seeded(size: 40_000, seed: 3),
             .seeded(size: 0, seed: 4),
         ]
         // Calls of some thread's own, whichever threads there are: what ends together is synced and renamed at once.
