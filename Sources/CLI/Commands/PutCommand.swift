@@ -6,7 +6,11 @@ import NightshiftClient
 struct PutCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
-        abstract: "Upload a file.",
+        abstract: "Upload a file, or a form.",
+        usage: """
+            nightshift put [<options>] <file> <url>
+            nightshift put [<options>] --form <field> ... <url>
+            """,
         discussion: """
             After a break the upload goes on where the server is, if that speaks the IETF's resumable uploads, or tus \
             with --tus. Unless the service keeps a copy of it, the file must not change until it is sent: a changed \
@@ -15,16 +19,16 @@ struct PutCommand: ClientCommand {
 
             Examples:
               nightshift put photo.jpg https://example.org/inbox/photo.jpg
-              nightshift put --form title=Night --form 'photo=@a.jpg;type=image/jpeg' https://example.org/form
+              nightshift put --form title=Night --form photo=@a.jpg https://example.org/form
               nightshift put -X POST -H 'X-Kind: report' r.json https://example.org/new
               nightshift put --detach --limit-rate 1M a.tar https://example.org/a.tar
             """)
 
     @Argument(help: "The file to send; not with --form.", completion: .file())
-    var file: String?
+    var file: String
 
     @Argument(help: "Where to send it: http or https.")
-    var url: String
+    var url: String?
 
     @Option(
         name: .customLong("form"),
@@ -62,11 +66,14 @@ struct PutCommand: ClientCommand {
     @OptionGroup(title: "The app") var owner: AppOptions
     @OptionGroup(title: "Waiting") var watching: WatchingOptions
 
+    /// With a form the one argument is the URL.
+    private var target: String { url ?? file }
+
     func validate() throws {
-        if let mistake = URLArgument.mistake(in: url) {
-            throw ValidationError("'\(TaskText.shown(url: url))': \(mistake).")
+        if form.isEmpty == (url == nil) { throw ValidationError("Give a file to send and a URL, or --form and a URL.") }
+        if let mistake = URLArgument.mistake(in: target) {
+            throw ValidationError("'\(TaskText.shown(url: target))': \(mistake).")
         }
-        if form.isEmpty == (file == nil) { throw ValidationError("Give a file to send, or --form, and a URL.") }
         if tus && noResume { throw ValidationError("--tus is a way to resume; it cannot go with --no-resume.") }
         if tus && !form.isEmpty { throw ValidationError("tus takes a file, not a form.") }
         if output != nil && watching.detach { throw ValidationError("-o needs to wait; it cannot go with --detach.") }
@@ -75,10 +82,11 @@ struct PutCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         var task = try request.request(.upload, invocation)
         conditions.apply(to: &task)
-        task.url = url
+        task.url = target
         task.method = method
-        task.source = file.map { invocation.absolute($0) }
-        if !form.isEmpty {
+        if form.isEmpty {
+            task.source = invocation.absolute(file)
+        } else {
             task.form = form.map { field in
                 var field = field
                 field.source = field.source.map { invocation.absolute($0) }
@@ -87,7 +95,7 @@ struct PutCommand: ClientCommand {
         }
         task.resumption = tus ? .tus : noResume ? .plain : nil
         task.snapshot = copySource ? .copy : nil
-        task.proxy = task.proxy ?? ProxyVariables(invocation.environment).proxy(for: url)
+        task.proxy = task.proxy ?? ProxyVariables(invocation.environment).proxy(for: target)
         for path in [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source) {
             try requireSource(path)
         }

@@ -32,7 +32,7 @@ extension TransferService {
 }
 
 extension SourceCopies {
-    /// Copies all files of an upload, or none.
+    /// Copies all files of an upload, or none. A copy that nobody asked for is no reason to refuse anything.
     fileprivate func take(
         _ source: UploadSource, _ policy: SnapshotPolicy
     ) -> Result<UploadSource?, TransferFailure> {
@@ -50,7 +50,7 @@ extension SourceCopies {
             return .success(copy)
         } catch {
             remove(copy)
-            return .failure(error)
+            return policy == .copy ? .failure(error) : .success(nil)
         }
     }
 }
