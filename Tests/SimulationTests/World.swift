@@ -49,7 +49,7 @@ final class World {
         paths = ServicePaths(
             environment: ["NIGHTSHIFT_HOME": directory.path("home")], homeDirectory: URL(filePath: "/"))
         downloads = directory.path("downloads")
-        for path in [paths.state.path, paths.partials.path, paths.files.path, downloads] {
+        for path in [paths.state, paths.partials, paths.files, paths.sources].map(\.path) + [downloads] {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         }
         random = SharedRandom(seed: seed, jitter: jitter)
