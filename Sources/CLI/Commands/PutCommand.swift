@@ -19,7 +19,7 @@ struct PutCommand: ClientCommand {
 
             Examples:
               nightshift put photo.jpg https://example.org/inbox/photo.jpg
-              nightshift put --form title=Night --form photo=@a.jpg https://example.org/form
+              nightshift put --form name=Ada --form photo=@a.jpg https://example.org/form
               nightshift put -X POST -H 'X-Kind: report' r.json https://example.org/new
               nightshift put --detach --limit-rate 1M a.tar https://example.org/a.tar
             """)
