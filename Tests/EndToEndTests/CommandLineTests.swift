@@ -105,7 +105,7 @@ import Testing
         try await service.start()
         let (content, gate) = (Content.seeded(size: 6 << 20, seed: 6), Gate())
         origin.serve("/f", Resource(content: content, behaviours: [.holdAfter(4 << 20, gate).times(1)]))
-        let detach = try await service.cli(["get", origin.url("/f"), "-o", "f", "--detach"])
+        let detach = try await service.cli(["get", origin.url("/f"), "-o", "f", "--detach", "--connections", "1"])
         #expect(detach.code == 0)
         let id = detach.output.trimmingCharacters(in: .newlines)
         let number = TaskID(try #require(Int64(id)))

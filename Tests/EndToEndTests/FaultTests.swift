@@ -9,6 +9,8 @@ import Testing
         var call: String
         var injection: String
         var description: String { "\(call):\(injection)" }
+        /// Whether it is made about once a file, whatever its length.
+        var isOfFiles: Bool { !call.hasPrefix("pwrite64") && !call.hasPrefix("splice") && call != "openat" }
         /// Whether the call is the service's last.
         var kills: Bool { injection.hasPrefix("signal=SIGKILL") }
     }
@@ -59,7 +61,7 @@ import Testing
             .seeded(size: 0, seed: 4),
         ]
         // Calls of some thread's own, whichever threads there are: what ends together is synced and renamed at once.
-        let oneByOne = (5...8).map { Content.seeded(size: 1_000, seed: $0) }
+        let oneByOne = fault.isOfFiles ? (5...8).map { Content.seeded(size: 1_000, seed: $0) } : []
         let contents = together + oneByOne
         for (number, content) in contents.enumerated() {
             origin.serve("/\(number)", Resource(content: content, behaviours: [.throttle(bytesPerSecond: 6 << 20)]))

@@ -7,14 +7,14 @@ import Testing
 @Suite struct SegmentTests {
     private static let content = Content.seeded(size: 40 << 20, seed: 50)
 
-    /// A service, and a download of ``content`` from an origin where each connection has 4 MiB a second.
+    /// A service, and a download of ``content`` from an origin where each connection has so many bytes a second.
     private func download(
-        _ behaviours: Behaviour..., adjust: (inout TaskRequest) -> Void = { _ in }
+        _ behaviours: Behaviour..., rate: Int64 = 4 << 20, adjust: (inout TaskRequest) -> Void = { _ in }
     ) async throws -> (Service, OriginServer, TaskID) {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         try await service.start()
         origin.serve(
-            "/f", Resource(content: Self.content, behaviours: [.throttle(bytesPerSecond: 4 << 20)] + behaviours))
+            "/f", Resource(content: Self.content, behaviours: [.throttle(bytesPerSecond: rate)] + behaviours))
         var request = TaskRequest.download(origin.url("/f"), to: service.scratch.path("to"))
         adjust(&request)
         return (service, origin, try await service.api.enqueue(request))
@@ -120,7 +120,8 @@ import Testing
     }
 
     @Test func `B4: kill -9 in the middle of the parts costs no more than the checkpoints`() async throws {
-        let (service, origin, id) = try await download { $0.connections = 4 }
+        // Slow enough to be killed four times, however busy the machine is.
+        let (service, origin, id) = try await download(rate: 1 << 20) { $0.connections = 4 }
         var kills = 0
         for mark in [6, 14, 22, 30] as [Int64] {
             let reached = try await service.wait(id, for: "\(mark) MiB") {
@@ -142,7 +143,7 @@ import Testing
     }
 
     @Test func `B4: a task that is suspended, resumed and cancelled with resume data keeps its gaps`() async throws {
-        let (service, origin, id) = try await download { $0.connections = 4 }
+        let (service, origin, id) = try await download(rate: 1 << 20) { $0.connections = 4 }
         try await service.wait(id, for: "8 MiB") { $0.countOfBytesReceived >= 8 << 20 }
         let suspended = try await service.api.post("/v1/tasks/\(id)/suspend", CancelRequest?.none, as: TaskStatus.self)
         #expect(origin.openConnectionCount <= 4)

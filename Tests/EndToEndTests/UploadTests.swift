@@ -214,7 +214,7 @@ import Testing
         let server = try await UploadServer(.resumable)
         var request = TaskRequest.upload(source, to: server.url("/a.bin"))
         request.snapshot = .copy
-        request.rateLimit = 8 << 20
+        request.rateLimit = 2 << 20
         let id = try await service.api.enqueue(request)
         try FileManager.default.removeItem(atPath: source)
         #expect(service.names(in: service.paths.sources.path).count == 1)

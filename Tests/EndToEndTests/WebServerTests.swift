@@ -44,7 +44,9 @@ import Testing
         try await service.start()
         let content = Content.seeded(size: 12 << 20, seed: 4)
         try nginx.publish("f", content)
-        let id = try await service.api.enqueue(.download(nginx.url("/f"), to: service.scratch.path("to")))
+        var request = TaskRequest.download(nginx.url("/f"), to: service.scratch.path("to"))
+        request.connections = 1
+        let id = try await service.api.enqueue(request)
         for mark in [Int64(2), 5, 8] {
             try await service.wait(id, for: "\(mark) MiB") { $0.countOfBytesReceived >= mark << 20 }
             try await service.kill()

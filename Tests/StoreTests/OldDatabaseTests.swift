@@ -12,7 +12,7 @@ import Testing
     /// Writes a fixture of the present schema. `NIGHTSHIFT_RECORD=1` does it; a fixture that is there is never replaced.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
     func record() async throws {
-        let target = Self.fixtures.appending(path: "0003.sqlite")
+        let target = Self.fixtures.appending(path: "0004.sqlite")
         try #require(!FileManager.default.fileExists(atPath: target.path))
         let fixture = try StoreFixture()
         let store = try fixture.open()
@@ -50,6 +50,7 @@ import Testing
             _ = try transaction.insert(upload)
             try Self.insertApp(transaction)
             try Self.insertDevice(transaction)
+            try Self.insertParts(transaction)
         }
         try store.close()
         try FileManager.default.createDirectory(at: Self.fixtures, withIntermediateDirectories: true)
@@ -100,6 +101,48 @@ import Testing
             JournalEntry(
                 time: Date(timeIntervalSince1970: 1_800_000_060), decision: .held, task: held.id,
                 inputs: ["battery": "20"]))
+    }
+
+    /// A download with gaps, and an upload that a server keeps.
+    private static func insertParts(_ transaction: StoreTransaction) throws {
+        var download = TaskRecord.waiting("https://example.org/parts")
+        var partial = PartialFile(path: "/home/anna/.local/state/nightshift/partials/9.a.part", bootID: "boot-1")
+        var map = SegmentMap(total: 1_000_000, count: 100_000, synced: 50_000)
+        map.write(500_000..<700_000)
+        map.sync(map.written)
+        partial.total = 1_000_000
+        partial.segments = map
+        download.partial = partial
+        _ = try transaction.insert(download)
+        var upload = TaskRecord.waiting("https://example.org/kept")
+        upload.request.kind = .upload
+        upload.request.source = "/home/anna/film.mp4"
+        upload = try transaction.insert(upload)
+        var resource = UploadResource(
+            url: "https://example.org/uploads/1", uploadProtocol: .draft(.v6), offset: 4_096, length: 9_000,
+            source: "s",
+            sharesSecrets: true)
+        resource.partSize = 1_024
+        upload.upload = resource
+        let file = UploadSource.File(
+            path: "/home/anna/film.mp4",
+            identity: FileIdentity(size: 9_000, modifiedNanoseconds: 2, inode: 3, device: 4))
+        upload.uploadSource = UploadSource(files: [file], length: 9_000)
+        try transaction.update(upload)
+    }
+
+    @Test func theFourthSchemaOpens() async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0004.sqlite"), to: fixture.paths.database)
+        let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
+        let tasks = try await store.read { try $0.tasks(session: nil, states: nil, after: nil, limit: 99) }
+        let parts = try #require(tasks.first { $0.request.url == "https://example.org/parts" })
+        let map = try #require(parts.partial?.segments)
+        #expect(map.written.ranges == [0..<100_000, 500_000..<700_000] && map.synced == map.written)
+        let kept = try #require(tasks.first { $0.request.url == "https://example.org/kept" })
+        #expect(kept.upload?.url == "https://example.org/uploads/1" && kept.upload?.uploadProtocol == .draft(.v6))
+        #expect(kept.upload?.offset == 4_096 && kept.upload?.partSize == 1_024)
+        #expect(kept.sentFiles?.length == 9_000)
     }
 
     @Test func theThirdSchemaOpens() async throws {

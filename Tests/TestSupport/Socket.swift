@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// The loopback address to use.
 package enum Loopback: String, Sendable {
@@ -198,9 +199,18 @@ struct Socket: Sendable, Hashable {
     }
 }
 
-/// A port of the loopback address that was free a moment ago, for servers that cannot choose one themselves.
+/// A port of the loopback address for servers that cannot choose one themselves.
+///
+/// Below those that the kernel gives to connections and to whoever asks for any: it stays free until the server has started.
+/// Never the same twice from this process.
 package func freePort() throws -> UInt16 {
-    let socket = try Socket.listening(on: .ipv4, port: 0)
-    defer { socket.close() }
-    return socket.port
+    while true {
+        let port = UInt16.random(in: 10_000...32_000)
+        guard givenPorts.withLock({ $0.insert(port).inserted }) else { continue }
+        guard let socket = try? Socket.listening(on: .ipv4, port: port) else { continue }
+        socket.close()
+        return port
+    }
 }
+
+private let givenPorts = Mutex<Set<UInt16>>([])

@@ -67,7 +67,7 @@ import Testing
         #expect(!reader.commands.contains { $0.action == .expire })
         scene.clock.advance(to: 15_175)
         _ = try await reader.command(.expire)
-        #expect(scene.clock.nextWaking == 15_180)
+        try await eventually("the end's alarm") { scene.clock.nextWaking == 15_180 }
         scene.clock.advance(to: 15_180)
         try await eventually("the end") { try await scene.status().state == .notRunning }
         let status = try await scene.status()
