@@ -132,7 +132,7 @@ import Testing
         let (service, source) = try await scene()
         let server = try await UploadServer(.resumable)
         var request = TaskRequest.upload(source, to: server.url("/a.bin"))
-        request.rateLimit = 2 << 20
+        request.rateLimit = 1 << 20
         let first = try await service.api.enqueue(request)
         try await service.wait(first, for: "3 MiB") { $0.countOfBytesSent >= 3 << 20 && $0.upload != nil }
         let cancelled = try await service.api.post(

@@ -39,7 +39,7 @@ import Testing
     @Test("T2: nginx is continued after a kill, byte for byte")
     func continuedNginx() async throws {
         var options = WebServer.NginxOptions()
-        options.limitRate = 4 << 20
+        options.limitRate = 2 << 20
         let (service, nginx) = (try Service(), try await WebServer.nginx(options))
         try await service.start()
         let content = Content.seeded(size: 12 << 20, seed: 4)

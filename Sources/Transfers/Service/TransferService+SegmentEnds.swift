@@ -138,7 +138,9 @@ extension TransferService {
             await goOnPlainly(transfer, map, descriptor, reason, entries)
         case .trouble(let failure, let notBefore)? where transfer.stopping == nil:
             close(descriptor)
-            let after = notBefore.map { RetryAfter.seconds($0 - now.bootSeconds) }
+            // Pauses that the server asked for; those between connections are not the task's.
+            let asked = failure.status == 429 || failure.status == 503 ? notBefore : nil
+            let after = asked.map { RetryAfter.seconds($0 - now.bootSeconds) }
             await trouble(transfer, failure, after: after, progressed: map.count > transfer.startCount, entries)
         case .plain?, .trouble?, nil:
             await interrupted(transfer, descriptor, entries)
