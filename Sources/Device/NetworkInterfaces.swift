@@ -1,3 +1,4 @@
+import CNightshift  // where it is loaded too, the compiler counts sockaddr as its own
 import Glibc
 
 /// The interfaces of this machine, as far as they make a network.

@@ -5,7 +5,7 @@ import Testing
 
 /// B2: what becomes of bytes whose task is gone.
 @Suite struct LeftoverTests {
-    private let content = Content.seeded(size: 4 << 20, seed: 77)
+    private let content = Content.seeded(size: 3 << 20, seed: 77)
 
     @Test func `T13: the bytes of a task that another one continues stay when it is removed`() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())

@@ -12,9 +12,12 @@ extension TransferService {
     func divide(_ id: TaskID) async {
         guard let transfer = active[id], transfer.stopping == nil, transfer.isAccepted, transfer.singleReason == nil,
             case .download(let receiver, let handle) = transfer.exchange, receiver.ceiling.value == .max,
+            let partial = transfer.record.partial,
+            // Asked of everything that runs whenever something ends: what is small is done with here.
+            (partial.total ?? 0) - receiver.position.value >= SegmentEligibility.leastMissing,
             let reception = receiver.reception, let descriptor = reception.descriptor,
-            let partial = transfer.record.partial, let identity = partial.sourceIdentity,
-            let flow = reception.flow(method: transfer.record.method, count: receiver.position.value)
+            let identity = partial.sourceIdentity,
+            let servedEnd = reception.servedEnd(method: transfer.record.method, count: receiver.position.value)
         else { return }
         let limits = segmentLimits(transfer)
         guard limits.inAll(sources: 1 + transfer.mirrors.count) > 1 else { return }
@@ -28,7 +31,7 @@ extension TransferService {
         segments.connections[ConnectionID(0)] = SegmentedDownload.Connection(
             source: 0, handle: handle, position: receiver.position, end: receiver.end)
         let actions = segments.scheduler.adopt(
-            position: position, servedEnd: flow.end, begunAt: transfer.begunAt,
+            position: position, servedEnd: servedEnd, begunAt: transfer.begunAt,
             answeredAt: transfer.answeredAt ?? now, now: now)
         active[id]?.exchange = .segments(segments)
         await carryOut(actions, id)
@@ -142,8 +145,10 @@ extension TransferService {
                 // Without its path and query, which may let people in.
                 note(.mirrorDropped, id, "\(segments.origin(source)): \(reason).")
             case .limitHost(let source, let connections, let until):
+                let now = now.bootSeconds
+                hostConnections = hostConnections.filter { $0.value.most(now: now) != nil }
                 hostConnections[segments.origin(source), default: HostConnections()]
-                    .limit(to: connections, until: until, now: now.bootSeconds)
+                    .limit(to: connections, until: until, now: now)
                 note(.undivided, id, "The server takes no more than \(connections) connections at once.")
             case .single(let reason): note(.undivided, id, "\(reason).")
             case .finished: active[id]?.segments?.conclusion = .whole
@@ -227,20 +232,19 @@ extension TransferService {
 }
 
 extension DownloadReceiver.Reception {
-    /// Where the response's body ends, where parts of its file can be asked for as well.
-    fileprivate func flow(method: String, count: Int64) -> (end: Int64, representation: Representation)? {
-        let (representation, end): (Representation, Int64?) =
-            switch verdict {
-            case .fresh(let representation, _): (representation, representation.total)
-            case .append(let representation, let offset, let length):
-                (representation, length.map { offset + $0 } ?? representation.total)
-            case .compare(let representation, let offset, let length): (representation, offset + length)
-            default: (Representation(validators: Validators(), total: nil, acceptsRanges: false), nil)
-            }
+    /// Where the response's body ends; nil where parts of its file cannot be asked for, or need not.
+    fileprivate func servedEnd(method: String, count: Int64) -> Int64? {
+        let (representation, end): (Representation, Int64?)
+        switch verdict {
+        case .fresh(let whole, _): (representation, end) = (whole, whole.total)
+        case .append(let part, let offset, let length):
+            (representation, end) = (part, length.map { offset + $0 } ?? part.total)
+        case .compare(let part, let offset, let length): (representation, end) = (part, offset + length)
+        case .alreadyComplete, .askAgain, .startAgain, .retryLater, .fail: return nil
+        }
         let obstacle = SegmentEligibility.obstacle(
             method: method, head: head, representation: representation, count: count)
-        guard obstacle == nil, let end else { return nil }
-        return (end, representation)
+        return obstacle == nil ? end : nil
     }
 }
 

@@ -182,7 +182,7 @@ import app_probe
     @Test func `T5 T10: an upload whose service and app are killed in the middle is sent again, and answered once`()
         async throws
     {
-        let content = Content.seeded(size: 4 << 20, seed: 92)
+        let content = Content.seeded(size: 3 << 20, seed: 92)
         let app = try AppFixture()
         app.origin.serve("/up", Resource(content: .bytes([]), behaviours: [.stallUploadAfter(1 << 20).times(1)]))
         let source = try app.scratch.write(content.bytes(0..<content.size), to: "source")

@@ -6,7 +6,7 @@ import app_probe
 
 /// L7, R9: nothing stays frozen, and nothing is forgotten.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct StormTests {
-    private let content = Content.seeded(size: 4 << 20, seed: 61)
+    private let content = Content.seeded(size: 3 << 20, seed: 61)
 
     /// The app has begun a download that, tried again, is held again.
     private func begun(_ gate: Gate) async throws -> AppFixture {
