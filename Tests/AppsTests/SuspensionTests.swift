@@ -43,12 +43,13 @@ extension ProcessTests {
             try await eventually("its forks") { started().count > 3 }
             for _ in 0..<20 {
                 #expect(scene.host.suspend(process))
-                // A fork that is in the kernel when the group is stopped still makes its child, which is born stopped.
+                // A fork that is in the kernel when the group is stopped still makes its child, which is born stopped, and an
+                // end that is under way comes to its end.
                 var members = started()
                 try await eventually("forks under way to be over") {
                     let before = members
                     members = started()
-                    return members == before
+                    return members == before && members.allSatisfy { Proc.fields($0)?[0] != "R" }
                 }
                 let ticks = members.map(Proc.ticks).reduce(0, +)
                 try await Task.sleep(for: .milliseconds(50))
