@@ -97,8 +97,8 @@ tidy() {
 trap tidy EXIT
 trap 'exit 130' INT TERM
 
-say "1. A web server with bad manners: it serves a film of $(mebibytes $size), and cuts every connection after 64 MiB."
-"$bin/misbehaving-origin" --port-file "$room/port" --size 300M --path /film.mkv --throttle 6M --cut-every 64M \
+say "1. A web server with bad manners: it serves a film of $(mebibytes $size), and cuts every connection after 16 MiB."
+"$bin/misbehaving-origin" --port-file "$room/port" --size 300M --path /film.mkv --throttle 6M --cut-every 16M \
     --seconds 600 >"$room/origin.log" 2>&1 &
 origin=$!
 for _ in $(seq 100); do
