@@ -73,20 +73,21 @@ package enum QueueStatements {
         SELECT id, priority FROM tasks WHERE \(isReady) AND rules = ?2 AND large = ?3
         ORDER BY priority DESC, id LIMIT ?4
         """
+
+    /// By itself SQLite would choose the index of all tasks of a lane, and walk past those that have ended.
+    package static let lanes = """
+        SELECT lanes.id AS id, sessions.identifier AS session, lanes.origin AS origin,
+            json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost') AS connections
+        FROM lanes JOIN sessions ON sessions.id = lanes.session
+        WHERE EXISTS (SELECT 1 FROM tasks INDEXED BY tasks_ready WHERE lane = lanes.id AND state = 'waiting'
+            AND not_before IS NULL AND begin_at IS NULL AND question IS NULL)
+        """
 }
 
 extension StoreTransaction {
     /// Lanes in which a task could start now.
     package func readyLanes() throws -> [Lane] {
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT lanes.id AS id, sessions.identifier AS session, lanes.origin AS origin,
-                    json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost') AS connections
-                FROM lanes JOIN sessions ON sessions.id = lanes.session
-                WHERE EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND state = 'waiting'
-                    AND not_before IS NULL AND begin_at IS NULL AND question IS NULL)
-                """)
+        let rows = try Row.fetchAll(db.cachedStatement(sql: QueueStatements.lanes))
         return rows.map {
             Lane(
                 id: LaneID(rawValue: $0["id"]), session: SessionID(rawValue: $0["session"]), origin: $0["origin"],

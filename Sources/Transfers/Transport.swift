@@ -178,7 +178,7 @@ package struct FileSink: Sendable {
 
     package init(
         descriptor: Int32, offset: Int64, length: Int64?, position: ByteMeter, ceiling: ByteMeter,
-        end: ByteMeter = ByteMeter(.max), overlap: OverlapComparison? = nil
+        end: ByteMeter, overlap: OverlapComparison? = nil
     ) {
         self.descriptor = descriptor
         self.offset = offset

@@ -83,7 +83,9 @@ final class TestFile: Sendable {
 
     func sink(offset: Int64 = 0, length: Int64? = nil) -> FileSink {
         position.value = offset
-        return FileSink(descriptor: descriptor, offset: offset, length: length, position: position, ceiling: ceiling)
+        return FileSink(
+            descriptor: descriptor, offset: offset, length: length, position: position, ceiling: ceiling,
+            end: ByteMeter(.max))
     }
 
     func matches(_ content: SeededContent) throws -> Bool {

@@ -133,13 +133,17 @@ import Testing
                 let arguments = StatementArguments(Array(repeating: 1, count: count))
                 return try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments).map { $0["detail"] }
             }
-            return (try plan(QueueStatements.rules, 1), try plan(QueueStatements.tasks, 4))
+            return (
+                try plan(QueueStatements.rules, 1), try plan(QueueStatements.tasks, 4),
+                try plan(QueueStatements.lanes, 0)
+            )
         }
         // One step to each class: in the order of the index, so that the first row is the one that is wanted.
         let searches = plans.0.filter { $0.contains("tasks") }
         #expect(searches.count == 2)
         #expect(searches.allSatisfy { $0.hasPrefix("SEARCH tasks USING INDEX tasks_ready (lane=?") }, "\(plans.0)")
         #expect(!plans.0.contains { $0.contains("TEMP") }, "\(plans.0)")
+        #expect(plans.2.filter { $0.contains("tasks") } == ["SEARCH tasks USING COVERING INDEX tasks_ready (lane=?)"], "\(plans.2)")
         #expect(plans.1 == ["SEARCH tasks USING INDEX tasks_ready (lane=? AND rules=? AND large=?)"], "\(plans.1)")
     }
 }

@@ -31,6 +31,6 @@ extension DownloadReceiver {
         return .file(
             FileSink(
                 descriptor: descriptor, offset: count, length: offset + length - count, position: position,
-                ceiling: ceiling, overlap: overlap))
+                ceiling: ceiling, end: end, overlap: overlap))
     }
 }
