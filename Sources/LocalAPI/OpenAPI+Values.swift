@@ -30,7 +30,7 @@ extension OpenAPI {
                 "enum": [
                   "serviceStarted", "serviceStopping", "networkLost", "networkReturned", "hostPaused", "accepted",
                   "started", "continued", "restarted", "reconnected", "divided", "undivided", "mirrorDropped",
-                  "uploadKept", "uploadContinued", "uploadRestarted", "held", "suspended", "resumed", "changed",
+                  "mirrorAsked", "uploadKept", "uploadContinued", "uploadRestarted", "held", "suspended", "resumed", "changed",
                   "finishing", "completed", "failed", "cancelled", "removed", "asked", "answered", "appInstalled",
                   "appRemoved", "appLaunched", "appAdopted", "appEntered", "appWoken", "appWakeCompleted",
                   "appLaunchPaused", "appEnded", "appHoldsLock", "backgroundTaskBegan", "backgroundTaskEnded",

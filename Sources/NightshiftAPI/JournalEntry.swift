@@ -49,6 +49,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case divided
     case undivided
     case mirrorDropped
+    case mirrorAsked
     case uploadKept
     case uploadContinued
     case uploadRestarted
@@ -110,6 +111,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .divided: "Several connections fetch the file, each a part of it."
         case .undivided: "One connection alone fetches the rest of the file."
         case .mirrorDropped: "A mirror is not asked any more."
+        case .mirrorAsked: "The file is asked for elsewhere."
         case .uploadKept: "The server keeps what arrives; after a break the upload goes on there."
         case .uploadContinued: "The upload continued from the bytes that the server has."
         case .uploadRestarted: "What the server had of the upload could not be used; it began again."

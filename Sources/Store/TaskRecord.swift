@@ -146,6 +146,8 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var digests: [Checksum]
     /// Whether the bytes came from another URL than the task has now, and nothing has proven yet that they go on there.
     package var isOfAnotherURL: Bool?
+    /// The mirror that its validators are of; nil where they are of the task's own URL.
+    package var mirror: String?
 
     package init(path: String, bootID: String) {
         self.path = path
@@ -169,9 +171,10 @@ extension PartialFile {
         bootID = ""
     }
 
-    /// The task has another URL from here on: the bytes go on there only if something proves that they belong there.
+    /// Another URL is asked from here on: the bytes go on there only if something proves that they belong there.
     package mutating func leaveURL() {
         isOfAnotherURL = true
+        mirror = nil
         condition = "entityTag"
     }
 }

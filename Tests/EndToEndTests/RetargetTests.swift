@@ -44,6 +44,27 @@ import Testing
         #expect(journal.contains(.retargeted) && !journal.contains(.restarted), "\(journal)")
     }
 
+    @Test func `B4: a response that was compared is divided, and no part of it comes twice`() async throws {
+        let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
+        serveExpiring(origin)
+        origin.serve(
+            "/new", Resource(content: content, etag: "\"other\"", behaviours: [.throttle(bytesPerSecond: 1 << 20)]))
+        try await service.start()
+        var request = failing(origin.url("/old"), to: service.scratch.path)
+        request.connections = 4
+        let id = try await service.api.enqueue(request)
+        let failed = try await service.waitForEnd(id)
+        try await service.api.post(
+            "/v1/tasks/\(id)/retarget", RetargetRequest(url: origin.url("/new")), as: TaskStatus.self)
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.restarts == 0, "\(task)")
+        #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
+        let history = try await service.api.why(id).history.map(\.decision)
+        #expect(history.contains(.divided), "\(history)")
+        let missing = Self.size - failed.countOfBytesReceived
+        #expect(origin.bodyBytesSent(for: "/new") < missing + 2 << 20, "\(missing)")
+    }
+
     @Test func `B2: another file at the new URL is fetched whole`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         serveExpiring(origin)

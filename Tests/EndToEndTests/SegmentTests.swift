@@ -119,6 +119,39 @@ import Testing
         #expect(elsewhere.allSatisfy { $0.field("Authorization") == nil })
     }
 
+    @Test func `B4: a server that goes away leaves the rest to a mirror, through kill -9 too`() async throws {
+        let mirror = try OriginServer()
+        let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
+        // Its tag is another one: that it is the same file, only the bytes show.
+        mirror.serve("/m", Resource(content: Self.content, etag: "\"elsewhere\"", behaviours: [throttle]))
+        let (service, origin, id) = try await download { request in
+            request.connections = 1
+            request.mirrors = [mirror.url("/m")]
+        }
+        _ = try await service.wait(id, for: "4 MiB") { $0.countOfBytesReceived >= 4 << 20 }
+        origin.stop()
+        _ = try await service.wait(id, for: "8 MiB") { $0.countOfBytesReceived >= 8 << 20 }
+        try await service.kill()
+        try await service.start()
+        let task = try await service.waitForEnd(id)
+        try expectWhole(task)
+        #expect(task.restarts == 0)
+        #expect(mirror.requests(for: "/m").allSatisfy { $0.field("Range") != nil })
+    }
+
+    @Test func `B4: a file that is not where it should be comes from a mirror, under its own name`() async throws {
+        let (origin, mirror, service) = (try OriginServer(), try OriginServer(), try Service())
+        mirror.serve("/other/name", Resource(content: Self.content))
+        try await service.start()
+        for (number, url) in ["http://127.0.0.1:\(try freePort())/big.iso", origin.url("/big.iso")].enumerated() {
+            let folder = service.scratch.path("\(number)")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            let outcome = try await service.cli(["get", "--mirror", mirror.url("/other/name"), "-d", folder, url])
+            #expect(outcome.code == 0, "\(outcome)")
+            #expect(try Self.content.firstMismatch(inFileAt: "\(folder)/big.iso") == nil)
+        }
+    }
+
     @Test func `B4: kill -9 in the middle of the parts costs no more than the checkpoints`() async throws {
         // Slow enough to be killed four times, however busy the machine is.
         let (service, origin, id) = try await download(rate: 512 << 10) { $0.connections = 4 }

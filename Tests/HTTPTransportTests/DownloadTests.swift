@@ -149,7 +149,8 @@ import Transfers
         let full = open("/dev/full", O_RDWR | O_CLOEXEC)
         defer { close(full) }
         let sink = FileSink(
-            descriptor: full, offset: 0, length: nil, position: ByteMeter(), ceiling: ByteMeter(.max), end: ByteMeter(.max))
+            descriptor: full, offset: 0, length: nil, position: ByteMeter(), ceiling: ByteMeter(.max),
+            end: ByteMeter(.max))
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(sink) })
         #expect(end.failure?.code == .diskFull)
         #expect(end.head?.status == 200)
@@ -160,7 +161,8 @@ import Transfers
         let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(null) }
         let sink = FileSink(
-            descriptor: null, offset: 0, length: nil, position: ByteMeter(), ceiling: ByteMeter(.max), end: ByteMeter(.max))
+            descriptor: null, offset: 0, length: nil, position: ByteMeter(), ceiling: ByteMeter(.max),
+            end: ByteMeter(.max))
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(sink) })
         #expect(end.failure?.code == .inputOutput)
         #expect(end.failure?.message.contains("Bad file descriptor") == true)

@@ -70,7 +70,7 @@ struct Inspector {
         if let destination = entry.destination, destination != file {
             world.fail("Task \(status.id) went to \(file) instead of \(destination).")
         }
-        checkFile(file, [status.url], world)
+        checkFile(file, world.ledger.mirrors[entry.mark, default: []].union([status.url]), world)
     }
 
     /// A file under its final name is one version that was served, and no mixture.
@@ -98,7 +98,8 @@ struct Inspector {
                 world.fail("Nobody asked for a file named \(name).")
                 continue
             }
-            checkFile("\(world.downloads)/\(name)", world.ledger.laterURLs[name, default: []].union([url]), world)
+            let others = world.ledger.laterURLs[name, default: []].union(world.ledger.mirrors[name, default: []])
+            checkFile("\(world.downloads)/\(name)", others.union([url]), world)
         }
     }
 

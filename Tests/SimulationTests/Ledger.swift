@@ -19,6 +19,8 @@ struct Ledger {
     var urls: [String: String] = [:]
     /// URLs by mark that a task was to be given: whether it has been is not known where the service died meanwhile.
     var laterURLs: [String: Set<String>] = [:]
+    /// Mirrors by mark.
+    var mirrors: [String: Set<String>] = [:]
     private var marks = 0
 
     mutating func nextMark(_ url: String) -> String {
@@ -53,6 +55,7 @@ extension World {
         request.connections = 1
         adjust(&request)
         if request.kind == .upload { request.connections = nil }
+        ledger.mirrors[mark] = request.mirrors.map(Set.init)
         request.headers?.append(
             HeaderField(name: RequestRecorder.connectionsField, value: request.connections.map { "\($0)" } ?? "any"))
         return request

@@ -216,7 +216,8 @@ extension Simulations {
 }
 
 /// Servers that have the same file, or another one.
-private enum Mirror {
+/// Servers with the same file, or with others.
+enum Mirror {
     static let size: Int64 = 6_000_000
 
     @discardableResult
@@ -258,7 +259,11 @@ private enum Mirror {
         let scenario = Scenario(world)
         world.transport.setBandwidth(1_000_000)
         await world.start()
-        await world.enqueue((0..<4).map { world.request(urls[$0]) })
+        // Some have mirrors, which are as unlike each other as the URLs they are sent to.
+        await world.enqueue(
+            (0..<4).map { number in
+                world.request(urls[number]) { $0.mirrors = number < 2 ? nil : urls.filter { _ in random.chance(0.4) } }
+            })
         for _ in 0..<30 {
             if random.chance(0.15) { world.commits.open(for: random.number(0...4)) }
             if let id = random.pick(Array(world.ledger.entries.keys).sorted()), let url = random.pick(urls) {

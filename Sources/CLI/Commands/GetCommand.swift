@@ -50,7 +50,8 @@ struct GetCommand: ClientCommand {
     @Option(
         name: .customLong("mirror"),
         help: ArgumentHelp(
-            "The same file is at this URL as well; with one URL only. Can be repeated.", valueName: "url"))
+            "The same file is at this URL as well: it helps, or stands in; with one URL only. Can be repeated.",
+            valueName: "url"))
     var mirrors: [String] = []
 
     @Option(

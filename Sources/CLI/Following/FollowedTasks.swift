@@ -103,7 +103,7 @@ struct FollowedTasks: Sendable {
             .backgroundTaskRefused, .backgroundTimeExpiring, .backgroundTimeStopped, .backgroundTimeResumed,
             .stintBegan, .stintEnded, .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke,
             .dozeBegan, .dozeEnded, .windowOpened, .windowClosed, .networkChanged, .reconnected, .divided,
-            .undivided, .mirrorDropped, .conditionsLoosened, .conditionsLifted:
+            .undivided, .mirrorDropped, .mirrorAsked, .conditionsLoosened, .conditionsLifted:
             break
         }
         pending[id] = task

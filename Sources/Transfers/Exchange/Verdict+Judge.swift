@@ -10,6 +10,17 @@ extension Verdict {
     package static func judge(
         head: ResponseHead, plan: ExchangePlan, partial: PartialBytes?, policy: ResponsePolicy, now: Double
     ) -> Verdict {
+        let verdict = judgeFreely(head: head, plan: plan, partial: partial, policy: policy, now: now)
+        switch verdict {
+        case .fresh(_, let reason?) where !policy.mayRestart, .startAgain(let reason) where !policy.mayRestart:
+            return .retryLater(.keepsBytes(because: reason), after: nil)
+        default: return verdict
+        }
+    }
+
+    private static func judgeFreely(
+        head: ResponseHead, plan: ExchangePlan, partial: PartialBytes?, policy: ResponsePolicy, now: Double
+    ) -> Verdict {
         let question = Question(head: head, plan: plan, partial: partial, now: now)
         if plan.asksForRange, let retargeted = partial.flatMap(RetargetedBytes.init),
             let verdict = retargeted.judge(head: head, plan: plan, now: now)
@@ -31,6 +42,13 @@ extension Verdict {
         case 200...299: return .fresh(Representation(whole: head, now: now), restart: question.lossReason)
         default: return question.judgeFailure(policy)
         }
+    }
+}
+
+extension TransferFailure {
+    /// ``ResponsePolicy/mayRestart`` forbids what the answer would need.
+    static func keepsBytes(because reason: String) -> TransferFailure {
+        TransferFailure(.resourceChanged, "A mirror does not go on with the bytes that are here: \(reason).")
     }
 }
 

@@ -4,10 +4,13 @@ package import NightshiftAPI
 package struct ResponsePolicy: Hashable, Sendable {
     package var retry: RetryPolicy
     package var failsOnHTTPError: Bool
+    /// Whether bytes that are here may be given up for others.
+    package var mayRestart: Bool
 
-    package init(retry: RetryPolicy, failsOnHTTPError: Bool) {
+    package init(retry: RetryPolicy, failsOnHTTPError: Bool, mayRestart: Bool = true) {
         self.retry = retry
         self.failsOnHTTPError = failsOnHTTPError
+        self.mayRestart = mayRestart
     }
 }
 

@@ -9,6 +9,8 @@ struct ActiveTransfer {
     /// Boot seconds.
     var startedAt: Double
     var exchange: Exchange = .starting
+    /// Where a download asks.
+    var round: SourceRound
     /// An upload's machine, between its requests.
     var upload: ResumableUpload?
     /// Why the service ends the exchange; nil while it may run.
@@ -37,6 +39,16 @@ struct ActiveTransfer {
     var shown: [String: OriginAnswer] = [:]
     /// Entries of the journal that go into the next commit.
     var entries: [JournalEntry] = []
+
+    init(record: TaskRecord, startedAt: Double) {
+        self.record = record
+        self.startedAt = startedAt
+        let own = record.request.url ?? ""
+        let mirrors = record.request.mirrors ?? []
+        // Resume data of a task that had others.
+        if let mirror = record.partial?.mirror, !mirrors.contains(mirror) { self.record.partial?.leaveURL() }
+        round = SourceRound(own: own, mirrors: mirrors, bytes: self.record.partial.map { $0.mirror ?? own })
+    }
 
     enum Exchange {
         case starting

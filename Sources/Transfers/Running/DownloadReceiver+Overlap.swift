@@ -16,7 +16,7 @@ extension DownloadReceiver {
             reception.failure = failure
             return .stop
         }
-        file.describe(representation, condition: .entityTag)
+        file.describe(representation, condition: .entityTag, of: inputs.mirror)
         file.bootID = inputs.bootID
         let accepted = AcceptedResponse(
             response: ResponseSummary(head), url: head.url, partial: file,

@@ -18,6 +18,8 @@ final class DownloadReceiver: ExchangeReceiver {
         var descriptor: Int32?
         var partialFile: PartialFile?
         var freshPath: String
+        /// The mirror that is asked; nil for the task's own URL.
+        var mirror: String?
         var bootID: String
         var wallSeconds: Double
     }
@@ -92,7 +94,9 @@ final class DownloadReceiver: ExchangeReceiver {
                 return .stop
             case .success(let descriptor):
                 var file = PartialFile(path: inputs.freshPath, bootID: inputs.bootID)
-                file.describe(representation, condition: representation.acceptsRanges ? .entityTag : .unusable)
+                file.describe(
+                    representation, condition: representation.acceptsRanges ? .entityTag : .unusable,
+                    of: inputs.mirror)
                 file.digests = DigestFields.expected(head: head, wholeBody: true)
                 position.value = 0
                 return sink(
@@ -106,7 +110,7 @@ final class DownloadReceiver: ExchangeReceiver {
                 reception.failure = failure
                 return .stop
             }
-            file.describe(representation, condition: inputs.plan.condition)
+            file.describe(representation, condition: inputs.plan.condition, of: inputs.mirror)
             file.bootID = inputs.bootID
             let announced = DigestFields.expected(head: head, wholeBody: false)
             if !announced.isEmpty { file.digests = announced }
@@ -142,7 +146,8 @@ enum ReceiverReport: Sendable {
 }
 
 extension PartialFile {
-    mutating func describe(_ representation: Representation, condition: RangeCondition) {
+    mutating func describe(_ representation: Representation, condition: RangeCondition, of mirror: String?) {
+        self.mirror = mirror
         total = representation.total
         entityTag = representation.validators.entityTag
         lastModified = representation.validators.lastModified

@@ -189,7 +189,8 @@ struct Publisher: Sendable {
             record.request.destination?.filename
             ?? FileName.derive(
                 contentDisposition: record.response?.headers.first("Content-Disposition"),
-                url: record.currentURL ?? record.request.url ?? "")
+                // A mirror may call it something else.
+                url: (record.partial?.mirror == nil ? record.currentURL : nil) ?? record.request.url ?? "")
         var path = "\(directory)/\(name)"
         var number = 0
         var information = stat()

@@ -31,7 +31,7 @@ struct SegmentedDownload: Sendable {
         var isStopped = false
     }
 
-    /// A place where the file is to be had; the first is the task's own URL.
+    /// A place where the file is to be had; the first is the one that the download asks, or would ask, alone.
     struct Source: Sendable {
         var url: String
         /// The file as it has shown it.
@@ -65,8 +65,9 @@ extension SegmentedDownload {
 
 extension PartialFile {
     /// The new URL's server knows the version of the bytes here.
-    mutating func belong(to identity: SourceIdentity) {
+    mutating func belong(to identity: SourceIdentity, of mirror: String?) {
         isOfAnotherURL = nil
+        self.mirror = mirror
         lastModified = identity.validators.lastModified
         date = identity.validators.date
     }

@@ -63,9 +63,12 @@ extension TransferService {
                 plan: plan, partial: bytes,
                 policy: ResponsePolicy(
                     retry: record.request.retryPolicy ?? .never,
-                    failsOnHTTPError: record.request.failsOnHTTPError ?? false),
+                    // An error is not taken for the file while somebody else may have it.
+                    failsOnHTTPError: record.request.failsOnHTTPError ?? false || !transfer.round.isLast,
+                    mayRestart: transfer.round.mayRestart),
                 descriptor: opened?.descriptor, partialFile: record.partial,
-                freshPath: partials.freshPath(for: record), bootID: now.bootID, wallSeconds: now.wallSeconds)
+                freshPath: partials.freshPath(for: record), mirror: transfer.round.mirror, bootID: now.bootID,
+                wallSeconds: now.wallSeconds)
         ) { [reporting] receiver, report in
             switch report {
             case .accepted: reporting.yield { await $0.accepted(id, receiver) }
@@ -79,6 +82,7 @@ extension TransferService {
         transfer.record.received = receiver.startCount
         var request = wireRequest(record)
         transfer.shown = fillIn(&request, record)
+        if let mirror = transfer.round.mirror { request.turn(to: mirror, from: record.origin) }
         request.headers += plan.headers
         let handle = environment.transport.begin(request, receiver: receiver)
         transfer.exchange = .download(receiver, handle)
@@ -126,7 +130,8 @@ extension TransferService {
     private func accept(_ transfer: inout ActiveTransfer, _ receiver: DownloadReceiver) -> [JournalEntry] {
         guard let accepted = receiver.reception?.accepted, !transfer.isAccepted else { return [] }
         transfer.isAccepted = true
-        hostAnswered(transfer.record.origin)
+        transfer.round.bytes = transfer.round.url
+        sourceAnswered(transfer, isOwn: transfer.round.isOwn)
         var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
         if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
         return entries
@@ -146,7 +151,7 @@ extension TransferService {
         if let old, old != descriptor { close(old) }
         active[id] = transfer
         if let verdict = reception?.verdict, verdict.clearsHost {
-            hostAnswered(transfer.record.origin)
+            sourceAnswered(transfer, isOwn: transfer.round.isOwn)
         }
 
         switch Self.conclusion(receiver, reception, end) {
@@ -154,6 +159,9 @@ extension TransferService {
             if let descriptor { return await finish(transfer, descriptor, entries) }
             await trouble(
                 transfer, TransferFailure(.inputOutput, "The file's bytes are gone."), progressed: false, entries)
+        case .again(nil, let reason) where !transfer.round.mayRestart:
+            if let descriptor { close(descriptor) }
+            await trouble(transfer, .keepsBytes(because: reason), progressed: false, entries)
         case .again(let condition, let reason):
             if let descriptor { close(descriptor) }
             await again(transfer, condition, reason, entries)
@@ -163,6 +171,10 @@ extension TransferService {
             if let descriptor { close(descriptor) }
             let progressed = reception?.accepted.map { receiver.position.value > $0.offset } ?? false
             await trouble(transfer, failure, after: after, progressed: progressed, entries)
+        case .question where !transfer.round.isOwn:
+            if let descriptor { close(descriptor) }
+            let failure = TransferFailure(.httpStatus, "A mirror asks who is there.")
+            await trouble(transfer, failure, progressed: false, entries)
         case .question(let challenge):
             if let descriptor { close(descriptor) }
             await challenged(transfer, challenge, entries)
@@ -240,33 +252,72 @@ extension TransferService {
             transfer.record.partial?.condition = condition.rawValue
         } else if transfer.record.partial != nil {
             transfer.record.partial = nil
+            transfer.round.bytes = nil
             transfer.record.received = 0
             transfer.record.restarts += 1
             entries.append(JournalEntry(time: now.date, decision: .restarted, task: transfer.record.id, detail: reason))
         }
+        await ask(transfer, entries)
+    }
+
+    /// Writes the transfer down and asks the server.
+    private func ask(_ start: ActiveTransfer, _ entries: [JournalEntry]) async {
+        var transfer = start
+        let id = transfer.record.id
         transfer.exchange = .starting
-        active[transfer.record.id] = transfer
-        guard await save(transfer.record, entries), active[transfer.record.id]?.stopping == nil, !isStopping else {
-            release(transfer.record.id)
+        active[id] = transfer
+        guard await save(transfer.record, entries), active[id]?.stopping == nil, !isStopping else {
+            release(id)
             return await pump()
         }
         await exchange(transfer)
         // A stop that came while there was nothing to stop.
-        if let interruption = active[transfer.record.id]?.stopping { interrupt(transfer.record.id, interruption) }
+        if let interruption = active[id]?.stopping { interrupt(id, interruption) }
     }
 
-    /// Ends a task or lets it wait, as the failure demands.
+    /// Asks elsewhere where there is another URL; else ends the task or lets it wait, as the failure demands.
     func trouble(
         _ start: ActiveTransfer, _ failure: TransferFailure, after: RetryAfter? = nil, progressed: Bool,
         _ entries: [JournalEntry] = []
     ) async {
         var transfer = start
+        if !failure.isPermanent, await excuse(transfer, failure, entries) { return }
+        var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: true)
+        // One that brings bytes is not left for a broken connection.
+        if failure.code.isOfServer, !progressed, active[transfer.record.id]?.stopping == nil, !isStopping {
+            guard let ended = transfer.round.turn(failure, after) else {
+                return await askElsewhere(transfer, failure, entries)
+            }
+            outcome = ended
+        }
+        await giveUp(transfer, outcome, progressed: progressed, entries)
+    }
+
+    /// The next of a download's URLs, right after another one failed.
+    private func askElsewhere(
+        _ start: ActiveTransfer, _ failure: TransferFailure, _ entries: [JournalEntry]
+    ) async {
+        var transfer = start
+        transfer.repetitions = 0
+        if transfer.record.partial?.mirror != transfer.round.mirror { transfer.record.partial?.leaveURL() }
+        // Without its path and query, which may let people in.
+        let origin = (try? TransferURL(parsing: transfer.round.url))?.origin ?? ""
+        let entry = JournalEntry(
+            time: now.date, decision: .mirrorAsked, task: transfer.record.id, error: failure, detail: "\(origin).")
+        await ask(transfer, entries + [entry])
+    }
+
+    /// Nobody has the file now.
+    private func giveUp(
+        _ start: ActiveTransfer, _ outcome: SourceRound.Outcome, progressed: Bool, _ entries: [JournalEntry]
+    ) async {
+        var transfer = start
+        let failure = outcome.failure
         guard !failure.isPermanent else { return await fail(transfer, failure, entries) }
-        if await excuse(transfer, failure, entries) { return }
         let id = transfer.record.id
         let now = now
         if failure.code == .inputOutput { transfer.record.partial?.distrustUnsynced() }
-        let hold = pause(transfer, failure, after, progressed, now)
+        let hold = pause(transfer, outcome, progressed, now)
         let more = (try? transfer.record.apply(.hold(hold), now: now)) ?? []
         _ = await save(transfer.record, entries + more)
         logger.info(
@@ -278,23 +329,27 @@ extension TransferService {
 
     /// How long, and what for.
     private func pause(
-        _ transfer: ActiveTransfer, _ failure: TransferFailure, _ after: RetryAfter?, _ progressed: Bool,
-        _ now: ClockReading
+        _ transfer: ActiveTransfer, _ outcome: SourceRound.Outcome, _ progressed: Bool, _ now: ClockReading
     ) -> Hold {
+        let failure = outcome.failure
         if failure.code == .diskFull {
             hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
             return Hold(
                 reason: .diskSpace, failure: failure, notBefore: now.bootSeconds + Self.storePause,
                 progressed: progressed)
         }
-        if let after {
+        if let after = outcome.retryAfter {
             let until = now.bootSeconds + RetrySchedule.retryAfter(after, now: now.wallSeconds)
+            guard outcome.isOwn else {
+                hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+                return Hold(reason: .retryAfter, failure: failure, notBefore: until, progressed: progressed)
+            }
             pauseHost(transfer, failure, now) { $0.refused(until: until, at: now.bootSeconds) }
             return Hold(reason: .retryAfter, failure: failure, notBefore: until, progressed: progressed)
         }
         let failures = progressed ? 1 : transfer.record.failures + 1
         let own = now.bootSeconds + RetrySchedule.delay(attempt: failures, random: environment.random())
-        guard failure.code.blamesHost, !progressed else {
+        guard failure.code.blamesHost, !progressed, outcome.isOwn else {
             hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
             return Hold(reason: .retry, failure: failure, notBefore: own, progressed: progressed)
         }
@@ -315,6 +370,12 @@ extension TransferService {
         host.wasRefused = failure.code == .serverUnavailable
         host.lastFailure = failure
         hosts[transfer.record.origin] = host
+    }
+
+    /// One of a transfer's URLs answers, which says something of the task's origin if it is its own.
+    func sourceAnswered(_ transfer: ActiveTransfer, isOwn: Bool) {
+        if isOwn { return hostAnswered(transfer.record.origin) }
+        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
     }
 
     /// The origin answers: what waited for it may start.
@@ -403,6 +464,18 @@ extension Verdict {
 }
 
 extension TransferFailure.Code {
+    /// Whether another server could do better.
+    fileprivate var isOfServer: Bool {
+        switch self {
+        case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure, .protocolError,
+            .serverUnavailable, .resourceChanged, .httpStatus, .tooManyRedirects, .redirectRefused, .untrustedServer:
+            true
+        case .proxyFailure, .diskFull, .inputOutput, .badURL, .unsupportedURL, .clientCertificate, .checksumMismatch,
+            .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge, .timedOut, .cancelled, .forceQuit:
+            false
+        }
+    }
+
     /// Whether other transfers with the same host would meet the same trouble.
     var blamesHost: Bool {
         switch self {

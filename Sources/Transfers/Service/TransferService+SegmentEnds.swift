@@ -17,13 +17,14 @@ extension TransferService {
         _ id: TaskID, _ number: ConnectionID, _ receiver: SegmentReceiver
     ) -> [SegmentAction] {
         guard let reception = receiver.reception, case .serves(let served, let identity) = reception.answer,
-            let segments = active[id]?.segments, let source = segments.connections[number]?.source
+            let transfer = active[id], let segments = transfer.segments,
+            let source = segments.connections[number]?.source
         else { return [] }
         active[id]?.segments?.sources[source].identity = identity
-        if source == 0, active[id]?.record.partial?.isOfAnotherURL == true {
-            active[id]?.record.partial?.belong(to: identity)
+        if source == 0, transfer.record.partial?.isOfAnotherURL == true {
+            active[id]?.record.partial?.belong(to: identity, of: transfer.round.mirror)
         }
-        acceptSegment(id, reception.head)
+        acceptSegment(id, reception.head, url: segments.sources[source].url)
         let now = now.bootSeconds
         // The moment of the answer is a moment to look at all of them.
         let actions = active[id]?.segments?.scheduler.answered(number, served: served, now: now) ?? []
@@ -31,18 +32,19 @@ extension TransferService {
     }
 
     /// The first answer of a download that goes on with its gaps.
-    private func acceptSegment(_ id: TaskID, _ head: ResponseHead) {
+    private func acceptSegment(_ id: TaskID, _ head: ResponseHead, url: String) {
         guard var transfer = active[id], !transfer.isAccepted, let partial = transfer.record.partial else { return }
         let missing = (partial.total ?? 0) - transfer.startCount
         let accepted = AcceptedResponse(
             response: ResponseSummary(head), url: transfer.record.currentURL ?? transfer.record.request.url ?? head.url,
             partial: partial, isLarge: missing >= Admission.largeSize, offset: transfer.startCount, restart: nil)
         transfer.isAccepted = true
+        transfer.round.bytes = transfer.round.url
         var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
         if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
         transfer.entries += entries
         active[id] = transfer
-        hostAnswered(transfer.record.origin)
+        sourceAnswered(transfer, isOwn: url == transfer.record.request.url)
     }
 
     func segmentEnded(_ id: TaskID, _ receiver: SegmentReceiver, _ end: ExchangeEnd) async {
@@ -134,6 +136,9 @@ extension TransferService {
         case .whole?:
             transfer.record.partial?.segments = nil
             await finish(transfer, descriptor, entries)
+        case .plain(let reason)? where transfer.stopping == nil && !transfer.round.mayRestart:
+            close(descriptor)
+            await trouble(transfer, .keepsBytes(because: reason), progressed: map.count > transfer.startCount, entries)
         case .plain(let reason)? where transfer.stopping == nil:
             await goOnPlainly(transfer, map, descriptor, reason, entries)
         case .trouble(let failure, let notBefore)? where transfer.stopping == nil:

@@ -183,7 +183,8 @@ extension TransferService {
         }
         var wire = wireRequest(record)
         _ = fillIn(&wire, record)
-        if source > 0 { wire.turn(to: segments.sources[source].url, from: record.origin) }
+        let url = segments.sources[source].url
+        if url != record.request.url { wire.turn(to: url, from: record.origin) }
         wire.headers += request.headers
         let handle = environment.transport.begin(wire, receiver: receiver)
         active[id]?.segments?.connections[number] = SegmentedDownload.Connection(
@@ -252,15 +253,17 @@ extension ActiveTransfer {
     /// Where the same file is to be had besides.
     fileprivate var mirrors: [String] { record.request.mirrors ?? [] }
 
+    /// The one that is asked first knows the file.
     fileprivate func sources(_ identity: SourceIdentity) -> [SegmentedDownload.Source] {
-        [SegmentedDownload.Source(url: record.request.url ?? "", identity: identity)]
-            + mirrors.map { SegmentedDownload.Source(url: $0, identity: nil) }
+        round.all.enumerated().map { index, url in
+            SegmentedDownload.Source(url: url, identity: index == 0 ? identity : nil)
+        }
     }
 }
 
 extension WireRequest {
     /// The same question to a mirror: what is secret goes along only within one origin.
-    fileprivate mutating func turn(to url: String, from origin: String) {
+    mutating func turn(to url: String, from origin: String) {
         self.url = url
         guard (try? TransferURL(parsing: url))?.origin != origin else { return }
         headers = RedirectPolicy.headers(headers, sameOrigin: false)

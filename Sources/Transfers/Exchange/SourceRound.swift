@@ -1,0 +1,65 @@
+package import NightshiftAPI
+
+/// Which of a download's URLs is asked: one after the other, each once, before the task waits or fails.
+///
+/// It begins with the URL that the bytes here came from, so that nothing has to be proven; without bytes with the task's own.
+package struct SourceRound: Hashable, Sendable {
+    /// The task's own URL, then its mirrors.
+    private let urls: [String]
+    private var index: Int
+    private var remaining: Int
+    /// Where the bytes here came from; nil while there are none.
+    package var bytes: String?
+    private var isOwnGone = false
+    /// The most hopeful end so far.
+    private var best: Outcome?
+
+    /// How asking one of them ended.
+    package struct Outcome: Hashable, Sendable {
+        package var failure: TransferFailure
+        package var retryAfter: RetryAfter?
+        /// Whether the task's own URL was asked.
+        package var isOwn: Bool
+    }
+
+    package init(own: String, mirrors: [String], bytes: String?) {
+        urls = [own] + mirrors
+        self.bytes = bytes
+        index = bytes.flatMap(urls.firstIndex) ?? 0
+        remaining = mirrors.count
+    }
+
+    package var url: String { urls[index] }
+
+    /// All of them, the one that is asked first.
+    package var all: [String] { [url] + urls.indices.filter { $0 != index }.map { urls[$0] } }
+
+    package var isOwn: Bool { index == 0 }
+
+    /// The mirror that is asked.
+    package var mirror: String? { isOwn ? nil : url }
+
+    package var isLast: Bool { remaining == 0 }
+
+    /// Whether bytes that are here may be given up for what this URL has. A mirror only goes on with them, unless they are its
+    /// own, or the file is gone where it belongs.
+    package var mayRestart: Bool { isOwn || isOwnGone || bytes == nil || bytes == url }
+
+    /// Takes in how asking ended, and goes on to the next URL.
+    ///
+    /// - Returns: nil where there is a next one, else what the round comes to: the task's own URL before the mirrors, and what
+    ///   may pass before what will not.
+    package mutating func turn(_ failure: TransferFailure, _ retryAfter: RetryAfter?) -> Outcome? {
+        let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn)
+        if isOwn { isOwnGone = failure.isPermanent }
+        if best.map({ Self.rank(outcome) < Self.rank($0) }) ?? true { best = outcome }
+        guard remaining > 0 else { return best }
+        remaining -= 1
+        index = (index + 1) % urls.count
+        return nil
+    }
+
+    private static func rank(_ outcome: Outcome) -> Int {
+        (outcome.failure.isPermanent ? 2 : 0) + (outcome.isOwn ? 0 : 1)
+    }
+}

@@ -1,0 +1,134 @@
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// Downloads whose first URL fails and that have mirrors.
+    @Suite struct MirrorTests {
+        private static let bad: [ScriptedBehaviour] = Array(repeating: .cannotConnect, count: 200)
+
+        /// A download of `old` with `mirrors`, to its end or until nothing happens for `limit` seconds.
+        private static func download(
+            _ name: String, mirrors: [String], limit: Double = 600,
+            adjust: @escaping @Sendable (inout TaskRequest) -> Void = { $0.priority = nil },
+            serving prepare: @escaping @Sendable (World) -> Void,
+            meanwhile: @escaping @Sendable (World) async -> Void = { _ in },
+            check: @escaping @Sendable (World, TaskStatus?, [JournalEntry]) async -> Void
+        ) async {
+            await Simulation.run(name) { world in
+                prepare(world)
+                await world.start()
+                let id = await world.enqueue(
+                    world.request("http://old.example/file") { request in
+                        request.mirrors = mirrors.map { "http://\($0).example/file" }
+                        adjust(&request)
+                    })
+                await meanwhile(world)
+                await world.advance(atMost: limit) { world.ledger.open.isEmpty }
+                await check(world, await world.status(id), await world.journal())
+                try await world.stop()
+                #expect(OpenFiles.count(below: world.directory.path) == 0, "\(name)")
+            }
+        }
+
+        @Test func `B4: where the first URL is of no use a mirror is asked at once`() async {
+            await #expect(processExitsWith: .success) {
+                let scripts: [[ScriptedBehaviour]] = [
+                    Self.bad, [.status(404)], [.status(410)], [.status(503, retryAfter: "3000")], [.silent],
+                ]
+                for script in scripts {
+                    await Self.download("first: \(script[0])", mirrors: ["new"]) { request in
+                        request.headers?.append(HeaderField(name: "Authorization", value: "secret"))
+                        request.credential = Credential(user: "ada", password: "secret")
+                    } serving: { world in
+                        Mirror.serve(world, "old", seed: 1, tag: "\"a\"", script: script)
+                        Mirror.serve(world, "new", seed: 1, tag: "\"b\"")
+                    } check: { world, status, journal in
+                        #expect(status?.state == .completed && status?.attempts == 1, "\(String(describing: status))")
+                        let asked = journal.filter { $0.decision == .mirrorAsked }
+                        #expect(asked.map(\.detail) == ["http://new.example:80."] && asked[0].error != nil)
+                        let mirrored = world.transport.begun.filter { $0.request.url == "http://new.example/file" }
+                        #expect(!mirrored.isEmpty)
+                        #expect(
+                            mirrored.allSatisfy {
+                                $0.request.credential == nil && $0.request.headers.first("Authorization") == nil
+                            })
+                    }
+                }
+            }
+        }
+
+        @Test func `B4: a mirror goes on with the bytes that the first URL has brought`() async {
+            await #expect(processExitsWith: .success) {
+                await Self.download("goes on", mirrors: ["other", "new"]) { world in
+                    Mirror.serve(world, "old", seed: 1, tag: "\"a\"", script: [.cut(after: 2_000_000)] + Self.bad)
+                    Mirror.serve(world, "other", seed: 2, tag: "\"a2\"")
+                    Mirror.serve(world, "new", seed: 1, tag: "\"b\"")
+                } check: { world, status, journal in
+                    #expect(status?.state == .completed && status?.restarts == 0, "\(String(describing: status))")
+                    let mirrored = world.transport.begun.filter { $0.request.url == "http://new.example/file" }
+                    #expect(
+                        mirrored.last?.request.headers.first("Range")
+                            == "bytes=\(2_000_000 - RetargetedBytes.overlap)-")
+                }
+            }
+        }
+
+        @Test func `B4: bytes are not given up for a mirror with another file, unless the file is gone`() async {
+            await #expect(processExitsWith: .success) {
+                for status in [nil, 404] as [Int?] {
+                    await Self.download("another file, \(status ?? 0)", mirrors: ["other"]) { world in
+                        let end: ScriptedBehaviour = status.map { .status($0) } ?? .cannotConnect
+                        Mirror.serve(
+                            world, "old", seed: 1, tag: "\"a\"", script: [.cut(after: 2_000_000), end, end, end])
+                        Mirror.serve(world, "other", seed: 2, tag: "\"c\"")
+                    } check: { world, end, journal in
+                        #expect(end?.state == .completed, "\(String(describing: end))")
+                        #expect(end?.restarts == (status == nil ? 0 : 1))
+                        #expect(journal.contains { $0.decision == .restarted } == (status != nil))
+                        let resumed = world.transport.begun.last { $0.request.url == "http://old.example/file" }
+                        if status == nil { #expect(resumed?.request.headers.first("Range") != nil) }
+                    }
+                }
+            }
+        }
+
+        @Test func `B4: where all fail, what may pass is waited for, and the first URL's failure is told`() async {
+            await #expect(processExitsWith: .success) {
+                await Self.download("all gone", mirrors: ["one", "two"]) { world in
+                    Mirror.serve(world, "old", seed: 1, tag: "\"a\"", script: [.status(404)])
+                    Mirror.serve(world, "one", seed: 1, tag: "\"b\"", script: [.status(403)])
+                    Mirror.serve(world, "two", seed: 1, tag: "\"b\"", script: [.status(410)])
+                } check: { _, status, _ in
+                    #expect(status?.state == .failed && status?.error?.status == 404, "\(String(describing: status))")
+                }
+                await Self.download("one may come back", mirrors: ["one"]) { world in
+                    Mirror.serve(world, "old", seed: 1, tag: "\"a\"", script: [.status(404), .status(404)])
+                    Mirror.serve(world, "one", seed: 1, tag: "\"b\"", script: [.cannotConnect])
+                } check: { _, status, _ in
+                    #expect(status?.state == .completed && status?.attempts == 2, "\(String(describing: status))")
+                }
+            }
+        }
+
+        @Test func `B4: a file in parts loses none of them to a mirror that does not know its tag`() async {
+            await #expect(processExitsWith: .success) {
+                await Self.download("parts", mirrors: ["new"]) { world in
+                    Mirror.serve(world, "old", seed: 1, size: 30_000_000, tag: "\"a\"")
+                    Mirror.serve(world, "new", seed: 1, size: 30_000_000, tag: "\"b\"")
+                } meanwhile: { world in
+                    await world.advance(by: 4.6)
+                    world.transport.change("http://old.example/file") { $0.script = Array(Self.bad.prefix(30)) }
+                    world.transport.setOnline(false)
+                    world.transport.setOnline(true)
+                } check: { world, status, journal in
+                    #expect(status?.state == .completed && status?.restarts == 0, "\(String(describing: status))")
+                    #expect(journal.contains { $0.decision == .mirrorAsked })
+                    #expect(!journal.contains { $0.decision == .undivided })
+                }
+            }
+        }
+    }
+}
