@@ -127,6 +127,28 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
     }
 
+    @Test("T5 T8: a way that vanishes and another that opens: the upload goes on from the server's offset")
+    func anotherWay() async throws {
+        let (service, source) = try await scene()
+        let port = try freePort()
+        let proxy = try ChaosProxy(to: port, conditions: .init(bytesPerSecond: 2 << 20))
+        let server = try await UploadServer(.resumable, port: port, origin: proxy.url(""))
+        let id = try await service.api.enqueue(TaskRequest.upload(source, to: proxy.url("/a.bin")))
+        // What the service has handed on may still be on the way.
+        try await eventually("4 MiB at the server") { proxy.totals.bytesUp >= 4 << 20 }
+        proxy.stopAccepting()
+        proxy.killConnections()
+        try await service.wait(id, for: "a lost way") { $0.lastError?.code == .cannotConnect }
+        let sent = proxy.totals.bytesUp
+        proxy.change { $0.bytesPerSecond = nil }
+        try proxy.startAccepting()
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.restarts == 0, "\(task)")
+        #expect(proxy.totals.bytesUp - sent < content.size - 2 << 20, "\(proxy.totals)")
+        #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
+        try await expectContinued(service, id)
+    }
+
     @Test("T5 T13: a cancelled upload goes on from its resume data")
     func resumeData() async throws {
         let (service, source) = try await scene()
@@ -146,6 +168,25 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
         try await expectContinued(service, second)
         #expect(try await service.api.task(first).resumeData == nil)
+    }
+
+    @Test("T5 T13: cancel --keep and put --continue")
+    func commandsThatKeep() async throws {
+        let (service, source) = try await scene()
+        let server = try await UploadServer(.resumable)
+        let put = ["put", source, server.url("/a.bin"), "--limit-rate", "1M", "--detach"]
+        #expect(try await service.cli(put).code == 0)
+        try await service.wait(TaskID(1), for: "3 MiB") { $0.countOfBytesSent >= 3 << 20 && $0.upload != nil }
+        let cancelled = try await service.cli(["cancel", "--keep", "1"])
+        #expect(cancelled.code == 0 && cancelled.errors.contains("nightshift put --continue 1"), "\(cancelled)")
+        let wrong = try await service.cli(["get", "--continue", "1"])
+        #expect(wrong.code == 2 && wrong.errors.contains("nightshift put --continue 1"), "\(wrong)")
+        let outcome = try await service.cli(["put", "--continue", "1"])
+        #expect(outcome.code == 0, "\(outcome)")
+        #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
+        try await expectContinued(service, TaskID(2))
+        let used = try await service.cli(["put", "--continue", "1"])
+        #expect(used.code == 1 && used.errors.contains("nothing to continue from"), "\(used)")
     }
 
     @Test("T5: an upload that is cancelled for good is forgotten by the server, and its interim response is shown")

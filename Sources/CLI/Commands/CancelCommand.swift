@@ -7,8 +7,8 @@ struct CancelCommand: ClientCommand {
         commandName: "cancel",
         abstract: "End transfers for good.",
         discussion: """
-            What has been downloaded is thrown away, unless --keep is given and the server allows downloads to be \
-            continued: then 'nightshift get --continue ID' goes on from there.
+            What has come or gone so far is thrown away, unless --keep is given and the server allows transfers to be \
+            continued: then 'nightshift get --continue ID' or 'nightshift put --continue ID' goes on from there.
 
             Examples:
               nightshift cancel 12
@@ -18,7 +18,7 @@ struct CancelCommand: ClientCommand {
 
     @OptionGroup var selection: TaskSelection
 
-    @Flag(help: "Keep what is here, to be continued later.")
+    @Flag(help: "Keep what has come, or what the server has, to be continued later.")
     var keep = false
 
     @OptionGroup var format: JSONOption
@@ -33,7 +33,7 @@ struct CancelCommand: ClientCommand {
                 invocation.errors.line(
                     task.resumeData == nil
                         ? "\(id): nothing could be kept; the server gives no means to continue, or nothing had come."
-                        : "\(id): go on with: nightshift get --continue \(id)")
+                        : "\(id): go on with: nightshift \(task.kind.command) --continue \(id)")
             }
             return task
         }

@@ -102,13 +102,10 @@ struct GetCommand: ClientCommand {
         let submission = Submission(invocation: invocation, options: watching, owner: owner)
         if let continued {
             let task = try await invocation.service.task(TaskID(continued))
-            guard let token = task.resumeData else {
-                throw CommandFailure.failed("Task \(continued) has nothing to continue from.")
-            }
             if output == nil && directory == nil, let destination = task.destination {
                 template.destination = destination
             }
-            template.resumeData = token
+            template.resumeData = try task.kept(.download)
             return try await submission.run(names: [TaskText.name(task)], [template])
         }
         if let inputFile {

@@ -10,6 +10,7 @@ struct PutCommand: ClientCommand {
         usage: """
             nightshift put [<options>] <file> <url>
             nightshift put [<options>] --form <field> ... <url>
+            nightshift put [<options>] --continue <id>
             """,
         discussion: """
             After a break the upload goes on where the server is, if that speaks the IETF's resumable uploads, or tus \
@@ -25,7 +26,7 @@ struct PutCommand: ClientCommand {
             """)
 
     @Argument(help: "The file to send; not with --form.", completion: .file())
-    var file: String
+    var file: String?
 
     @Argument(help: "Where to send it: http or https.")
     var url: String?
@@ -61,31 +62,64 @@ struct PutCommand: ClientCommand {
     @Flag(help: "Replace the file of -o where it is there already.")
     var force = false
 
+    @Option(
+        name: .customLong("continue"),
+        help: ArgumentHelp("Go on with an upload that was ended by 'nightshift cancel --keep'.", valueName: "id"))
+    var continued: Int64?
+
     @OptionGroup(title: "The request") var request: TransferOptions
     @OptionGroup(title: "The moment") var conditions: ConditionOptions
     @OptionGroup(title: "The app") var owner: AppOptions
     @OptionGroup(title: "Waiting") var watching: WatchingOptions
 
     /// With a form the one argument is the URL.
-    private var target: String { url ?? file }
+    private var target: String { url ?? file ?? "" }
 
     func validate() throws {
-        if form.isEmpty == (url == nil) { throw ValidationError("Give a file to send and a URL, or --form and a URL.") }
+        if output != nil && watching.detach { throw ValidationError("-o needs to wait; it cannot go with --detach.") }
+        guard continued == nil else {
+            guard file == nil, form.isEmpty, !tus, !noResume, !copySource, method == nil else {
+                throw ValidationError("--continue sends what the task was to send, as it was to send it.")
+            }
+            return
+        }
+        if file == nil || form.isEmpty == (url == nil) {
+            throw ValidationError("Give a file to send and a URL, --form and a URL, or --continue ID.")
+        }
         if let mistake = URLArgument.mistake(in: target) {
             throw ValidationError("'\(TaskText.shown(url: target))': \(mistake).")
         }
         if tus && noResume { throw ValidationError("--tus is a way to resume; it cannot go with --no-resume.") }
         if tus && !form.isEmpty { throw ValidationError("tus takes a file, not a form.") }
-        if output != nil && watching.detach { throw ValidationError("-o needs to wait; it cannot go with --detach.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         var task = try request.request(.upload, invocation)
         conditions.apply(to: &task)
+        let answer = output.map { invocation.absolute($0) }
+        if let answer, let output { try DestinationCheck.requireFile(answer, asTyped: output, force: force) }
+        let name: String
+        if let continued {
+            let old = try await invocation.service.task(TaskID(continued))
+            task.resumeData = try old.kept(.upload)
+            name = TaskText.name(old)
+        } else {
+            try describe(&task, invocation)
+            name = Submission.name(task)
+        }
+        let submission = Submission(invocation: invocation, options: watching, owner: owner)
+        let (status, ids) = try await submission.submitted(names: [name], [task])
+        guard let id = ids.first, !watching.detach, status != .interrupted else { return status }
+        try await passOn(answerOf: id, to: answer, invocation)
+        return status
+    }
+
+    /// What to send, and where.
+    private func describe(_ task: inout TaskRequest, _ invocation: Invocation) throws {
         task.url = target
         task.method = method
         if form.isEmpty {
-            task.source = invocation.absolute(file)
+            task.source = file.map { invocation.absolute($0) }
         } else {
             task.form = form.map { field in
                 var field = field
@@ -99,14 +133,6 @@ struct PutCommand: ClientCommand {
         for path in [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source) {
             try requireSource(path)
         }
-        let answer = output.map { invocation.absolute($0) }
-        if let answer, let output { try DestinationCheck.requireFile(answer, asTyped: output, force: force) }
-
-        let submission = Submission(invocation: invocation, options: watching, owner: owner)
-        let (status, ids) = try await submission.submitted(names: [Submission.name(task)], [task])
-        guard let id = ids.first, !watching.detach, status != .interrupted else { return status }
-        try await passOn(answerOf: id, to: answer, invocation)
-        return status
     }
 
     private func requireSource(_ path: String) throws {

@@ -32,16 +32,11 @@ struct RetargetCommand: ClientCommand {
         transform: HeaderArgument.parse)
     var headers: [HeaderField] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "Log in with this name; the password is asked for unless it follows after a colon.",
-            valueName: "name[:password]"))
-    var user: String?
+    @OptionGroup var login: UserOption
 
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        try UserArgument.check(user)
         if let mistake = URLArgument.mistake(in: url) {
             throw ValidationError("'\(TaskText.shown(url: url))': \(mistake).")
         }
@@ -50,7 +45,7 @@ struct RetargetCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let request = RetargetRequest(
             url: url, headers: headers.isEmpty ? nil : headers,
-            credential: try user.map { try UserArgument.credential($0, invocation) })
+            credential: try login.credential(invocation))
         try await invocation.service.ready()
         let task = try await invocation.service.client.post("/v1/tasks/\(id)/retarget", request, as: TaskStatus.self)
         if format.json {

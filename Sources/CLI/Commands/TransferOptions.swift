@@ -10,11 +10,7 @@ struct TransferOptions: ParsableArguments {
         transform: HeaderArgument.parse)
     var headers: [HeaderField] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "Log in with this name; the password is asked for unless it follows after a colon.",
-            valueName: "name[:password]"))
-    var user: String?
+    @OptionGroup var login: UserOption
 
     @Option(help: ArgumentHelp("0 to 1; higher goes first. 0.5 unless given.", valueName: "number"))
     var priority: Double?
@@ -53,7 +49,6 @@ struct TransferOptions: ParsableArguments {
 
     func validate() throws {
         if let priority, !(0...1).contains(priority) { throw ValidationError("A priority is from 0 to 1.") }
-        try UserArgument.check(user)
         if key != nil && cert == nil { throw ValidationError("--key needs --cert.") }
     }
 
@@ -61,7 +56,7 @@ struct TransferOptions: ParsableArguments {
     func request(_ kind: TaskKind, _ invocation: Invocation) throws -> TaskRequest {
         var request = TaskRequest(kind: kind)
         request.headers = headers.isEmpty ? nil : headers
-        request.credential = try user.map { try UserArgument.credential($0, invocation) }
+        request.credential = try login.credential(invocation)
         request.priority = priority
         request.rateLimit = limitRate.flatMap { $0.bytesPerSecond > 0 ? $0.bytesPerSecond : nil }
         if let notBefore {

@@ -79,7 +79,7 @@ struct Publisher: Sendable {
             directories.insert((publication.to as NSString).deletingLastPathComponent)
             return .published(item)
         }
-        let unsynced = directories.filter { !Self.syncDirectory($0) }
+        let unsynced = directories.filter { !FileSteps.syncDirectory($0) }
         guard !unsynced.isEmpty else { return outcomes }
         return outcomes.map { outcome in
             guard case .published(let item) = outcome,
@@ -105,7 +105,7 @@ struct Publisher: Sendable {
         if lstat(publication.to, &there) == 0 {
             if there.st_ino == publication.inode, there.st_size == publication.size {
                 let directory = (publication.to as NSString).deletingLastPathComponent
-                return syncDirectory(directory) ? .done : .unclear
+                return FileSteps.syncDirectory(directory) ? .done : .unclear
             }
         } else if !isAbsence(errno) {
             return .unclear
@@ -159,14 +159,11 @@ struct Publisher: Sendable {
         publication.from = partials.copyPath(for: job.record) ?? publication.from
         let copy = try PartialStorage.create(publication.from, total: identity.size).get()
         defer { close(copy) }
-        var source: off_t = 0
-        while source < identity.size {
-            let moved = sendfile(copy, job.descriptor, &source, 1 << 30)
-            guard moved > 0 else {
-                let failure = DiskTrouble.failure(moved == 0 ? EIO : errno, "copy the file to \(directory)")
-                unlink(publication.from)
-                throw failure
-            }
+        let count = FileSteps.copy(job.descriptor, to: copy, size: identity.size)
+        guard count == identity.size else {
+            let failure = DiskTrouble.failure(count == nil ? errno : EIO, "copy the file to \(directory)")
+            unlink(publication.from)
+            throw failure
         }
         guard fchmod(copy, mode) == 0, fdatasync(copy) == 0, let copied = FileIdentity(descriptor: copy) else {
             let failure = DiskTrouble.failure(errno, "sync the file in \(directory)")
@@ -218,13 +215,6 @@ struct Publisher: Sendable {
         } catch {
             return TransferFailure(.destinationUnavailable, "\(path) is not a directory that can be used.")
         }
-    }
-
-    private static func syncDirectory(_ path: String) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return fsync(descriptor) == 0
     }
 }
 

@@ -21,11 +21,7 @@ struct SourceCopies: Sendable {
     /// - Throws: ``TransferFailure/Code/sourceMissing``, ``TransferFailure/Code/sourceChanged`` where it is not what it was, or
     ///   trouble of this disk.
     func take(_ file: UploadSource.File, _ policy: SnapshotPolicy) throws(TransferFailure) -> UploadSource.File? {
-        let original = open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard original >= 0 else {
-            throw TransferFailure(
-                .sourceMissing, "\(file.path) cannot be read: \(String(cString: strerror(errno))).")
-        }
+        let original = try file.descriptor()
         defer { close(original) }
         let path = "\(folder)/\(run).\(UUID().uuidString)"
         let copy = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -37,7 +33,10 @@ struct SourceCopies: Sendable {
                     unlink(path)
                     return nil
                 }
-                try Self.copyBytes(original, copy, file)
+                // One that became shorter is found out below.
+                guard FileSteps.copy(original, to: copy, size: file.identity.size) != nil else {
+                    throw DiskTrouble.failure(errno, "copy \(file.path)")
+                }
             }
             guard FileIdentity(descriptor: original) == file.identity else {
                 throw TransferFailure(.sourceChanged, "\(file.path) changed while it was copied.")
@@ -54,9 +53,7 @@ struct SourceCopies: Sendable {
 
     /// Makes the names of new copies survive a power cut.
     func syncNames() throws(TransferFailure) {
-        let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        defer { if directory >= 0 { close(directory) } }
-        guard directory >= 0, fsync(directory) == 0 else { throw DiskTrouble.failure(errno, "sync \(folder)") }
+        guard FileSteps.syncDirectory(folder) else { throw DiskTrouble.failure(errno, "sync \(folder)") }
     }
 
     func remove(_ record: TaskRecord) {
@@ -71,22 +68,6 @@ struct SourceCopies: Sendable {
     func older() -> Set<String> {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return Set(names.filter { !$0.hasPrefix("\(run).") }.map { "\(folder)/\($0)" })
-    }
-
-    private static func copyBytes(
-        _ original: Int32, _ copy: Int32, _ file: UploadSource.File
-    ) throws(TransferFailure) {
-        var offset: off_t = 0
-        while offset < file.identity.size {
-            let moved = sendfile(copy, original, &offset, 1 << 30)
-            if moved < 0, errno == EINTR { continue }
-            guard moved > 0 else {
-                guard moved < 0 else {
-                    throw TransferFailure(.sourceChanged, "\(file.path) became shorter while it was copied.")
-                }
-                throw DiskTrouble.failure(errno, "copy \(file.path)")
-            }
-        }
     }
 
     /// `FICLONE` of linux/fs.h.

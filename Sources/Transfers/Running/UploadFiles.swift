@@ -19,14 +19,13 @@ struct UploadFiles: Sendable {
         var descriptors: [String: Int32] = [:]
         var failure: TransferFailure?
         for file in source.files where failure == nil && descriptors[file.path] == nil {
-            let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            guard descriptor >= 0 else {
-                failure = TransferFailure(
-                    .sourceMissing, "\(file.path) cannot be read: \(String(cString: strerror(errno))).")
-                continue
+            do throws(TransferFailure) {
+                let descriptor = try file.descriptor()
+                descriptors[file.path] = descriptor
+                guard FileIdentity(descriptor: descriptor) == file.identity else { throw Self.changed(file.path) }
+            } catch {
+                failure = error
             }
-            descriptors[file.path] = descriptor
-            if FileIdentity(descriptor: descriptor) != file.identity { failure = Self.changed(file.path) }
         }
         self.descriptors = descriptors
         if let failure {

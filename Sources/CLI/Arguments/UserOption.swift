@@ -1,0 +1,26 @@
+import ArgumentParser
+import NightshiftAPI
+
+/// `NAME` or `NAME:PASSWORD`, as curl writes whom to log in as.
+struct UserOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Log in with this name; the password is asked for unless it follows after a colon.",
+            valueName: "name[:password]"))
+    var user: String?
+
+    func validate() throws {
+        if let user, user.isEmpty || user.hasPrefix(":") { throw ValidationError("--user needs a name.") }
+    }
+
+    /// Asks for the password where none was given with a name.
+    func credential(_ invocation: Invocation) throws -> Credential? {
+        guard let user else { return nil }
+        if let colon = user.firstIndex(of: ":") {
+            return Credential(user: String(user[..<colon]), password: String(user[user.index(after: colon)...]))
+        }
+        let name = TerminalText.escaped(user)
+        return Credential(
+            user: user, password: try PasswordPrompt.read("Password for \(name): ", errors: invocation.errors))
+    }
+}

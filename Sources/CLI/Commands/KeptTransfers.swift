@@ -1,0 +1,25 @@
+import NightshiftAPI
+
+/// Tasks that were ended by `nightshift cancel --keep`, or failed with bytes that can be gone on with.
+extension TaskStatus {
+    /// What a new task of this kind continues from.
+    func kept(_ kind: TaskKind) throws -> String {
+        guard kind == self.kind else {
+            throw CommandFailure.usage(
+                "Task \(id) is \(self.kind == .upload ? "an upload" : "a download"); go on with: nightshift \(self.kind.command) --continue \(id)"
+            )
+        }
+        guard let resumeData else { throw CommandFailure.failed("Task \(id) has nothing to continue from.") }
+        return resumeData
+    }
+}
+
+extension TaskKind {
+    /// The command that makes such tasks.
+    var command: String {
+        switch self {
+        case .download: "get"
+        case .upload: "put"
+        }
+    }
+}
