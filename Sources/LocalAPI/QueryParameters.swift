@@ -55,6 +55,16 @@ struct QueryParameters: Sendable {
         try string(name).map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
     }
 
+    /// Ids of tasks, with commas.
+    func taskIDs(_ name: String) throws(Problem) -> Set<TaskID>? {
+        guard let ids = try list(name) else { return nil }
+        var set: Set<TaskID> = []
+        for id in ids {
+            set.insert(TaskID(try Self.integer(id, in: 1...Int64.max, called: "query parameter '\(name)'")))
+        }
+        return set
+    }
+
     /// A number in plain digits: no sign but a minus, no leading zeros, no spaces.
     static func integer(
         _ text: String, in range: ClosedRange<Int64>, called name: String

@@ -25,17 +25,8 @@ extension Routes {
     }
 
     private static func eventQuery(_ call: Call) throws(Problem) -> EventQuery {
-        var tasks: Set<TaskID>?
-        if let ids = try call.query.list("task") {
-            var set: Set<TaskID> = []
-            for id in ids {
-                set.insert(
-                    TaskID(try QueryParameters.integer(id, in: 1...Int64.max, called: "query parameter 'task'")))
-            }
-            tasks = set
-        }
-        return EventQuery(
-            tasks: tasks,
+        EventQuery(
+            tasks: try call.query.taskIDs("task"),
             session: try call.query.string("session").map(SessionID.init(rawValue:)),
             lastEventID: try lastEventID(call),
             progress: try call.query.boolean("progress") ?? true)

@@ -16,7 +16,7 @@ extension Routes {
                     EnqueueResponse(ids: try await service.enqueue(request)), status: .created
                 ).response
             },
-            Route(.get, "/v1/tasks", query: ["session", "state", "after", "limit"]) { call in
+            Route(.get, "/v1/tasks", query: ["task", "session", "state", "after", "limit"]) { call in
                 try await Reply.page(try await service.tasks(Self.taskQuery(call.query))).response
             },
         ]
@@ -70,6 +70,7 @@ extension Routes {
 
     private static func taskQuery(_ query: QueryParameters) throws(Problem) -> TaskQuery {
         TaskQuery(
+            tasks: try query.taskIDs("task"),
             session: try query.string("session").map(SessionID.init(rawValue:)),
             states: try states(query.list("state")),
             after: try query.integer("after", in: 0...Int64.max).map { TaskID($0) },

@@ -77,10 +77,14 @@ extension StoreTransaction {
 
     /// Tasks in the order of their ids.
     package func tasks(
-        session: SessionID?, states: Set<TaskState>?, after: TaskID?, limit: Int
+        ids: Set<TaskID>? = nil, session: SessionID?, states: Set<TaskState>?, after: TaskID?, limit: Int
     ) throws -> [TaskRecord] {
         var conditions = ["tasks.id > ?"]
         var arguments: StatementArguments = [after?.rawValue ?? 0]
+        if let ids {
+            conditions.append("tasks.id IN (SELECT value FROM json_each(?))")
+            arguments += ["[\(ids.map(\.description).joined(separator: ","))]"]
+        }
         if let session {
             conditions.append("sessions.identifier = ?")
             arguments += [session.rawValue]

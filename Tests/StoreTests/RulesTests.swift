@@ -144,7 +144,7 @@ import Testing
         #expect(searches.allSatisfy { $0.hasPrefix("SEARCH tasks USING INDEX tasks_ready (lane=?") }, "\(plans.0)")
         #expect(!plans.0.contains { $0.contains("TEMP") }, "\(plans.0)")
         #expect(
-            plans.2.filter { $0.contains("tasks") } == ["SEARCH tasks USING COVERING INDEX tasks_ready (lane=?)"],
+            plans.2.filter { $0.contains("tasks") } == ["SEARCH tasks USING INDEX tasks_ready (lane=?)"],
             "\(plans.2)")
         #expect(plans.1 == ["SEARCH tasks USING INDEX tasks_ready (lane=? AND rules=? AND large=?)"], "\(plans.1)")
     }

@@ -7,10 +7,18 @@ actor Follower {
     private let service: Service
     private var reporter: any TransferReporter
     private var tasks: FollowedTasks
-    /// The last journal entry whose meaning is in ``tasks``.
+    /// The last journal entry whose meaning is in ``tasks`` or in ``unread``.
     private var lastEntry: Int64
     /// Whether statuses have to be read before events mean anything.
     private var needsReading: Bool
+    /// Tasks whose status an event has asked for, and was not read yet.
+    private var unread: Set<TaskID> = []
+    private var reading: Task<Void, any Error>?
+
+    /// Where so many or fewer are waited for, each end is looked at when it comes; of more, those of a moment together.
+    private static let few = 20
+    /// Statuses read with one request.
+    private static let batch = 100
 
     /// - Parameters:
     ///   - tasks: what is known already.
@@ -26,7 +34,15 @@ actor Follower {
     /// The tasks as they are now.
     var snapshot: FollowedTasks { tasks }
 
-    func tick() {
+    /// To be called some times a second.
+    ///
+    /// - Throws: what the reporter does; what the service has to say to it is the business of ``run()``.
+    func tick() async throws {
+        do {
+            try await readUnread()
+        } catch is ServiceUnreachable {
+        } catch is Problem {
+        }
         reporter.tick(tasks)
     }
 
@@ -43,6 +59,7 @@ actor Follower {
             do {
                 try await service.ready()
                 if needsReading { try await read() }
+                try await readUnread()
                 if tasks.pending.isEmpty { return }
                 for try await event in service.client.events(path, lastEventID: lastEntry) {
                     if isLost {
@@ -80,9 +97,11 @@ actor Follower {
                 try reporter.decided(entry, task: task)
                 if entry.decision == .removed { try reporter.removed(task) }
             }
-            if case .status(let id) = tasks.apply(entry) { try await read(id) }
-            // Only now: an entry whose meaning could not be read comes again after the next connect.
+            if case .status(let id) = tasks.apply(entry) { unread.insert(id) }
             lastEntry = max(lastEntry, entry.id)
+            if tasks.pending.count <= Self.few || unread.count >= min(Self.batch, tasks.pending.count) {
+                try await readUnread()
+            }
         case .reset(let last):
             lastEntry = last
             needsReading = true
@@ -90,13 +109,53 @@ actor Follower {
         }
     }
 
+    /// Reads the statuses that were asked for; those that cannot be read stay asked for.
+    private func readUnread() async throws {
+        while !unread.isEmpty {
+            // Whoever came first reads; who comes meanwhile waits for it, and reads what it has left.
+            let task =
+                reading
+                ?? Task {
+                    defer { reading = nil }
+                    let ids = unread
+                    try await readStatuses(ids)
+                    unread.subtract(ids)
+                }
+            reading = task
+            try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        }
+    }
+
+    private func readStatuses(_ ids: Set<TaskID>) async throws {
+        guard ids.count > 1 else {
+            for id in ids { try await read(id) }
+            return
+        }
+        var missing = ids
+        let numbers = ids.sorted().map(\.description).joined(separator: ",")
+        try await service.forEachTask("task=" + numbers) { status in
+            missing.remove(status.id)
+            try note(status)
+        }
+        for id in missing.sorted() { try forget(id) }
+    }
+
+    /// Somebody removed it from the list.
+    private func forget(_ id: TaskID) throws {
+        guard let task = tasks.pending[id] else { return }
+        tasks.forget(id)
+        try reporter.removed(task)
+    }
+
     private func read(_ id: TaskID) async throws {
         do {
             try note(try await service.client.get("/v1/tasks/\(id)", as: TaskStatus.self))
         } catch let problem as Problem where problem.status == 404 {
-            guard let task = tasks.pending[id] else { return }
-            tasks.forget(id)
-            try reporter.removed(task)
+            try forget(id)
         }
     }
 
@@ -121,11 +180,7 @@ actor Follower {
             missing.remove(status.id)
             if tasks.pending[status.id] != nil || !status.state.isTerminal { try note(status) }
         }
-        for id in missing.sorted() {
-            guard let task = tasks.pending[id] else { continue }
-            tasks.forget(id)
-            try reporter.removed(task)
-        }
+        for id in missing.sorted() { try forget(id) }
     }
 
     private func note(_ status: TaskStatus) throws {

@@ -45,7 +45,7 @@ struct Following: Sendable {
             }
             group.addTask {
                 while !Task.isCancelled {
-                    await follower.tick()
+                    try await follower.tick()
                     try await Task.sleep(for: .milliseconds(1_000 / Self.picturesPerSecond))
                 }
                 return nil

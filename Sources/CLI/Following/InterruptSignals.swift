@@ -18,11 +18,13 @@ final class InterruptSignals {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         self.stream = stream
         sources = Self.numbers.map { number in
-            // The source only sees what the default action does not take first.
-            signal(number, SIG_IGN)
+            // libdispatch takes the signal over when the source is registered; ignored until then it could be lost.
+            let registered = DispatchSemaphore(value: 0)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { continuation.yield() }
+            source.setRegistrationHandler { registered.signal() }
             source.resume()
+            registered.wait()
             return source
         }
     }

@@ -3,6 +3,8 @@ package import NightshiftAPI
 
 /// Which tasks to list, in the order of their ids.
 package struct TaskQuery: Sendable {
+    /// Nil: all.
+    package var tasks: Set<TaskID>?
     package var session: SessionID?
     package var states: Set<TaskState>?
     /// Only ids greater than this.
@@ -10,7 +12,11 @@ package struct TaskQuery: Sendable {
     /// 1...``Limits/pageSize``.
     package var limit: Int
 
-    package init(session: SessionID? = nil, states: Set<TaskState>? = nil, after: TaskID? = nil, limit: Int) {
+    package init(
+        tasks: Set<TaskID>? = nil, session: SessionID? = nil, states: Set<TaskState>? = nil, after: TaskID? = nil,
+        limit: Int
+    ) {
+        self.tasks = tasks
         self.session = session
         self.states = states
         self.after = after

@@ -144,7 +144,8 @@ extension TransferService {
             }
         }
         if await save(settled) {
-            for item in settled where item.record.state.isTerminal { partials.discardRest(item.record) }
+            let ended = settled.map(\.record).filter(\.state.isTerminal)
+            await finishDisk.run { [partials] in for record in ended { partials.discardRest(record) } }
         } else {
             // The files have their names, and the intents say so: it is put right when the store works again.
             settleSoon()

@@ -101,7 +101,8 @@ extension TransferService {
         while found.count < limit {
             let wanted = limit - found.count
             let records = try await ask { [after] transaction in
-                try transaction.tasks(session: query.session, states: states, after: after, limit: wanted)
+                try transaction.tasks(
+                    ids: query.tasks, session: query.session, states: states, after: after, limit: wanted)
             }
             for record in records {
                 let status = await status(of: record)
