@@ -37,6 +37,32 @@ extension Simulations {
             }
         }
 
+        @Test func `T2: who hears of an end and asks finds the task ended`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("asked at once") { world in
+                    let whole = Story.serve(world, size: 20_000)
+                    let gone = Story.serve(world, name: "gone", size: 20_000, script: [.status(404)])
+                    await world.start()
+                    let answers = Mutex<[TaskState?]>([])
+                    let reader = Task { [service = world.service] in
+                        for await event in try await service.events(EventQuery(lastEventID: 0)) {
+                            guard case .journal(let entry) = event, let id = entry.task,
+                                entry.decision == .completed || entry.decision == .failed
+                            else { continue }
+                            let state = try? await service.task(id).state
+                            answers.withLock { $0.append(state) }
+                        }
+                    }
+                    let requests = [world.request(gone)] + (0..<200).map { _ in world.request(whole) }
+                    await world.enqueue(requests)
+                    await world.advance(atMost: 600) { answers.withLock(\.count) == requests.count }
+                    #expect(answers.withLock { Set($0) } == [.completed, .failed])
+                    reader.cancel()
+                    try await world.stop()
+                }
+            }
+        }
+
         @Test func aReaderWhoMissedTooMuchIsTold() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("reset") { world in

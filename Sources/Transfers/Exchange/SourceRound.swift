@@ -51,8 +51,8 @@ package struct SourceRound: Hashable, Sendable {
     ///   may pass before what will not.
     package mutating func turn(_ failure: TransferFailure, _ retryAfter: RetryAfter?) -> Outcome? {
         let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn)
-        if isOwn { isOwnGone = failure.isPermanent }
-        if best.map({ Self.rank(outcome) < Self.rank($0) }) ?? true { best = outcome }
+        if isOwn { isOwnGone = failure.code == .httpStatus }
+        if best.map({ Self.rank(outcome) <= Self.rank($0) }) ?? true { best = outcome }
         guard remaining > 0 else { return best }
         remaining -= 1
         index = (index + 1) % urls.count

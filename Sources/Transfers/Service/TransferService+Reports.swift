@@ -9,6 +9,8 @@ extension TransferService {
     /// A task with what only this actor knows: whether it runs, how fast, and what it waits for.
     func status(of record: TaskRecord) -> TaskStatus {
         let now = now
+        // What is written down as ended has ended; memory follows a moment later, and whoever heard of it may ask before.
+        if record.state.isTerminal { return record.status(now: now) }
         guard let transfer = active[record.id] else {
             var status = record.status(now: now)
             if finishing.contains(record.id) { status.state = .finishing }

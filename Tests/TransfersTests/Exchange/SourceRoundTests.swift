@@ -1,0 +1,53 @@
+import NightshiftAPI
+import Testing
+import Transfers
+
+/// The order in which a download's URLs are asked, and what comes of it.
+@Suite struct SourceRoundTests {
+    private static let gone = TransferFailure(.httpStatus, "gone", status: 404)
+    private static let down = TransferFailure(.cannotConnect, "down")
+
+    private static func round(bytes: String? = nil) -> SourceRound {
+        SourceRound(own: "own", mirrors: ["one", "two"], bytes: bytes)
+    }
+
+    @Test func `B4: each URL is asked once, beginning where the bytes here came from`() {
+        for (bytes, order) in [
+            (nil, ["own", "one", "two"]), ("own", ["own", "one", "two"]), ("one", ["one", "two", "own"]),
+            ("two", ["two", "own", "one"]), ("unknown", ["own", "one", "two"]),
+        ] {
+            var round = Self.round(bytes: bytes)
+            var asked: [String] = []
+            repeat { asked.append(round.url) } while round.turn(Self.down, nil) == nil
+            #expect(asked == order)
+            #expect(round.isLast)
+        }
+        #expect(Self.round(bytes: "one").all == ["one", "own", "two"])
+    }
+
+    @Test func `B4: a round comes to what may pass, and to the first URL's failure before a mirror's`() {
+        func outcome(_ failures: TransferFailure...) -> SourceRound.Outcome? {
+            var round = Self.round()
+            return failures.map { round.turn($0, nil) }.last ?? nil
+        }
+        #expect(outcome(Self.gone, Self.gone, Self.gone)?.isOwn == true)
+        #expect(outcome(Self.down, Self.down, Self.down)?.isOwn == true)
+        #expect(outcome(Self.down, Self.gone, Self.gone)?.failure == Self.down)
+        let mirror = outcome(Self.gone, Self.down, Self.gone)
+        #expect(mirror?.failure == Self.down && mirror?.isOwn == false)
+    }
+
+    @Test func `B4: bytes are given up by their own URL, by the first one, and where that says the file is gone`() {
+        var round = Self.round(bytes: "own")
+        #expect(round.mayRestart)
+        _ = round.turn(Self.down, nil)
+        #expect(!round.mayRestart)
+        round.bytes = nil
+        #expect(round.mayRestart)
+        round.bytes = round.url
+        #expect(round.mayRestart)
+        round = Self.round(bytes: "own")
+        _ = round.turn(Self.gone, nil)
+        #expect(round.mayRestart)
+    }
+}
