@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 /// The app that a command is about: an entry's id, with or without `.desktop`, or the path of a program.
 struct AppArgument: Hashable, Sendable {

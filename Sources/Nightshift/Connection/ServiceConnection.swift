@@ -65,8 +65,8 @@ package final class ServiceConnection: Sendable {
             environment: environment.filter { !Self.ownVariables.contains($0.key) })
         client = ServiceClient(socket: launcher.socket)
         channelPath =
-            "/v1/process/commands?executable=\(Self.encoded(executable))"
-            + (app.map { "&app=\(Self.encoded($0))" } ?? "")
+            "/v1/process/commands?executable=\(executable.percentEncoded)"
+            + (app.map { "&app=\($0.percentEncoded)" } ?? "")
         commands.connect(to: self)
         backgroundTasks.connect(to: self)
     }
@@ -76,15 +76,6 @@ package final class ServiceConnection: Sendable {
         "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SESSION", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE",
         "NIGHTSHIFT_WAKE_LIMIT",
     ]
-
-    /// `text` as one part of a path, or one value of a query.
-    static func encoded(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
-    }
-
-    /// RFC 3986, section 2.3.
-    private static let unreserved = CharacterSet(
-        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
     // MARK: - Requests
 

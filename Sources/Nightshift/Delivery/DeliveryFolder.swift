@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 #if canImport(Glibc)
     import Glibc
@@ -46,7 +47,7 @@ final class DeliveryFolder {
 
     /// The session's name as one file name: percent-encoded, and shortened where that is too long for one.
     private static func fileName(_ session: SessionID) -> String {
-        let name = ServiceConnection.encoded(session.rawValue)
+        let name = session.rawValue.percentEncoded
         // "." and ".." are no names of their own.
         guard name.contains(where: { $0 != "." }) else { return "session" + name }
         guard name.utf8.count > 200 else { return name }

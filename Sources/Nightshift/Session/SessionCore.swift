@@ -87,7 +87,7 @@ final class SessionCore: Sendable {
         state = Mutex(State(delegate: delegate))
     }
 
-    var path: String { "/v1/process/sessions/" + ServiceConnection.encoded(identifier) }
+    var path: String { "/v1/process/sessions/" + identifier.percentEncoded }
 
     var delegate: (any URLSessionDelegate)? { state.withLock(\.delegate) }
 
