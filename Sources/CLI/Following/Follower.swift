@@ -15,7 +15,7 @@ actor Follower {
     private var unread: Set<TaskID> = []
     private var reading: Task<Void, any Error>?
 
-    /// Where so many or fewer are waited for, each end is looked at when it comes; of more, those of a moment together.
+    /// So many or fewer are asked for by number, and each end is looked at when it comes; of more, those of a moment together.
     private static let few = 20
     /// Statuses read with one request.
     private static let batch = 100
@@ -40,8 +40,7 @@ actor Follower {
     func tick() async throws {
         do {
             try await readUnread()
-        } catch is ServiceUnreachable {
-        } catch is Problem {
+        } catch is ServiceUnreachable, is Problem {
         }
         reporter.tick(tasks)
     }
@@ -163,7 +162,7 @@ actor Follower {
     private func read() async throws {
         let last = try await service.client.get("/v1/status", as: ServiceStatus.self).lastJournalEntry
         let ids = tasks.pending.keys.sorted()
-        if ids.count <= 20 && !tasks.includesNewTasks {
+        if ids.count <= Self.few && !tasks.includesNewTasks {
             for id in ids { try await read(id) }
         } else {
             try await readPages(ids)

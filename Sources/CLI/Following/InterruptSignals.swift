@@ -17,16 +17,7 @@ final class InterruptSignals {
     init() {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         self.stream = stream
-        sources = Self.numbers.map { number in
-            // libdispatch takes the signal over when the source is registered; ignored until then it could be lost.
-            let registered = DispatchSemaphore(value: 0)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { continuation.yield() }
-            source.setRegistrationHandler { registered.signal() }
-            source.resume()
-            registered.wait()
-            return source
-        }
+        sources = Self.numbers.map { SignalSource.taking($0) { continuation.yield() } }
     }
 
     deinit {

@@ -18,12 +18,7 @@ final class ForwardedSignals {
         let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
         self.stream = stream
         sources = Self.numbers.filter { !Self.isIgnored($0) }.map { number in
-            // The source only sees what the default action does not take first.
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { continuation.yield(number) }
-            source.resume()
-            return (number, source)
+            (number, SignalSource.taking(number) { continuation.yield(number) })
         }
     }
 
