@@ -39,12 +39,7 @@ extension OpenAPI {
                 "operationId": "streamEvents", "tags": ["events"], "summary": "What happens, as it happens",
                 "description": "\#(eventsDescription)",
                 "parameters": [
-                  {
-                    "name": "task", "in": "query", "description": "Only events of these tasks",
-                    "style": "form", "explode": false,
-                    "schema": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/TaskID"}},
-                    "example": [17, 18]
-                  },
+                  {"$ref": "#/components/parameters/Tasks"},
                   {"$ref": "#/components/parameters/Session"},
                   {
                     "name": "progress", "in": "query", "description": "Whether progress events are wanted",
@@ -97,6 +92,12 @@ extension OpenAPI {
                 "name": "id", "in": "path", "required": true,
                 "description": "Percent-encoded: a program's path is one segment",
                 "schema": {"$ref": "#/components/schemas/AppID"}
+              },
+              "Tasks": {
+                "name": "task", "in": "query", "description": "Only these tasks",
+                "style": "form", "explode": false,
+                "schema": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/TaskID"}},
+                "example": [17, 18]
               },
               "Session": {
                 "name": "session", "in": "query", "description": "Only this session's; one that is not there has nothing",

@@ -30,12 +30,7 @@ extension OpenAPI {
               "get": {
                 "operationId": "listTasks", "tags": ["tasks"], "summary": "Tasks in the order of their ids",
                 "parameters": [
-                  {
-                    "name": "task", "in": "query", "description": "Only these tasks",
-                    "style": "form", "explode": false,
-                    "schema": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/TaskID"}},
-                    "example": [17, 18]
-                  },
+                  {"$ref": "#/components/parameters/Tasks"},
                   {"$ref": "#/components/parameters/Session"},
                   {
                     "name": "state", "in": "query", "description": "Only tasks in one of these states",

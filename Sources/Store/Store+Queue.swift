@@ -54,9 +54,8 @@ package struct QueueTimes: Hashable, Sendable {
 
 /// What every look at the queue asks of each lane. It has to stay a few steps in an index, however long the queue is.
 package enum QueueStatements {
-    private static let isReady = """
-        lane = ?1 AND state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL
-        """
+    private static let canStart = "state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL"
+    private static let isReady = "lane = ?1 AND \(canStart)"
 
     /// Goes from one class to the next in the index, without touching the tasks in between.
     package static let rules = """
@@ -79,8 +78,7 @@ package enum QueueStatements {
         SELECT lanes.id AS id, sessions.identifier AS session, lanes.origin AS origin,
             json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost') AS connections
         FROM lanes JOIN sessions ON sessions.id = lanes.session
-        WHERE EXISTS (SELECT 1 FROM tasks INDEXED BY tasks_ready WHERE lane = lanes.id AND state = 'waiting'
-            AND not_before IS NULL AND begin_at IS NULL AND question IS NULL)
+        WHERE EXISTS (SELECT 1 FROM tasks INDEXED BY tasks_ready WHERE lane = lanes.id AND \(canStart))
         """
 }
 

@@ -216,7 +216,6 @@ extension Simulations {
 }
 
 /// Servers that have the same file, or another one.
-/// Servers with the same file, or with others.
 enum Mirror {
     static let size: Int64 = 6_000_000
 

@@ -8,8 +8,6 @@ package struct SourceRound: Hashable, Sendable {
     private let urls: [String]
     private var index: Int
     private var remaining: Int
-    /// Where the bytes here came from; nil while there are none.
-    package var bytes: String?
     private var isOwnGone = false
     /// The most hopeful end so far.
     private var best: Outcome?
@@ -22,9 +20,9 @@ package struct SourceRound: Hashable, Sendable {
         package var isOwn: Bool
     }
 
+    /// - Parameter bytes: the URL that the bytes here came from; nil where there are none.
     package init(own: String, mirrors: [String], bytes: String?) {
         urls = [own] + mirrors
-        self.bytes = bytes
         index = bytes.flatMap(urls.firstIndex) ?? 0
         remaining = mirrors.count
     }
@@ -43,7 +41,9 @@ package struct SourceRound: Hashable, Sendable {
 
     /// Whether bytes that are here may be given up for what this URL has. A mirror only goes on with them, unless they are its
     /// own, or the file is gone where it belongs.
-    package var mayRestart: Bool { isOwn || isOwnGone || bytes == nil || bytes == url }
+    ///
+    /// - Parameter bytes: the URL that they came from; nil where there are none.
+    package func mayRestart(bytes: String?) -> Bool { isOwn || isOwnGone || bytes == nil || bytes == url }
 
     /// Takes in how asking ended, and goes on to the next URL.
     ///

@@ -11,11 +11,9 @@ extension Verdict {
         head: ResponseHead, plan: ExchangePlan, partial: PartialBytes?, policy: ResponsePolicy, now: Double
     ) -> Verdict {
         let verdict = judgeFreely(head: head, plan: plan, partial: partial, policy: policy, now: now)
-        switch verdict {
-        case .fresh(_, let reason?) where !policy.mayRestart, .startAgain(let reason) where !policy.mayRestart:
-            return .retryLater(.keepsBytes(because: reason), after: nil)
-        default: return verdict
-        }
+        // Its body would take their place.
+        if !policy.mayRestart, case .fresh(_, let reason?) = verdict { return .startAgain(reason: reason) }
+        return verdict
     }
 
     private static func judgeFreely(
@@ -42,13 +40,6 @@ extension Verdict {
         case 200...299: return .fresh(Representation(whole: head, now: now), restart: question.lossReason)
         default: return question.judgeFailure(policy)
         }
-    }
-}
-
-extension TransferFailure {
-    /// ``ResponsePolicy/mayRestart`` forbids what the answer would need.
-    static func keepsBytes(because reason: String) -> TransferFailure {
-        TransferFailure(.resourceChanged, "A mirror does not go on with the bytes that are here: \(reason).")
     }
 }
 

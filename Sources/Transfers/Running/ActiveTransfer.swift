@@ -43,12 +43,14 @@ struct ActiveTransfer {
     init(record: TaskRecord, startedAt: Double) {
         self.record = record
         self.startedAt = startedAt
-        let own = record.request.url ?? ""
         let mirrors = record.request.mirrors ?? []
         // Resume data of a task that had others.
         if let mirror = record.partial?.mirror, !mirrors.contains(mirror) { self.record.partial?.leaveURL() }
-        round = SourceRound(own: own, mirrors: mirrors, bytes: self.record.partial.map { $0.mirror ?? own })
+        round = SourceRound(own: record.request.url ?? "", mirrors: mirrors, bytes: self.record.bytesURL)
     }
+
+    /// Whether the bytes that are here may be given up for what is at the URL that is asked.
+    var mayRestart: Bool { round.mayRestart(bytes: record.bytesURL) }
 
     enum Exchange {
         case starting
@@ -116,6 +118,11 @@ struct ActiveTransfer {
             countOfBytesExpectedToSend: isDownload ? 0 : record.sentFiles?.length ?? -1,
             bytesPerSecond: speed.bytesPerSecond)
     }
+}
+
+extension TaskRecord {
+    /// Where the bytes here came from; nil where there are none.
+    fileprivate var bytesURL: String? { partial.map { $0.mirror ?? request.url ?? "" } }
 }
 
 /// Bytes per second, smoothed over the last seconds.

@@ -65,7 +65,7 @@ extension TransferService {
                     retry: record.request.retryPolicy ?? .never,
                     // An error is not taken for the file while somebody else may have it.
                     failsOnHTTPError: record.request.failsOnHTTPError ?? false || !transfer.round.isLast,
-                    mayRestart: transfer.round.mayRestart),
+                    mayRestart: transfer.mayRestart),
                 descriptor: opened?.descriptor, partialFile: record.partial,
                 freshPath: partials.freshPath(for: record), mirror: transfer.round.mirror, bootID: now.bootID,
                 wallSeconds: now.wallSeconds)
@@ -130,7 +130,6 @@ extension TransferService {
     private func accept(_ transfer: inout ActiveTransfer, _ receiver: DownloadReceiver) -> [JournalEntry] {
         guard let accepted = receiver.reception?.accepted, !transfer.isAccepted else { return [] }
         transfer.isAccepted = true
-        transfer.round.bytes = transfer.round.url
         sourceAnswered(transfer, isOwn: transfer.round.isOwn)
         var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
         if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
@@ -159,9 +158,6 @@ extension TransferService {
             if let descriptor { return await finish(transfer, descriptor, entries) }
             await trouble(
                 transfer, TransferFailure(.inputOutput, "The file's bytes are gone."), progressed: false, entries)
-        case .again(nil, let reason) where !transfer.round.mayRestart:
-            if let descriptor { close(descriptor) }
-            await trouble(transfer, .keepsBytes(because: reason), progressed: false, entries)
         case .again(let condition, let reason):
             if let descriptor { close(descriptor) }
             await again(transfer, condition, reason, entries)
@@ -242,6 +238,9 @@ extension TransferService {
         _ start: ActiveTransfer, _ condition: RangeCondition?, _ reason: String, _ entries: [JournalEntry]
     ) async {
         var transfer = start
+        if condition == nil, !transfer.mayRestart {
+            return await trouble(transfer, .keepsBytes(because: reason), progressed: false, entries)
+        }
         transfer.repetitions += 1
         guard transfer.repetitions <= Self.repetitionLimit else {
             let failure = TransferFailure(.resourceChanged, "The server's answers contradict each other: \(reason)")
@@ -252,7 +251,6 @@ extension TransferService {
             transfer.record.partial?.condition = condition.rawValue
         } else if transfer.record.partial != nil {
             transfer.record.partial = nil
-            transfer.round.bytes = nil
             transfer.record.received = 0
             transfer.record.restarts += 1
             entries.append(JournalEntry(time: now.date, decision: .restarted, task: transfer.record.id, detail: reason))
@@ -282,7 +280,7 @@ extension TransferService {
     ) async {
         var transfer = start
         if !failure.isPermanent, await excuse(transfer, failure, entries) { return }
-        var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: true)
+        var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: transfer.round.isOwn)
         // One that brings bytes is not left for a broken connection.
         if failure.code.isOfServer, !progressed, active[transfer.record.id]?.stopping == nil, !isStopping {
             guard let ended = transfer.round.turn(failure, after) else {
@@ -340,11 +338,11 @@ extension TransferService {
         }
         if let after = outcome.retryAfter {
             let until = now.bootSeconds + RetrySchedule.retryAfter(after, now: now.wallSeconds)
-            guard outcome.isOwn else {
+            if outcome.isOwn {
+                pauseHost(transfer, failure, now) { $0.refused(until: until, at: now.bootSeconds) }
+            } else {
                 hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-                return Hold(reason: .retryAfter, failure: failure, notBefore: until, progressed: progressed)
             }
-            pauseHost(transfer, failure, now) { $0.refused(until: until, at: now.bootSeconds) }
             return Hold(reason: .retryAfter, failure: failure, notBefore: until, progressed: progressed)
         }
         let failures = progressed ? 1 : transfer.record.failures + 1
@@ -460,6 +458,13 @@ extension Verdict {
     /// Whether the answer shows that the host is well, whatever it thinks of the request.
     fileprivate var clearsHost: Bool {
         if case .retryLater = self { false } else { true }
+    }
+}
+
+extension TransferFailure {
+    /// Going on would need that bytes are given up, for a mirror that may not have them.
+    static func keepsBytes(because reason: String) -> TransferFailure {
+        TransferFailure(.resourceChanged, "A mirror does not go on with the bytes that are here: \(reason).")
     }
 }
 

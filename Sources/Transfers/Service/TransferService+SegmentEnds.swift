@@ -39,7 +39,6 @@ extension TransferService {
             response: ResponseSummary(head), url: transfer.record.currentURL ?? transfer.record.request.url ?? head.url,
             partial: partial, isLarge: missing >= Admission.largeSize, offset: transfer.startCount, restart: nil)
         transfer.isAccepted = true
-        transfer.round.bytes = transfer.round.url
         var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
         if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
         transfer.entries += entries
@@ -136,7 +135,7 @@ extension TransferService {
         case .whole?:
             transfer.record.partial?.segments = nil
             await finish(transfer, descriptor, entries)
-        case .plain(let reason)? where transfer.stopping == nil && !transfer.round.mayRestart:
+        case .plain(let reason)? where transfer.stopping == nil && !transfer.mayRestart:
             close(descriptor)
             await trouble(transfer, .keepsBytes(because: reason), progressed: map.count > transfer.startCount, entries)
         case .plain(let reason)? where transfer.stopping == nil:

@@ -67,18 +67,14 @@ struct SmallFiles {
         let list = "\(bench.disk.path)/list"
         // A folder for each, removed in the end: ext4 without a journal is slow to create what follows on many removals.
         var folders = 0
-        defer {
-            for number in 0..<folders {
-                try? FileManager.default.removeItem(atPath: "\(bench.disk.path)/out-\(number)")
-            }
-        }
+        defer { try? FileManager.default.removeItem(atPath: "\(bench.disk.path)/out") }
         var programs: [(name: String, run: () throws -> Cost)] = []
         func add(_ name: String, _ fetch: @escaping (String) throws -> Cost) {
             programs.append(
                 (
                     name,
                     {
-                        let directory = try bench.disk.empty("out-\(folders)")
+                        let directory = try bench.disk.empty("out/\(folders)")
                         folders += 1
                         sync()
                         let cost = try fetch(directory)
