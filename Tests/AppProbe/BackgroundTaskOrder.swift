@@ -5,6 +5,8 @@ package struct BackgroundTaskOrder: Sendable, Codable {
     package var point: Point
     /// Seconds behind ``point``; 0 is at once, within the callback.
     package var delay: Double = 0
+    /// It is done once this file is there; what waits at ``point`` goes on meanwhile.
+    package var gate: String?
     /// The task's; with ``count``, of each of them.
     package var name: String
     /// For ``Deed/begin``: so many tasks at once, each from a thread of its own.

@@ -15,7 +15,12 @@ final class BackgroundTasks: Sendable {
 
     func reach(_ point: Point) {
         for order in orders where order.point == point {
-            if order.delay > 0 {
+            if let gate = order.gate {
+                DispatchQueue.global().async { [self] in
+                    wait(untilThereIs: gate)
+                    carryOut(order)
+                }
+            } else if order.delay > 0 {
                 DispatchQueue.global().asyncAfter(deadline: .now() + order.delay) { [self] in carryOut(order) }
             } else {
                 carryOut(order)

@@ -30,7 +30,8 @@ final class Conduct: Sendable {
         case .crash: _exit(9)
         case .exit: exit(0)
         case .hold:
-            while rule.gate.map({ access($0, F_OK) != 0 }) ?? true { usleep(5_000) }
+            if let gate = rule.gate { wait(untilThereIs: gate) }
+            while rule.gate == nil { pause() }
         case .spin: spin()
         case .cancelAndResume, .retry: break
         }
@@ -54,4 +55,9 @@ final class Conduct: Sendable {
         }
         for word in words { free(word) }
     }
+}
+
+/// Holds its thread until somebody has made the file.
+func wait(untilThereIs file: String) {
+    while access(file, F_OK) != 0 { usleep(5_000) }
 }

@@ -110,11 +110,13 @@ import Testing
         #expect(whole.code == 1 && whole.errors.contains("is complete"), "\(whole)")
         let gate = Gate()
         defer { gate.open() }
-        origin.serve("/held", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate)]))
-        let held = try await service.api.enqueue(.download(origin.url("/held"), to: service.scratch.path))
-        try await service.wait(held, for: "a byte") { $0.countOfBytesReceived > 0 }
-        #expect(try await service.cli(["cancel", "--keep", "\(held)"]).code == 0)
-        let cancelled = try await service.cli(["retarget", "\(held)", origin.url("/g")])
+        // A second connection, in place of the silent one, would bring what it holds back.
+        let held: [Behaviour] = [.holdAfter(1 << 20, gate).times(1), .holdHead(gate).skippingFirst(1)]
+        origin.serve("/held", Resource(content: content, behaviours: held))
+        let running = try await service.api.enqueue(.download(origin.url("/held"), to: service.scratch.path))
+        try await service.wait(running, for: "a byte") { $0.countOfBytesReceived > 0 }
+        #expect(try await service.cli(["cancel", "--keep", "\(running)"]).code == 0)
+        let cancelled = try await service.cli(["retarget", "\(running)", origin.url("/g")])
         #expect(cancelled.code == 1 && cancelled.errors.contains("was cancelled"), "\(cancelled)")
         let unknown = try await service.cli(["retarget", "999", origin.url("/g")])
         #expect(unknown.code == 1 && unknown.errors.contains("There is no task 999"), "\(unknown)")

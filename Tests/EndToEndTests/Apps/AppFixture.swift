@@ -138,10 +138,10 @@ final class AppFixture: Sendable {
     /// What a background launch brings, in its order.
     static let delivery: [Sighting.Event] = [.launched, .finishing, .moved, .completed, .finishedEvents]
 
-    /// The last process's story without `handleEvents`, which comes to the main thread while the delegate queue is at work
-    /// already; nil where it did not come, or not before the events were finished.
-    func backgroundStory() -> [Sighting.Event]? {
-        let story = story()
+    /// The story of one process, or of the last one, without `handleEvents`, which comes to the main thread while the
+    /// delegate queue is at work already; nil where it did not come, or not before the events were finished.
+    func backgroundStory(of process: Int32? = nil) -> [Sighting.Event]? {
+        let story = story(of: process)
         guard let told = story.firstIndex(of: .handleEvents), let end = story.lastIndex(of: .finishedEvents), told < end
         else { return nil }
         return story.filter { $0 != .handleEvents }
@@ -160,16 +160,18 @@ final class AppFixture: Sendable {
         return seen(event, task: task)[count - 1]
     }
 
+    /// Suspends until its status is as wanted, and returns that one: the next may be another.
     @discardableResult
     func wait(
         for what: String, within bound: Duration = .seconds(30), until isSatisfied: (AppStatus) -> Bool
     ) async throws -> AppStatus {
-        do {
-            try await eventually(what, within: bound) { (try? await status()).map(isSatisfied) ?? false }
-        } catch is WaitedTooLong {
-            throw await InVain(what: what, fixture: self)
+        var satisfying: AppStatus?
+        try? await eventually(what, within: bound) {
+            satisfying = (try? await status()).flatMap { isSatisfied($0) ? $0 : nil }
+            return satisfying != nil
         }
-        return try await status()
+        guard let satisfying else { throw await InVain(what: what, fixture: self) }
+        return satisfying
     }
 
     func waitUntilSuspended() async throws {

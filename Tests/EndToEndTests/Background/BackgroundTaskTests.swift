@@ -77,8 +77,9 @@ import app_probe
         let app = try await probe(
             policy: "opportunistic", [begin("many", at: .active, count: 200), end], isLeft: false)
         try await app.wait(for: .taskBegun, count: 200)
-        #expect(try await app.status().background.tasks.count == 200)
-        #expect(try await app.status().background.remaining == nil, "in front there is no limit")
+        // Beginning one does not wait for the service's answer.
+        let status = try await app.wait(for: "the last of them") { $0.background.tasks.count == 200 }
+        #expect(status.background.remaining == nil, "in front there is no limit")
         try await app.tell("background")
         try await app.waitUntilSuspended()
         #expect(app.seen(.taskEnded).count == 200 && app.seen(.taskRefused).isEmpty)

@@ -62,9 +62,10 @@ import app_probe
     }
 
     @Test func `L4: a contiguous app holds the device awake for as long as its task is open`() async throws {
+        let scratch = try TemporaryDirectory()
         let (app, child) = try await worker(policy: "contiguous") {
             var end = BackgroundTaskOrder(.end, "work", at: .background)
-            end.delay = 4
+            end.gate = scratch.path("gate")
             $0.backgroundTasks.append(end)
         }
         let device = try await app.service.device()
@@ -72,7 +73,8 @@ import app_probe
         await #expect(throws: Problem.self) { try await app.service.doze(.dozing) }
         let refused = try await app.service.cli(["device", "doze"])
         #expect(refused.exit == .code(1) && refused.errors.contains("holds it awake"), "\(refused)")
-        #expect(try await !child.rests())
+        try await eventually("a child that runs") { try await !child.rests() }
+        try app.open(scratch.path("gate"))
         try await app.waitUntilSuspended()
         #expect(try await app.service.device().holders.isEmpty)
         #expect(try await app.status().background.stints.last?.heldAwake == true)
