@@ -123,7 +123,7 @@ extension ProcessTests {
             let probe = try await startProbe(suspension)
             defer { end(probe.frozen) }
             // Stopped, so that it cannot replace its guardian.
-            probe.process.kill(SIGSTOP)
+            try await probe.process.halt()
             kill(probe.guardian, SIGKILL)
             probe.process.kill(SIGKILL)
             _ = try await probe.process.waitForExit()

@@ -89,7 +89,7 @@ import app_probe
         let app = try await probe(rule, behaviours: point == .begun ? [.holdHead(gate)] : [])
         let event = try #require(Sighting.Event(rawValue: point.rawValue))
         try await app.wait(for: event)
-        app.service.process?.kill(SIGSTOP)
+        try await app.service.process?.halt()
         try await app.killApp()
         try await app.service.kill()
         gate.open()
@@ -111,7 +111,7 @@ import app_probe
         let app = try await probe(rule)
         try await app.wait(for: .completed)
         let service = try #require(app.service.process)
-        service.kill(SIGSTOP)
+        try await service.halt()
         try app.open(gate)
         // The library's note that the message was handled.
         let notes = app.service.paths.state.appending(path: "delivered").path

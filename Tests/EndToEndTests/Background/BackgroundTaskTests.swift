@@ -139,8 +139,8 @@ import app_probe
         let app = try AppFixture()
         try await app.install()
         try await app.launch()
-        try await app.wait(for: .active)
         // Only then is it known to link the library.
+        try await app.wait(for: "its connection") { $0.isConnected }
         try await app.quit()
         try app.order { $0.rules = [Rule(.launched, .hold)] }
         try await app.launch()

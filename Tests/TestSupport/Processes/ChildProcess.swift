@@ -75,6 +75,19 @@ package final class ChildProcess: Sendable {
         if exit == nil { _ = Foundation.kill(pid, signal) }
     }
 
+    /// SIGSTOP, and suspends until it has stopped every thread: until one of them has taken the signal the others run on.
+    package func halt() async throws {
+        kill(SIGSTOP)
+        let threads = "/proc/\(pid)/task"
+        try await eventually("process \(pid) to stand still") {
+            try FileManager.default.contentsOfDirectory(atPath: threads).allSatisfy { thread in
+                let stat = try? String(contentsOfFile: "\(threads)/\(thread)/stat", encoding: .utf8)
+                // The state is behind the name in parentheses, which may hold anything.
+                return stat?.split(separator: ")").last?.hasPrefix(" T ") ?? true
+            }
+        }
+    }
+
     /// Suspends until the process has ended; throws ``WaitedTooLong`` after `bound`, the process running on.
     package func waitForExit(within bound: Duration = .seconds(60)) async throws -> Exit {
         try await state.wait(within: bound, for: "the exit of process \(pid)") { $0 != nil }
