@@ -40,14 +40,14 @@ import Testing
                     to: call.request, events: AsyncStream<ServiceEvent> { _ in }, place: try EventStreams().enter())
             }
             var limits = ConnectionLimits()
-            limits.idleTimeout = .milliseconds(100)
+            limits.idleTimeout = .seconds(1)
             try await withServer(routes: [.hello, events], limits: limits) { server in
                 _ = try await server.request("GET", "/hello")
                 let reader = try server.client()
                 try await reader.send(UnixClient.head("GET", "/events"))
                 _ = try await reader.receive(through: ": connected")
                 // Past the one timer that watched the request come in.
-                usleep(1_000_000)
+                usleep(2_000_000)
                 let awake = IdleTests.awake(for: 3).keys.filter { foreign[$0] == nil }
                 // The count counts: a request is seen on the thread of the sockets.
                 let before = IdleTests.wakeups()
