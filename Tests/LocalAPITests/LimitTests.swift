@@ -153,9 +153,9 @@ import Testing
 
     @Test func `A request that is being answered is not idle`() async throws {
         var limits = ConnectionLimits()
-        limits.idleTimeout = .milliseconds(100)
+        limits.idleTimeout = .seconds(1)
         let slow = Route(.get, "/slow") { _ in
-            try await Task.sleep(for: .milliseconds(500))
+            try await Task.sleep(for: .seconds(3))
             return try Reply.json("done").response
         }
         let answer = try await withServer(routes: [slow], limits: limits) { try await $0.request("GET", "/slow") }

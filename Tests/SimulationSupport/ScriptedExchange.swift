@@ -45,8 +45,6 @@ struct ScriptedExchange {
 
     /// Seconds from a request to its head.
     private static let latency = 0.05
-    /// Seconds between two arrivals.
-    private static let interval = 0.25
 
     mutating func cancel(_ now: Double) {
         guard !isCancelled else { return }
@@ -155,7 +153,7 @@ struct ScriptedExchange {
             count = min(count, after - upload.meter.value)
         }
         upload.meter.value += count
-        nextStep = now + Self.interval
+        nextStep = now + state.interval
         return .nothing
     }
 
@@ -199,7 +197,7 @@ struct ScriptedExchange {
         }
         sent += count
         lastProgress = now
-        nextStep = sent < answer.count ? now + Self.interval : now
+        nextStep = sent < answer.count ? now + state.interval : now
         return .nothing
     }
 
@@ -227,7 +225,7 @@ struct ScriptedExchange {
     private func share(of state: ScriptedTransport.State) -> Int64 {
         let common = state.rateLimit.map { $0 / Int64(max(1, state.exchanges.count)) } ?? .max
         let speed = min(state.bandwidth, rateLimit ?? .max, common)
-        return max(1, Int64(Double(speed) * Self.interval))
+        return max(1, Int64(Double(speed) * state.interval))
     }
 
     private func end(_ outcome: ExchangeEnd.Outcome) -> Event {

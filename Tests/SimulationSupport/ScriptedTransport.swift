@@ -29,6 +29,8 @@ package final class ScriptedTransport: Transport {
         var weather: @Sendable (inout SplitMix64) -> ScriptedBehaviour = { _ in .normal }
         /// Bytes per second of one connection.
         var bandwidth: Int64 = 4 << 20
+        /// Seconds between two arrivals on one connection.
+        var interval = ScriptedTransport.coarse
         var served: [String: Set<ScriptedVersion>] = [:]
         var observer: (@Sendable (Begun, [Begun]) -> Void)?
         var forgotten = 0
@@ -79,9 +81,17 @@ package final class ScriptedTransport: Transport {
         state.withLock { $0.weather = weather }
     }
 
-    package func setBandwidth(_ bytesPerSecond: Int64) {
-        state.withLock { $0.bandwidth = bytesPerSecond }
+    /// - Parameter interval: seconds between two arrivals on one connection. Who measures rates wants it to be short, or what
+    ///   is measured hangs on which task comes first in a moment.
+    package func setBandwidth(_ bytesPerSecond: Int64, interval: Double = ScriptedTransport.coarse) {
+        state.withLock { state in
+            state.bandwidth = bytesPerSecond
+            state.interval = interval
+        }
     }
+
+    /// Few events, where their number is all that counts.
+    package static let coarse = 0.25
 
     /// Without a network what is under way breaks and nothing connects.
     package func setOnline(_ isOnline: Bool) {

@@ -10,6 +10,8 @@ extension Simulations {
     /// Downloads over several connections, each of which brings 1 MB a second.
     @Suite struct SegmentTests {
         private static let size: Int64 = 40_000_000
+        /// Seconds between arrivals where the number of connections is found by measuring.
+        private static let fine = 0.05
 
         /// A world with one file, and the seconds until the download that `adjust` asks for is complete.
         private static func seconds(
@@ -44,6 +46,8 @@ extension Simulations {
                     #expect(world.transport.mostAtOnce == 6)
                     let decisions = await world.journal().map(\.decision)
                     #expect(decisions.count { $0 == .divided } == 1)
+                } prepare: { world, _ in
+                    world.transport.setBandwidth(1_000_000, interval: Self.fine)
                 }
                 // 40 s with one, 6.7 s with all six from the first moment on.
                 #expect(seconds < 40 / 3, "\(seconds)")
@@ -170,11 +174,12 @@ extension Simulations {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("shared") { world in
                     let large = Story.serve(world, size: Self.size)
-                    world.transport.setBandwidth(1_000_000)
+                    world.transport.setBandwidth(1_000_000, interval: Self.fine)
                     await world.start()
                     await world.enqueue(world.request(large) { $0.connections = nil })
                     await world.advance(by: 4)
-                    #expect(world.transport.underWay.count == 6)
+                    let running = world.transport.underWay.map(\.request.url)
+                    #expect(running.count == 6, "\(running)")
                     let others = (0..<4).map { Story.serve(world, name: "other\($0)", size: 3_000_000) }
                     await world.enqueue(others.map { world.request($0) })
                     await world.advance(by: 0.5)
@@ -183,7 +188,7 @@ extension Simulations {
                     #expect(Set(urls).count == 5, "\(urls)")
                     #expect(urls.count { $0 == large } == 2, "\(urls)")
                     await world.advance(atMost: 60) { world.ledger.open.isEmpty }
-                    #expect(world.ledger.open.isEmpty)
+                    #expect(world.ledger.open.isEmpty, "\(world.ledger.open)")
                     try await world.stop()
                 }
             }
