@@ -30,8 +30,8 @@ final class Conduct: Sendable {
         case .crash: _exit(9)
         case .exit: exit(0)
         case .hold:
-            if let gate = rule.gate { wait(untilThereIs: gate) }
-            while rule.gate == nil { pause() }
+            guard let gate = rule.gate else { while true { pause() } }
+            wait(untilThereIs: gate)
         case .spin: spin()
         case .cancelAndResume, .retry: break
         }

@@ -85,18 +85,10 @@ final class Scene: Sendable {
 /// What `/proc` says, read anew by the tests.
 enum Proc {
     /// The fields of `/proc/PID/stat` behind the name: the third of the manual is the first here.
-    static func fields(_ pid: pid_t) -> [Substring]? {
-        guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-            let end = text.lastIndex(of: ")")
-        else { return nil }
-        return text[text.index(after: end)...].split(separator: " ")
-    }
+    static func fields(_ pid: pid_t) -> [Substring]? { ProcessStat(pid)?.fields }
 
     /// Clock ticks that a process has run.
-    static func ticks(_ pid: pid_t) -> Int {
-        guard let fields = fields(pid) else { return 0 }
-        return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
-    }
+    static func ticks(_ pid: pid_t) -> Int { ProcessStat(pid)?.ticks ?? 0 }
 
     /// Ids of everything in the session that `leader` leads.
     static func members(ofSession leader: pid_t) -> Set<pid_t> {

@@ -12,13 +12,10 @@ struct LiveProcess {
     var isAlive: Bool { state.map { $0 != "Z" && $0 != "X" } ?? false }
 
     /// R, S, T, Z and so on; nil where there is none.
-    var state: Character? { fields?.first?.first }
+    var state: Character? { ProcessStat(pid)?.state }
 
     /// Clock ticks that it has had the processor.
-    var ticks: Int {
-        guard let fields, fields.count > 13 else { return 0 }
-        return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
-    }
+    var ticks: Int { ProcessStat(pid)?.ticks ?? 0 }
 
     /// Whether it gets no processor time although it wants some, as far as a tenth of a second can tell.
     func rests() async throws -> Bool {
@@ -47,12 +44,4 @@ struct LiveProcess {
         }
         return nil
     }()
-
-    /// Behind the name in parentheses, which may hold anything.
-    private var fields: [Substring]? {
-        guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-            let end = text.lastIndex(of: ")")
-        else { return nil }
-        return text[text.index(after: end)...].split(separator: " ", omittingEmptySubsequences: true)
-    }
 }

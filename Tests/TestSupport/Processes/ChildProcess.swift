@@ -80,11 +80,8 @@ package final class ChildProcess: Sendable {
         kill(SIGSTOP)
         let threads = "/proc/\(pid)/task"
         try await eventually("process \(pid) to stand still") {
-            try FileManager.default.contentsOfDirectory(atPath: threads).allSatisfy { thread in
-                let stat = try? String(contentsOfFile: "\(threads)/\(thread)/stat", encoding: .utf8)
-                // The state is behind the name in parentheses, which may hold anything.
-                return stat?.split(separator: ")").last?.hasPrefix(" T ") ?? true
-            }
+            try FileManager.default.contentsOfDirectory(atPath: threads).compactMap { Int32($0) }
+                .allSatisfy { ProcessStat($0)?.state ?? "T" == "T" }
         }
     }
 
