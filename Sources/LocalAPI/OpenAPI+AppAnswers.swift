@@ -114,6 +114,10 @@ extension OpenAPI {
                   "clock": {
                     "type": "string",
                     "description": "A file of 8 bytes to map: nanoseconds of CLOCK_MONOTONIC at which background time is over; -1 - n: n are left and time stands still; 9223372036854775807: no limit. Missing where there is never one"
+                  },
+                  "channel": {
+                    "type": "string",
+                    "description": "Names this stream. A request of the process that carries it in the header field Nightshift-Channel is answered 409, /problems/not-connected, once another stream has taken its place, also by a service that was started since"
                   }
                 }
               },

@@ -23,8 +23,8 @@ struct Routes: Sendable {
     }
 
     var all: [Route] {
-        serviceRoutes + sessionRoutes + taskRoutes + eventRoutes + appRoutes + processRoutes + processSessionRoutes
-            + backgroundTaskRoutes + deviceRoutes
+        serviceRoutes + sessionRoutes + taskRoutes + eventRoutes + appRoutes + deviceRoutes
+            + (processRoutes + processSessionRoutes + backgroundTaskRoutes).map(onItsChannel)
     }
 
     /// The members of a page where the request does not say how many.

@@ -6,6 +6,8 @@ import NightshiftCurl
 package struct ServiceClient: Sendable {
     /// The path of the service's socket.
     package let socket: String
+    /// Of every request beside its own.
+    private var fields: [CurlField] = []
 
     /// One thread for all requests of this process; it starts with the first one.
     static let loop = CurlLoop()
@@ -14,6 +16,15 @@ package struct ServiceClient: Sendable {
 
     package init(socket: String) {
         self.socket = socket
+    }
+
+    /// The same, for requests that are meant for one stream of commands: refused once another one has taken its place.
+    ///
+    /// - Parameter channel: ``ProcessHello/channel``; nil from a service that names none.
+    package func on(_ channel: String?) -> ServiceClient {
+        var client = self
+        client.fields = channel.map { [CurlField(name: ProcessHello.channelField, value: $0)] } ?? []
+        return client
     }
 
     package func get<Answer: Decodable>(_ path: String, as type: Answer.Type) async throws -> Answer {
@@ -108,6 +119,7 @@ package struct ServiceClient: Sendable {
     func request(_ method: String, _ path: String) -> CurlRequest {
         var request = CurlRequest(url: "http://localhost" + path, method: method)
         request.unixSocket = socket
+        request.headers = fields
         // The caller's proxy is for the world outside.
         request.proxy = ""
         return request

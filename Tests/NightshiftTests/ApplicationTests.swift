@@ -79,6 +79,33 @@ import Testing
         #expect(world.service.state.read { $0.snapshot } == Data("PNG".utf8))
     }
 
+    /// Numbers of commands begin anew with each service.
+    @Test func `L1: What was acknowledged to a service that is gone does not complete a command of the next one`()
+        async throws
+    {
+        let acknowledge = "POST /v1/process/acknowledge"
+        let world = try World()
+        let process = world.process()
+        let application = Application(connection: process.connection)
+        application.launch(environment: [:])
+        try await world.service.state.wait(for: "its report") { $0.states == [.active] }
+        let gate = Gate()
+        world.service.state.update { state in
+            state.gates[acknowledge] = gate
+            state.unanswered[acknowledge] = 1
+        }
+        world.service.command(command(1, .enter) { $0.state = .inactive })
+        try await world.service.state.wait(for: "the acknowledgement") { $0.open[acknowledge] == 1 }
+        world.service.breakStreams()
+        try await world.service.state.wait(for: "the next channel") { !$0.channels.isEmpty }
+        gate.open()
+        try await world.service.state.wait(for: "the answer") { $0.open[acknowledge] == 0 }
+        world.service.state.update { $0.acknowledgedCommands = [] }
+        world.service.command(command(7, .snapshot))
+        try await world.service.state.wait(for: "an acknowledgement") { $0.acknowledgedCommands.contains(7) }
+        #expect(world.service.state.read { $0.acknowledgedCommands } == [7])
+    }
+
     @Test func `T7: Session events are finished only behind the last message`() async throws {
         let world = try World()
         let process = world.process()

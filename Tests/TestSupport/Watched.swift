@@ -120,7 +120,7 @@ package final class Gate: Sendable {
         isOpen.update { $0 = true }
     }
 
-    func block(until deadline: ContinuousClock.Instant) -> Bool {
+    package func block(until deadline: ContinuousClock.Instant) -> Bool {
         isOpen.block(until: deadline) { $0 }
     }
 }

@@ -34,6 +34,7 @@ extension AppService {
         var hello = ProcessHello(
             app: id, isInstalled: false, isManaged: true, state: machines[id]?.record.state ?? .notRunning)
         hello.clock = clocks[id]?.path
+        hello.channel = connections[pid]?.name
         connections[pid]?.continuation.yield(.hello(hello))
         return stream
     }

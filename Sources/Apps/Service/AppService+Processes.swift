@@ -37,6 +37,7 @@ extension AppService {
             hello.state = .inactive
         }
         hello.clock = clocks[id]?.path
+        hello.channel = connections[pid]?.name
         connections[pid]?.continuation.yield(.hello(hello))
         if !isGuest {
             if owner == nil { _ = environment.host.adopt(process) }
@@ -66,6 +67,13 @@ extension AppService {
             throw .notConnected("Process \(pid) has to read /v1/process/commands first.")
         }
         return connection.app
+    }
+
+    /// Throws where the process has another stream than `channel`, or none: what it says was meant for an earlier one.
+    package func requireChannel(_ channel: String, process pid: Int32) throws(Problem) {
+        guard connections[pid]?.name == channel else {
+            throw .notConnected("Process \(pid) reads another stream of /v1/process/commands by now, or none.")
+        }
     }
 
     /// The app has done what a command asked.

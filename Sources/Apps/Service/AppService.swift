@@ -104,6 +104,8 @@ package actor AppService {
     struct Connection {
         /// Tells streams of one process apart.
         var number: Int
+        /// Tells them apart over every start of the service, too: ``ProcessHello/channel``.
+        let name = UUID().uuidString
         var app: AppID
         /// Not the process that the machine is about, but another one of the same app.
         var isGuest: Bool

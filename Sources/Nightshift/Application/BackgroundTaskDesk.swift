@@ -196,7 +196,8 @@ final class BackgroundTaskDesk: Sendable {
         for request in requests where state.withLock({ $0.ledger.isOpen(request.number) }) {
             do {
                 let body = try JSON.encode(request)
-                _ = try connection.client.wait(for: "POST", Self.path, body, within: Self.answerPatience)
+                _ = try connection.client.on(hello.channel).wait(
+                    for: "POST", Self.path, body, within: Self.answerPatience)
             } catch let problem as Problem where problem.status != 503 && problem.type != Problem.notConnectedType {
                 // It goes on without its time: what it can still do, its handler does.
                 callHandlers([request.number]) {}

@@ -34,6 +34,8 @@ final class CommandDesk: Sendable {
 
     private struct Entry {
         var command: ProcessCommand
+        /// Where it came last: acknowledged anywhere else, its number might be another command's.
+        var channel: String?
         var isDone = false
     }
 
@@ -61,12 +63,13 @@ final class CommandDesk: Sendable {
         state.withLock { $0.receiver = receiver }
     }
 
-    func receive(_ command: ProcessCommand) {
+    func receive(_ command: ProcessCommand, on channel: String?) {
         let (isDone, receiver) = state.withLock { state -> (Bool?, (any CommandReceiver)?) in
-            if let known = state.known.first(where: { $0.command == command }) {
-                return (known.isDone, state.receiver)
+            if let index = state.known.firstIndex(where: { $0.command == command }) {
+                state.known[index].channel = channel
+                return (state.known[index].isDone, state.receiver)
             }
-            state.known.append(Entry(command: command))
+            state.known.append(Entry(command: command, channel: channel))
             state.known = state.known.suffix(Self.mostKnown)
             return (nil, state.receiver)
         }
@@ -181,7 +184,8 @@ final class CommandDesk: Sendable {
         }
         queue.async { [self] in
             guard let body = try? JSON.encode(CommandAcknowledgement(command: command.number)) else { return }
-            send("POST", "/v1/process/acknowledge", body)
+            let channel = state.withLock { state in state.known.first { $0.command == command }?.channel }
+            send("POST", "/v1/process/acknowledge", body, on: channel)
         }
     }
 
@@ -195,9 +199,12 @@ final class CommandDesk: Sendable {
     }
 
     /// On ``queue``. What the service could not be told in time it asks for again: a command that is not acknowledged comes anew.
-    private func send(_ method: String, _ path: String, _ body: Data, contentType: String = "application/json") {
+    private func send(
+        _ method: String, _ path: String, _ body: Data, contentType: String = "application/json",
+        on channel: String? = nil
+    ) {
         _ = try? state.withLock(\.connection)?.send(
-            method, path, body, contentType: contentType, patience: Self.patience)
+            method, path, body, contentType: contentType, on: channel, patience: Self.patience)
     }
 }
 

@@ -27,6 +27,8 @@ package final class ServiceConnection: Sendable {
 
     private struct State: Sendable {
         var hello: ProcessHello?
+        /// The name of the last channel, which may not be ready yet: ``ProcessHello/channel``.
+        var channel: String?
         var reader: EventReader?
         /// Whether the queue is at work on opening the channel, or will be.
         var isOpening = false
@@ -82,22 +84,27 @@ package final class ServiceConnection: Sendable {
     /// The body of a good answer, asked for again and again until `patience` is over: every request of the library may be
     /// repeated. Blocks; never to be called on ``queue``.
     ///
-    /// Throws ``Problem`` for a refusal that will stand, ``ServiceUnreachable`` otherwise, `CancellationError` behind ``close()``.
+    /// Throws ``Problem`` for a refusal that will stand, ``ServiceUnreachable`` otherwise, `CancellationError` behind ``close()``, and
+    /// where the channel that it was meant for is gone.
+    ///
+    /// - Parameter channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
     func send(
         _ method: String, _ path: String, _ body: Data? = nil, contentType: String = "application/json",
-        patience: Duration, while isWanted: () -> Bool = { true }, retries: (Problem) -> Bool = \.isPassing
+        on channel: String? = nil, patience: Duration, while isWanted: () -> Bool = { true },
+        retries: (Problem) -> Bool = \.isPassing
     ) throws -> Data {
         let deadline = ContinuousClock.now + patience
         var pause: Duration = .milliseconds(10)
         while true {
             var message: String
+            let hello = try openChannel(until: deadline)
+            if let channel, hello.channel != channel { throw CancellationError() }
             do {
-                try openChannel(until: deadline)
                 let left = Double((deadline - .now).components.seconds) + 1
-                return try client.wait(
+                return try client.on(hello.channel).wait(
                     for: method, path, body, contentType: contentType, within: max(1, left))
             } catch let problem as Problem where retries(problem) {
-                if problem.type == Problem.notConnectedType { dropChannel() }
+                if problem.type == Problem.notConnectedType { dropChannel(hello) }
                 message = problem.detail ?? problem.title
             } catch let failure as ServiceUnreachable {
                 message = failure.message
@@ -151,8 +158,10 @@ package final class ServiceConnection: Sendable {
         state.withLock { $0.wasStopped = false }
     }
 
-    private func dropChannel() {
-        let reader = state.withLock { state in
+    /// - Parameter hello: whose channel it is; one that has taken its place meanwhile stays.
+    private func dropChannel(_ hello: ProcessHello) {
+        let reader = state.withLock { state -> EventReader? in
+            guard state.channel == hello.channel else { return nil }
             state.hello = nil
             return state.reader
         }
@@ -192,7 +201,8 @@ package final class ServiceConnection: Sendable {
     private func receive(_ event: ServerSentEvent) {
         let data = Data(event.data.utf8)
         if event.name == "hello", let hello = try? JSON.decode(ProcessHello.self, from: data) {
-            guard backgroundTasks.channelOpened(self, hello) else { return dropChannel() }
+            state.withLock { $0.channel = hello.channel }
+            guard backgroundTasks.channelOpened(self, hello) else { return dropChannel(hello) }
             let waiters = state.withLock { state in
                 guard !state.isClosed else { return [DispatchSemaphore]() }
                 state.hello = hello
@@ -206,7 +216,7 @@ package final class ServiceConnection: Sendable {
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
         } else if event.name == "command", let command = try? JSON.decode(ProcessCommand.self, from: data) {
-            commands.receive(command)
+            commands.receive(command, on: state.withLock(\.channel))
         }
     }
 

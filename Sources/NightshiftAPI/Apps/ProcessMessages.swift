@@ -8,6 +8,12 @@ package struct ProcessHello: Hashable, Sendable, Codable {
     package var state: AppState
     /// The absolute path of the file that holds ``BackgroundClock``; nil for a process whose time has no limit.
     package var clock: String?
+    /// Names this stream and no other one: requests that carry it in ``channelField`` are refused once another stream has taken
+    /// its place, also by a service that was started since.
+    package var channel: String?
+
+    /// The header field of requests that are meant for one stream.
+    package static let channelField = "Nightshift-Channel"
 
     package init(app: AppID, isInstalled: Bool, isManaged: Bool, state: AppState, clock: String? = nil) {
         self.app = app

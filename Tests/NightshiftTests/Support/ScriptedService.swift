@@ -23,6 +23,12 @@ final class ScriptedService: Sendable {
         var lastID: Int64 = 0
         /// What was asked, as `POST /v1/tasks/1/suspend`.
         var log: [String] = []
+        /// Of that, what was done, in the order in which it was.
+        var done: [String] = []
+        /// How many of each are being answered.
+        var open: [String: Int] = [:]
+        /// Holds requests back once they are here, by what the log calls them.
+        var gates: [String: Gate] = [:]
         var acknowledged: [Int64] = []
         var answers: [MessageAnswer] = []
         var changes: [TaskChange] = []
@@ -168,12 +174,16 @@ final class ScriptedService: Sendable {
         let line = "\(request.method) \(request.path)"
         let (refusal, isUnanswered) = state.update { state -> (Problem?, Bool) in
             state.log.append(line)
+            state.open[line, default: 0] += 1
             if let count = state.unanswered[line], count > 0 {
                 state.unanswered[line] = count - 1
                 return (state.refusals[line], true)
             }
             return (state.refusals[line], false)
         }
+        defer { state.update { $0.open[line, default: 0] -= 1 } }
+        let gate = state.read { $0.gates[line] }
+        if let gate, !gate.block(until: .now + .seconds(60)) { return .hangUp }
         if let refusal { return Self.refuse(refusal) }
         do {
             let reply = try route(request)
@@ -195,13 +205,18 @@ final class ScriptedService: Sendable {
             return .stream { [self] stream in
                 state.update { state in
                     state.channels.append(stream)
+                    state.hello.channel = UUID().uuidString
                     stream.send(Self.frame("hello", id: nil, state.hello))
                 }
             }
         }
-        guard state.read({ !$0.channels.isEmpty }) else {
-            throw Problem(type: "/problems/not-connected", title: "Connect first", status: 409)
+        let isConnected = state.update { state in
+            let channel = request.fields[ProcessHello.channelField.lowercased()]
+            guard !state.channels.isEmpty, channel == nil || channel == state.hello.channel else { return false }
+            state.done.append("\(request.method) \(request.path)")
+            return true
         }
+        guard isConnected else { throw Problem.notConnected("Connect first.") }
         if parts.starts(with: ["v1", "process", "sessions"]), parts.count >= 4 {
             return try session(parts[3], parts.dropFirst(4).first, request)
         }

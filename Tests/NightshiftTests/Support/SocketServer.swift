@@ -13,6 +13,8 @@ final class SocketServer: Sendable {
         var method: String
         var path: String
         var query: [String: String]
+        /// By their names in lower case.
+        var fields: [String: String]
         var body: Data
     }
 
@@ -131,6 +133,11 @@ final class SocketServer: Sendable {
             let halves = pair.split(separator: "=", maxSplits: 1).map(String.init)
             query[halves[0]] = halves.dropFirst().first?.removingPercentEncoding ?? ""
         }
-        return Request(method: words[0], path: parts[0], query: query, body: Data(bytes[end.upperBound...]))
+        let fields = lines.dropFirst().map { $0.split(separator: ":", maxSplits: 1) }
+        return Request(
+            method: words[0], path: parts[0], query: query,
+            fields: fields.reduce(into: [:]) { fields, field in
+                fields[field[0].lowercased()] = field.dropFirst().first?.trimmingCharacters(in: .whitespaces)
+            }, body: Data(bytes[end.upperBound...]))
     }
 }
