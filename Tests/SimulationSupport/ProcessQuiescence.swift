@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// Tells when nothing runs in this process any more, so that virtual time may go on.
 ///
@@ -62,7 +63,10 @@ private struct ThreadObserver {
             let next = look()
             if let last, let next, last == next { return }
             last = next
-            if next == nil { usleep(50) }
+            if next == nil {
+                blockThread(
+                    for: .microseconds(50), because: "Nothing announces that a thread has gone to sleep.")
+            }
         }
     }
 

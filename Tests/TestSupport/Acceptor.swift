@@ -30,7 +30,7 @@ final class Acceptor: Sendable {
     /// Stops listening: from now on connections are refused.
     func close() {
         state.update { $0.listener?.shutdown() }
-        _ = state.block(until: .now + .seconds(5)) { !$0.hasThread }
+        _ = state.block(within: .seconds(5)) { !$0.hasThread }
     }
 
     private func run(_ listener: Socket) {

@@ -129,7 +129,7 @@ struct Socket: Sendable, Hashable {
             let milliseconds = Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
             if milliseconds <= 0 {
                 // Poll knows whole milliseconds only.
-                if left > .zero { usleep(UInt32(attoseconds / 1_000_000_000_000)) }
+                if left > .zero { blockThread(for: left, because: "Bytes are due at their rate.") }
                 return false
             }
             if wait(for: pollPeerClosed, milliseconds: milliseconds) != 0 { return true }
@@ -179,9 +179,9 @@ struct Socket: Sendable, Hashable {
     /// Says that nothing more will come, and lets what was sent arrive even if the peer still sends.
     func finishSending() {
         _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))
-        let end = ContinuousClock.now + .seconds(1)
+        let end = ContinuousClock.now + .seconds(10)
         withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { buffer in
-            while ContinuousClock.now < end, wait(for: Int32(POLLIN), milliseconds: 200) != 0 {
+            while ContinuousClock.now < end, wait(for: Int32(POLLIN), milliseconds: 2_000) != 0 {
                 guard let count = receive(into: buffer), count > 0 else { return }
             }
         }

@@ -48,14 +48,26 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Suspends until the condition holds; throws ``WaitedTooLong`` after `bound`.
+    /// Blocks this thread until the condition holds; false when the ``WaitingTime`` was over first.
+    package func block(within bound: Duration = .seconds(20), _ isSatisfied: (Value) -> Bool) -> Bool {
+        let time = WaitingTime(within: bound)
+        while !block(until: .now + min(bound, .seconds(1)), isSatisfied) {
+            if time.isOver { return false }
+        }
+        return true
+    }
+
+    /// Suspends until the condition holds; throws ``WaitedTooLong`` when the ``WaitingTime`` is over.
     package func wait(
         within bound: Duration = .seconds(20), for what: String, _ isSatisfied: @escaping @Sendable (Value) -> Bool
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.suspend(until: isSatisfied) }
             group.addTask {
-                try await Task.sleep(for: bound)
+                let time = WaitingTime(within: bound)
+                repeat {
+                    try await passTime(min(bound, .seconds(1)), because: "The wait is bounded.")
+                } while !time.isOver
                 throw WaitedTooLong(what: what, bound: bound)
             }
             defer { group.cancelAll() }
@@ -102,14 +114,6 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
     }
 }
 
-/// What was waited for did not come in time.
-package struct WaitedTooLong: Error, CustomStringConvertible {
-    package let what: String
-    package let bound: Duration
-
-    package var description: String { "waited \(bound) in vain for \(what)" }
-}
-
 /// Holds threads back until a test opens it.
 package final class Gate: Sendable {
     private let isOpen = Watched(false)
@@ -122,17 +126,5 @@ package final class Gate: Sendable {
 
     package func block(until deadline: ContinuousClock.Instant) -> Bool {
         isOpen.block(until: deadline) { $0 }
-    }
-}
-
-/// Rechecks every 10 ms until `condition` is true; throws ``WaitedTooLong`` at the bound. For what other processes do
-/// and nothing announces.
-package func eventually(
-    _ what: String, within bound: Duration = .seconds(20), _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + bound
-    while try await !condition() {
-        guard ContinuousClock.now < end else { throw WaitedTooLong(what: what, bound: bound) }
-        try await Task.sleep(for: .milliseconds(10))
     }
 }

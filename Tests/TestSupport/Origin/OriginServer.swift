@@ -10,7 +10,7 @@ package final class OriginServer: Sendable {
 
     /// Listens on `port`, or on a free one. `sendBuffer` bounds what the kernel takes ahead of the client.
     package init(
-        host: Loopback = .ipv4, port: UInt16 = 0, lifetime: Duration = .seconds(600), sendBuffer: Int32? = nil
+        host: Loopback = .ipv4, port: UInt16 = 0, lifetime: Duration = .seconds(1_800), sendBuffer: Int32? = nil
     ) throws {
         let core = OriginCore(deadline: .now + lifetime, bodies: try TemporaryDirectory())
         self.core = core
@@ -33,7 +33,7 @@ package final class OriginServer: Sendable {
         core.state.update { $0.isStopped = true }
         acceptor.close()
         closeConnections()
-        _ = core.state.block(until: .now + .seconds(5)) { $0.openConnections.isEmpty }
+        _ = core.state.block(within: .seconds(5)) { $0.openConnections.isEmpty }
     }
 
     // MARK: - Resources

@@ -56,7 +56,7 @@ package final class ChildProcess: Sendable {
             let signal = status & 0x7f
             state.update { $0 = signal == 0 ? .code(status >> 8 & 0xff) : .signal(signal) }
         }
-        _ = started.block(until: .now + .seconds(20)) { $0 != nil }
+        _ = started.block { $0 != nil }
         guard let result = started.read({ $0 }) else { throw SystemError("posix_spawn", code: ETIMEDOUT) }
         pid = try result.get()
         self.state = state
@@ -85,15 +85,15 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Suspends until the process has ended; throws ``WaitedTooLong`` after `bound`, the process running on.
+    /// Suspends until the process has ended; throws ``WaitedTooLong`` when the time is over, the process running on.
     package func waitForExit(within bound: Duration = .seconds(60)) async throws -> Exit {
         try await state.wait(within: bound, for: "the exit of process \(pid)") { $0 != nil }
         return exit ?? .signal(0)
     }
 
-    /// Blocks this thread until the process has ended; nil after `bound`.
+    /// Blocks this thread until the process has ended; nil when the ``WaitingTime`` was over first.
     package func blockUntilExit(within bound: Duration) -> Exit? {
-        _ = state.block(until: .now + bound) { $0 != nil }
+        _ = state.block(within: bound) { $0 != nil }
         return exit
     }
 
@@ -120,7 +120,7 @@ extension ChildProcess {
         }
     }
 
-    /// Runs a process to its end and returns what it printed; kills it and throws ``WaitedTooLong`` after `bound`.
+    /// Runs a process to its end and returns what it printed; kills it and throws ``WaitedTooLong`` when the ``WaitingTime`` is over.
     package static func run(
         _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
         directory: String? = nil, input: String? = nil, within bound: Duration = .seconds(60)

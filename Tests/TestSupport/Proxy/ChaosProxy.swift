@@ -99,7 +99,7 @@ package final class ChaosProxy: Sendable {
             for id in state.open.keys { state.open[id]?.verdict = reset ? .reset : .close }
         }
         core.wakeAll()
-        _ = core.state.block(until: .now + .seconds(5)) { state in !state.open.values.contains { $0.verdict != nil } }
+        _ = core.state.block(within: .seconds(5)) { state in !state.open.values.contains { $0.verdict != nil } }
     }
 
     /// Refuses new connections; open ones go on.

@@ -24,7 +24,7 @@ package final class UploadServer: Sendable {
         self.kind = kind
         directory = try TemporaryDirectory()
         self.port = try port ?? freePort()
-        var options = ["--port", "\(self.port)", "--seconds", "600"]
+        var options = ["--port", "\(self.port)", "--seconds", "1800"]
         if kind != .s3 { options += ["--directory", directory.path("uploads")] }
         if let origin { options += ["--origin", origin] }
         self.options = options

@@ -49,7 +49,8 @@ package final class WebServer: Sendable {
         let arguments = try await configure(layout)
         let log = directory.path("output")
         process = try ChildProcess(
-            "timeout", arguments: ["--kill-after=5", "600", program] + arguments, output: .file(log), errors: .file(log)
+            "timeout", arguments: ["--kill-after=5", "1800", program] + arguments, output: .file(log),
+            errors: .file(log)
         )
         try await eventually("\(program) on port \(port)") {
             if let exit = process.exit {

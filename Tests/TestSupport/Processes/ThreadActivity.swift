@@ -1,0 +1,53 @@
+import Foundation
+
+/// What the threads of this process do, as the kernel says. A test of idleness is in a process of its own.
+package enum ThreadActivity {
+    /// One thread at one moment.
+    package struct Look: Hashable, Sendable {
+        package let name: String
+        package let isAsleep: Bool
+        /// How often it has been given the processor.
+        package let switches: Int
+    }
+
+    /// All threads but the calling one and those in `others`, by their ids.
+    package static func look(besides others: Set<Int32> = []) -> [Int32: Look] {
+        let caller = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+        let own = caller?.split(separator: "/").last.flatMap { Int32($0) }
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        var looks: [Int32: Look] = [:]
+        for thread in threads.compactMap({ Int32($0) }) where thread != own && !others.contains(thread) {
+            looks[thread] = look(at: thread)
+        }
+        return looks
+    }
+
+    /// nil where there is no such thread.
+    package static func look(at thread: Int32) -> Look? {
+        guard let status = try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)
+        else { return nil }
+        var values: [Substring: Substring] = [:]
+        for line in status.split(separator: "\n") {
+            let words = line.split(separator: ":", maxSplits: 1)
+            if words.count == 2 { values[words[0]] = words[1].drop { $0.isWhitespace } }
+        }
+        let switches = ["voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"].compactMap { key in
+            values[Substring(key)].flatMap { Int($0) }
+        }
+        return Look(
+            name: values["Name"].map(String.init) ?? "", isAsleep: values["State"]?.first == "S",
+            switches: switches.reduce(0, +))
+    }
+
+    /// Blocks until all threads but those in `others` have been asleep for `duration` without a break: what was begun is
+    /// over. One that waits for a processor is not asleep.
+    package static func blockUntilAsleep(for duration: Duration, besides others: Set<Int32> = []) throws {
+        var last = look(besides: others)
+        try blockUntil("threads that sleep") {
+            blockThread(for: duration, because: "That nobody runs is seen only over time.")
+            let next = look(besides: others)
+            defer { last = next }
+            return next == last && next.values.allSatisfy(\.isAsleep)
+        }
+    }
+}

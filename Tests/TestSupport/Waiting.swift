@@ -1,0 +1,66 @@
+import Foundation
+
+/// How long a test has waited for what has to come, and whether that is too long.
+///
+/// A bound says what is too long on a machine that has a processor to spare, so that a test still tells what comes at once
+/// from what comes with a timer of half a minute. Time in which every processor is busy does not count: then others had
+/// the machine. Twelve times the bound is too long everywhere.
+package struct WaitingTime: Sendable {
+    /// Nothing with the usual bounds is waited for longer than this.
+    package static let longest = Duration.seconds(240)
+
+    private let bound: Duration
+    private let start = ContinuousClock.now
+    private let idleBefore = Self.idleTime()
+
+    package init(within bound: Duration) {
+        self.bound = bound
+    }
+
+    package var isOver: Bool {
+        let waited = ContinuousClock.now - start
+        guard waited >= bound else { return false }
+        guard waited < bound * 12 else { return true }
+        guard let idleBefore, let idle = Self.idleTime() else { return false }
+        return idle - idleBefore >= bound
+    }
+
+    /// How long the processors of this machine had nothing to do since it was started, all together; proc_stat(5).
+    private static func idleTime() -> Duration? {
+        guard let text = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return nil }
+        let words = text.prefix { $0 != "\n" }.split(separator: " ")
+        guard words.count > 4, words[0] == "cpu", let ticks = Int(words[4]) else { return nil }
+        return .seconds(ticks) / sysconf(Int32(_SC_CLK_TCK))
+    }
+}
+
+/// What was waited for did not come in time.
+package struct WaitedTooLong: Error, CustomStringConvertible {
+    package let what: String
+    package let bound: Duration
+
+    package var description: String { "waited \(bound) in vain for \(what)" }
+}
+
+/// Rechecks every 10 ms until `condition` is true; throws ``WaitedTooLong`` when the ``WaitingTime`` is over. For what
+/// other processes do and nothing announces.
+package func eventually(
+    _ what: String, within bound: Duration = .seconds(20), _ condition: () async throws -> Bool
+) async throws {
+    let time = WaitingTime(within: bound)
+    while try await !condition() {
+        guard !time.isOver else { throw WaitedTooLong(what: what, bound: bound) }
+        try await passTime(.milliseconds(10), because: "The condition is looked at again after a while.")
+    }
+}
+
+/// ``eventually(_:within:_:)`` for code that cannot suspend, or has to stay on its thread.
+package func blockUntil(
+    _ what: String, within bound: Duration = .seconds(20), _ condition: () throws -> Bool
+) throws {
+    let time = WaitingTime(within: bound)
+    while try !condition() {
+        guard !time.isOver else { throw WaitedTooLong(what: what, bound: bound) }
+        blockThread(for: .milliseconds(5), because: "The condition is looked at again after a while.")
+    }
+}
