@@ -199,7 +199,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "app-probe", dependencies: ["Nightshift"], path: "Tests/AppProbe",
+            name: "app-probe", dependencies: ["Nightshift", "TestSupport"], path: "Tests/AppProbe",
             swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .testTarget(
             name: "EndToEndTests",

@@ -1,5 +1,6 @@
 import Foundation
 import Nightshift
+import TestSupport
 
 /// Does what the orders say at each point.
 final class Conduct: Sendable {
@@ -57,7 +58,7 @@ final class Conduct: Sendable {
     }
 }
 
-/// Holds its thread until somebody has made the file.
+/// Holds its thread until somebody has made the file, for as long as its test may take.
 func wait(untilThereIs file: String) {
-    while access(file, F_OK) != 0 { usleep(5_000) }
+    try? blockUntil("a gate that opens", within: .seconds(3_600)) { access(file, F_OK) == 0 }
 }
