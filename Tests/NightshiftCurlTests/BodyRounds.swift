@@ -66,7 +66,9 @@ final class BodyRoundServer: Sendable {
                 guard ScriptedServer.send(bytes, on: connection) else { return }
                 sent += bytes.count
                 if pieces.count > 1 { pieces.removeFirst() }
-                if round.pause > 0 { usleep(round.pause) }
+                if round.pause > 0 {
+                    blockThread(for: .microseconds(round.pause), because: "Pieces come at the moments of their round.")
+                }
             }
         }
     }

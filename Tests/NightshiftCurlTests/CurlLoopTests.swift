@@ -3,7 +3,7 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CurlLoopTests {
+@Suite(.timeLimit(.minutes(20))) struct CurlLoopTests {
     private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
     private func request(_ server: ScriptedServer, idle: Double? = 20) -> CurlRequest {
@@ -177,24 +177,17 @@ import Testing
         let thread = Watched<Int32>(0)
         loop.perform { thread.update { $0 = Int32(syscallGetThreadID()) } }
         try await thread.wait(for: "the loop's thread") { $0 != 0 }
-        let switches = { try contextSwitches(of: thread.read { $0 }) }
+        let look = { ThreadActivity.look(at: thread.read { $0 }) }
         // On a busy machine it may take a while until it has gone to sleep.
         try await eventually("the loop's sleep") {
-            let before = try switches()
-            try await Task.sleep(for: .milliseconds(500))
-            return try switches() == before
+            let before = look()
+            try await passTime(.milliseconds(500), because: "That it does not run is seen only over time.")
+            return before?.isAsleep == true && look() == before
         }
-        let before = try switches()
-        try await Task.sleep(for: .seconds(3))
-        #expect(try switches() == before)
+        let before = look()
+        try await passTime(.seconds(3), because: "That it does not wake up is seen only over time.")
+        #expect(look() == before)
     }
-}
-
-/// Voluntary context switches of a thread of this process: how often it went to sleep.
-private func contextSwitches(of thread: Int32) throws -> Int {
-    let status = try String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)
-    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") })
-    return try #require(Int(line.split(separator: "\t")[1]))
 }
 
 private func syscallGetThreadID() -> Int {

@@ -17,12 +17,10 @@ final class ScriptedServer: Sendable {
         case writeBytes(Int)
         /// Writes the text again and again until the client goes away.
         case writeForEver(String)
-        /// Waits for the client to go away, at most a minute.
+        /// Waits for the client to go away.
         case stall
-        /// Waits until the value is true, at most a minute.
+        /// Waits until the value is true.
         case hold(Watched<Bool>)
-        /// Rests for a twentieth of a second, so that what comes next does not come with what came before.
-        case rest
         /// Ends the script, and the connection with a reset; comes last.
         case reset
         case serve(@Sendable (Int32) -> Void)
@@ -91,15 +89,13 @@ final class ScriptedServer: Sendable {
                 while send(Array(text.utf8), on: connection) {}
             case .stall:
                 var entry = pollfd(fd: connection, events: 0x2000, revents: 0)
-                poll(&entry, 1, 60_000)
-            case .rest:
-                usleep(50_000)
+                poll(&entry, 1, Int32(WaitingTime.longest.components.seconds) * 1_000)
             case .reset:
                 return
             case .serve(let serve):
                 serve(connection)
             case .hold(let gate):
-                _ = gate.block(until: .now + .seconds(60)) { $0 }
+                _ = gate.block(until: .now + WaitingTime.longest) { $0 }
             }
         }
     }
@@ -127,7 +123,7 @@ final class ScriptedServer: Sendable {
     private static func drain(_ connection: Int32) {
         var entry = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        while poll(&entry, 1, 1_000) > 0, recv(connection, &buffer, buffer.count, 0) > 0 {}
+        while poll(&entry, 1, 10_000) > 0, recv(connection, &buffer, buffer.count, 0) > 0 {}
     }
 
     private static func bindLoopback(_ descriptor: Int32) throws {
