@@ -16,15 +16,23 @@ import Testing
         let counter = CommitCounter()
         store.add(transactionObserver: counter)
         let writers = 400
+        let (isHeld, gathered) = (Watched(false), Watched(0))
         // While one transaction is held up, all the others gather behind it.
         let ids = try await withThrowingTaskGroup(of: TaskID.self) { group in
             group.addTask {
                 try await store.write { transaction in
-                    usleep(200_000)
+                    isHeld.update { $0 = true }
+                    _ = gathered.block { $0 == writers - 1 }
                     return try transaction.insert(.waiting()).id
                 }
             }
-            for _ in 1..<writers { group.addTask { try await store.write { try $0.insert(.waiting()).id } } }
+            try await isHeld.wait(for: "the first transaction") { $0 }
+            for _ in 1..<writers {
+                group.addTask {
+                    gathered.update { $0 += 1 }
+                    return try await store.write { try $0.insert(.waiting()).id }
+                }
+            }
             return try await group.reduce(into: Set<TaskID>()) { $0.insert($1) }
         }
         #expect(ids.count == writers)

@@ -7,7 +7,7 @@ import Testing
 /// Nobody who waits for the journal is forgotten.
 @Suite struct GrowthSignalTests {
     /// Writers and readers in whatever order the machine runs them: every reader sees every entry.
-    @Test(.timeLimit(.minutes(5)), arguments: 1...8) func noWakeUpIsLost(_ seed: Int) async throws {
+    @Test(.timeLimit(.minutes(20)), arguments: 1...8) func noWakeUpIsLost(_ seed: Int) async throws {
         let store = try await StoreFixture.inMemory()
         let entries: Int64 = 60
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -38,14 +38,14 @@ import Testing
         #expect(store.journalSignal.last == entries)
     }
 
-    @Test(.timeLimit(.minutes(5))) func anEntryThatIsThereEndsTheWaitAtOnce() async throws {
+    @Test(.timeLimit(.minutes(20))) func anEntryThatIsThereEndsTheWaitAtOnce() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { try $0.record(JournalEntry(time: .init(timeIntervalSince1970: 1), decision: .started)) }
         await store.journalSignal.wait(past: 0)
         #expect(store.journalSignal.last == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: 1...50) func aCancelledWaitEnds(_ seed: Int) async throws {
+    @Test(.timeLimit(.minutes(20)), arguments: 1...50) func aCancelledWaitEnds(_ seed: Int) async throws {
         let store = try await StoreFixture.inMemory()
         let waiting = Task { await store.journalSignal.wait(past: 0) }
         for _ in 0..<seed % 5 { await Task.yield() }
@@ -54,7 +54,7 @@ import Testing
         #expect(store.journalSignal.last == 0)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aPulseWakesWithoutAnEntry() async throws {
+    @Test(.timeLimit(.minutes(20))) func aPulseWakesWithoutAnEntry() async throws {
         let store = try await StoreFixture.inMemory()
         let woken = Task { await store.journalSignal.wait(past: 0) }
         let pulsing = Task {
