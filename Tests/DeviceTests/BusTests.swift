@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The bus itself: not there, late, lost and back; and the inhibitor lock.
-@Suite(.timeLimit(.minutes(5))) struct BusTests {
+@Suite(.timeLimit(.minutes(20))) struct BusTests {
     @Test func withoutABusEverythingIsAssumedAndSaysWhy() async throws {
         let bus = try PrivateBus()
         let device = try WatchedMonitor(on: bus)
@@ -178,20 +178,19 @@ import Testing
         let logind = try await MockService(.logind, on: bus)
         let upower = try await MockService(.upower, on: bus)
         await #expect(processExitsWith: .success) { [address = bus.address as String] in
-            let others = Set(ThreadSwitches.read().keys)
+            let others = Set(ThreadActivity.look().keys)
             let monitor = try DeviceMonitor(.system(address: address), freeSpaceOf: "/", overrides: [:])
             let absent = try DeviceMonitor(
                 .system(address: "unix:path=/nowhere/at/all"), freeSpaceOf: "/", overrides: [:])
             monitor.start()
             absent.start()
             monitor.holdAwake("a test")
-            let end = ContinuousClock.now + .seconds(20)
-            while !(monitor.report.isSettled && absent.report.isSettled), ContinuousClock.now < end { usleep(10_000) }
+            try blockUntil("everybody's answer") { monitor.report.isSettled && absent.report.isSettled }
             // The answer to the inhibitor lock comes last.
-            usleep(1_000_000)
-            let before = ThreadSwitches.read().filter { !others.contains($0.key) }
-            usleep(2_000_000)
-            let after = ThreadSwitches.read().filter { !others.contains($0.key) }
+            try ThreadActivity.blockUntilAsleep(for: .seconds(1), besides: others)
+            let before = ThreadActivity.look(besides: others)
+            blockThread(for: .seconds(2), because: "That nobody wakes is seen only over time.")
+            let after = ThreadActivity.look(besides: others)
             #expect(monitor.report.isSettled && monitor.report.conditions.power == .external)
             #expect(before.count >= 2, "One thread listens for each monitor.")
             #expect(before == after)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A trace in place of the device.
-@Suite(.timeLimit(.minutes(5))) struct DeviceTraceTests {
+@Suite(.timeLimit(.minutes(20))) struct DeviceTraceTests {
     @Test func aTraceIsPlayedInRealTime() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write(

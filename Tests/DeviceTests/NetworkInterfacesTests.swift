@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NightshiftAPI
+import TestSupport
 import Testing
 
 @testable import Device
@@ -10,7 +11,7 @@ import Testing
     fileprivate static var hasNetwork: Bool { NetworkInterfaces.addresses()?.isEmpty == false }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(20)),
         .enabled(if: NetworkNamespace.canBeMade, "a network namespace needs CAP_SYS_ADMIN and ip(8)"))
     func onlyAnAddressThatReachesBeyondItsLinkIsANetwork() async {
         await #expect(processExitsWith: .success) {
@@ -22,12 +23,16 @@ import Testing
             try NetworkNamespace.ip("addr", "add", "169.254.7.7/16", "dev", "one")
             try NetworkNamespace.ip("link", "set", "one", "up")
             try NetworkNamespace.ip("link", "set", "two", "up")
+            // The kernel's worker for links tells of a carrier after ip(8) has returned: at times much later.
+            try blockUntil("the carrier") { NetworkNamespace.isRunning("one") }
             #expect(!NetworkInterfacesTests.hasNetwork, "link-local")
             try NetworkNamespace.ip("addr", "add", "192.0.2.1/24", "dev", "one")
             #expect(NetworkInterfacesTests.hasNetwork)
             try NetworkNamespace.ip("link", "set", "two", "down")
+            try blockUntil("the carrier's loss") { !NetworkNamespace.isRunning("one") }
             #expect(!NetworkInterfacesTests.hasNetwork, "no carrier")
             try NetworkNamespace.ip("link", "set", "two", "up")
+            try blockUntil("the carrier") { NetworkNamespace.isRunning("one") }
             #expect(NetworkInterfacesTests.hasNetwork)
             try NetworkNamespace.ip("addr", "del", "192.0.2.1/24", "dev", "one")
             #expect(!NetworkInterfacesTests.hasNetwork)
@@ -37,7 +42,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(20)),
         .enabled(if: NetworkNamespace.canBeMade, "a network namespace needs CAP_SYS_ADMIN and ip(8)"))
     func withoutNetworkManagerTheKernelTellsOfChanges() async {
         await #expect(processExitsWith: .success) {
@@ -53,7 +58,7 @@ import Testing
             }
             // Without a suspension, as above: the monitor's thread is to be in the namespace.
             func becomes(_ isAvailable: Bool, _ name: String?) -> Bool {
-                let end = DispatchTime.now() + 10
+                let end = DispatchTime.now() + .seconds(Int(WaitingTime.longest.components.seconds))
                 while monitor.report.conditions.network.isAvailable != isAvailable
                     || monitor.report.conditions.network.name != name
                 {
@@ -76,14 +81,14 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func nobodyWakesWhileNothingHappens() async {
+    @Test(.timeLimit(.minutes(20))) func nobodyWakesWhileNothingHappens() async {
         await #expect(processExitsWith: .success) {
-            let others = Set(ThreadSwitches.read().keys)
+            let others = Set(ThreadActivity.look().keys)
             let clock = SystemClock().wallClockChanges()
-            usleep(300_000)
-            let before = ThreadSwitches.read().filter { !others.contains($0.key) }
-            usleep(1_500_000)
-            let after = ThreadSwitches.read().filter { !others.contains($0.key) }
+            try ThreadActivity.blockUntilAsleep(for: .milliseconds(300), besides: others)
+            let before = ThreadActivity.look(besides: others)
+            blockThread(for: .milliseconds(1_500), because: "That nobody wakes is seen only over time.")
+            let after = ThreadActivity.look(besides: others)
             #expect(before.count >= 1, "A thread listens for the clock.")
             #expect(before == after)
             withExtendedLifetime(clock) {}
@@ -111,6 +116,16 @@ enum NetworkNamespace {
         guard unshare(0x4000_0000) == 0 else { throw Failure(text: String(cString: strerror(errno))) }
     }
 
+    /// Whether the link is up and has a carrier, as SIOCGIFFLAGS says.
+    static func isRunning(_ link: String) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var request = ifreq()
+        withUnsafeMutableBytes(of: &request) { $0.copyBytes(from: Array(link.utf8)) }
+        guard ioctl(descriptor, UInt(SIOCGIFFLAGS), &request) == 0 else { return false }
+        return Int32(request.ifr_ifru.ifru_flags) & Int32(IFF_RUNNING) != 0
+    }
+
     /// Runs ip(8) in the calling thread's namespace.
     static func ip(_ arguments: String...) throws {
         guard let program else { throw Failure(text: "There is no ip(8).") }
@@ -122,19 +137,5 @@ enum NetworkNamespace {
         guard result == 0, waitpid(child, &status, 0) == child, status == 0 else {
             throw Failure(text: "ip \(arguments.joined(separator: " ")) failed.")
         }
-    }
-}
-
-/// How often the kernel has let each thread of this process run.
-enum ThreadSwitches {
-    static func read() -> [String: String] {
-        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-        var switches: [String: String] = [:]
-        for number in numbers {
-            let status = try? String(contentsOfFile: "/proc/self/task/\(number)/status", encoding: .utf8)
-            let lines = status?.split(separator: "\n").filter { $0.contains("ctxt_switches") }
-            switches[number] = lines?.joined(separator: " ")
-        }
-        return switches
     }
 }

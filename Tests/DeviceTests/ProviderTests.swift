@@ -6,7 +6,7 @@ import Testing
 @testable import Device
 
 /// Every service as dbusmock plays it, on a bus of its own.
-@Suite(.timeLimit(.minutes(5))) struct ProviderTests {
+@Suite(.timeLimit(.minutes(20))) struct ProviderTests {
     @Test func withoutServicesTheMachineIsPluggedInAndInUse() async throws {
         let bus = try await PrivateBus.started()
         let device = try WatchedMonitor(on: bus)

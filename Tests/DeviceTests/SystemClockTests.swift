@@ -2,22 +2,24 @@ import Device
 import Foundation
 import Glibc
 import NightshiftAPI
+import TestSupport
 import Testing
 
 /// The clocks of the machine that runs the tests.
 @Suite struct SystemClockTests {
     @Test func theReadingIsTheKernels() throws {
-        let before = Self.bootSeconds()
+        let before = (boot: Self.seconds(CLOCK_BOOTTIME), wall: Self.seconds(CLOCK_REALTIME))
         let reading = SystemClock().now()
-        let after = Self.bootSeconds()
-        #expect(reading.bootSeconds >= before && reading.bootSeconds <= after)
-        #expect(abs(reading.wallSeconds - Date().timeIntervalSince1970) < 5)
+        let after = (boot: Self.seconds(CLOCK_BOOTTIME), wall: Self.seconds(CLOCK_REALTIME))
+        #expect(reading.bootSeconds >= before.boot && reading.bootSeconds <= after.boot)
+        // Other tests set the wall clock to itself meanwhile, which may move it back a little.
+        #expect(reading.wallSeconds > before.wall - 1 && reading.wallSeconds < after.wall + 1)
         let bootID = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
         #expect(bootID == reading.bootID + "\n")
         #expect(SystemClock().now().bootID == reading.bootID)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSleepEndsAtItsTime() async throws {
+    @Test(.timeLimit(.minutes(20))) func aSleepEndsAtItsTime() async throws {
         let clock = SystemClock()
         let end = clock.now().bootSeconds + 0.05
         try await clock.sleep(untilBootSeconds: end)
@@ -26,7 +28,7 @@ import Testing
         try await clock.sleep(untilBootSeconds: end - 1_000)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aCancelledSleepThrows() async {
+    @Test(.timeLimit(.minutes(20))) func aCancelledSleepThrows() async {
         let clock = SystemClock()
         let sleep = Task { try await clock.sleep(untilBootSeconds: .greatestFiniteMagnitude) }
         sleep.cancel()
@@ -34,14 +36,14 @@ import Testing
     }
 
     /// Sets the wall clock to the time that it shows, which moves it by less than a millisecond.
-    @Test(.timeLimit(.minutes(5)), .enabled(if: Self.maySetClock, "setting the wall clock needs CAP_SYS_TIME"))
+    @Test(.timeLimit(.minutes(20)), .enabled(if: Self.maySetClock, "setting the wall clock needs CAP_SYS_TIME"))
     func settingTheWallClockIsNoticed() async {
         let changes = SystemClock().wallClockChanges()
         // The kernel tells only of what happens once somebody listens: the clock is set until that is heard.
         let setting = Task {
             while !Task.isCancelled {
                 Self.setClockToItself()
-                try await Task.sleep(for: .milliseconds(20))
+                try await passTime(.milliseconds(20), because: "The clock is set again after a while.")
             }
         }
         var heard = 0
@@ -68,9 +70,9 @@ import Testing
         clock_settime(CLOCK_REALTIME, &time)
     }
 
-    private static func bootSeconds() -> Double {
+    private static func seconds(_ clock: clockid_t) -> Double {
         var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
+        clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }
