@@ -51,8 +51,8 @@ extension ProcessTests {
         }
 
         private func expectStill(_ processes: [ProcessIdentity]) async throws {
-            let ticks = processes.map { Proc.ticks($0.pid) }
-            try await Task.sleep(for: .milliseconds(200))
+            let (ticks, other) = (processes.map { Proc.ticks($0.pid) }, try BusyProcess())
+            try await other.run(ticks: 20)
             #expect(processes.map { Proc.ticks($0.pid) } == ticks)
         }
 
@@ -135,8 +135,8 @@ extension ProcessTests {
             for process in probe.frozen { #expect(next.host.suspend(process)) }
             for process in probe.frozen {
                 let members = Proc.members(ofSession: process.pid)
-                let ticks = members.map(Proc.ticks)
-                try await Task.sleep(for: .milliseconds(200))
+                let (ticks, other) = (members.map(Proc.ticks), try BusyProcess())
+                try await other.run(ticks: 20)
                 #expect(members.count == 2 && members.map(Proc.ticks) == ticks)
             }
             next.host.kill(probe.frozen[0])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Logs of apps are kept within bounds (issue 3, "output to a per-app log with a size bound").
-@Suite(.timeLimit(.minutes(2))) struct LogFileTests {
+@Suite(.timeLimit(.minutes(20))) struct LogFileTests {
     private let scratch: TemporaryDirectory
 
     init() throws {

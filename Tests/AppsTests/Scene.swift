@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests with processes that run all the time: one after the other, so that they leave each other the processors.
-@Suite(.serialized, .timeLimit(.minutes(3))) enum ProcessTests {}
+@Suite(.serialized, .timeLimit(.minutes(20))) enum ProcessTests {}
 
 /// A host with a home of its own, and what it has said of the processes that ended.
 final class Scene: Sendable {
@@ -31,9 +31,9 @@ final class Scene: Sendable {
     func end() {
         let processes = launched.read { $0 }
         for process in processes { host.kill(process) }
-        _ = ends.block(until: .now + .seconds(20)) { ends in processes.allSatisfy { ends[$0] != nil } }
+        _ = ends.block { ends in processes.allSatisfy { ends[$0] != nil } }
         // What they had started is still ending; the last one of each cgroup takes it along.
-        for _ in 0..<1_000 where !controlGroups.isEmpty { usleep(5_000) }
+        try? blockUntil("the cgroups to go") { controlGroups.isEmpty }
         host.shutdown()
     }
 

@@ -9,20 +9,17 @@ import Testing
 extension ProcessTests {
     /// Suspension by both methods (mission rows T10, T11; issue 3, "Processes").
     @Suite struct SuspensionTests {
-        /// How long is watched that nothing happens: thirty ticks of the clock that counts what a process runs.
-        private static let aWhile = Duration.milliseconds(300)
-
         @Test(arguments: SystemProcessHost.Suspension.allCases)
         func `A suspended process does not run, a resumed one does`(suspension: SystemProcessHost.Suspension)
             async throws
         {
-            let scene = try Scene(suspension)
+            let (scene, other) = (try Scene(suspension), try BusyProcess())
             defer { scene.end() }
             let process = try scene.launchShell(busy)
             try await eventually("it to run") { Proc.ticks(process.pid) > 2 }
             #expect(scene.host.suspend(process))
             let ticks = Proc.ticks(process.pid)
-            try await Task.sleep(for: Self.aWhile)
+            try await other.run(ticks: 30)
             #expect(Proc.ticks(process.pid) == ticks)
             #expect(process.isAlive)
             #expect(scene.host.suspend(process), "again")
@@ -35,7 +32,7 @@ extension ProcessTests {
         func `One that forks all the time is suspended with all its forks`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
-            let scene = try Scene(suspension)
+            let (scene, other) = (try Scene(suspension), try BusyProcess())
             defer { scene.end() }
             let process = try scene.launchShell(
                 "for i in 1 2 3; do (while :; do (:); done) & done; while :; do (:); done")
@@ -51,12 +48,13 @@ extension ProcessTests {
                     members = started()
                     return members == before && members.allSatisfy { Proc.fields($0)?[0] != "R" }
                 }
-                let ticks = members.map(Proc.ticks).reduce(0, +)
-                try await Task.sleep(for: .milliseconds(50))
+                let (ticks, leader) = (members.map(Proc.ticks).reduce(0, +), Proc.ticks(process.pid))
+                try await other.run(ticks: 5)
                 #expect(started() == members)
                 #expect(members.map(Proc.ticks).reduce(0, +) == ticks)
                 #expect(scene.host.resume(process))
-                try await eventually("new forks") { started() != members }
+                // A list of processes that takes long to read holds none of those that live for a moment only.
+                try await eventually("it to fork again") { Proc.ticks(process.pid) > leader }
             }
         }
 
@@ -215,7 +213,7 @@ extension ProcessTests {
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
         func `With a cgroup those are suspended and killed, too, that have left the process group`() async throws {
-            let scene = try Scene()
+            let (scene, other) = (try Scene(), try BusyProcess())
             defer { scene.end() }
             let process = try scene.launchShell("setsid sh -c '\(busy)' & echo $!; \(busy)")
             var escaped: pid_t = 0
@@ -226,7 +224,7 @@ extension ProcessTests {
             }
             #expect(scene.host.suspend(process))
             let ticks = Proc.ticks(escaped)
-            try await Task.sleep(for: Self.aWhile)
+            try await other.run(ticks: 30)
             #expect(Proc.ticks(escaped) == ticks)
             scene.host.kill(process)
             _ = try await scene.end(of: process)

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Background time in the service: clocks, settings, connections, what is told of it (decision 0013).
-@Suite(.timeLimit(.minutes(2))) struct BackgroundServiceTests {
+@Suite(.timeLimit(.minutes(20))) struct BackgroundServiceTests {
     /// An app of the scene that was launched by its user, has connected and entered its first state.
     private func launch(_ scene: ServiceScene) async throws -> (Int32, CommandReader) {
         let status = try await scene.service.launch(ServiceScene.app, LaunchRequest())

@@ -60,8 +60,7 @@ extension ProcessTests {
 
             await scene.service.apply(DeviceMoment(phase: .dozing))
             let ticks = Proc.ticks(pid)
-            // Twenty ticks of the clock that counts what it runs.
-            try await Task.sleep(for: .milliseconds(200))
+            try await BusyProcess().run(ticks: 20)
             #expect(Proc.ticks(pid) == ticks)
             #expect(try scene.shownTime(hello.clock) == .standing(180_000_000_000))
             await scene.service.apply(DeviceMoment(phase: .window))
