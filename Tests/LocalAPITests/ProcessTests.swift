@@ -227,7 +227,7 @@ import Testing
                 import socket, sys
                 def ask(target, mark):
                     s = socket.socket(socket.AF_UNIX)
-                    s.settimeout(20)
+                    s.settimeout(240)
                     s.connect(sys.argv[1])
                     s.sendall(b"GET " + target.encode() + b" HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
                     text = b""

@@ -8,17 +8,21 @@ import Testing
 
 @Suite struct StopTests {
     @Test func `Requests under way get their answers, and then the connection ends`() async throws {
-        let begun = Watched(false)
+        let (begun, mayEnd) = (Watched(false), Watched(false))
         let slow = Route(.get, "/slow") { _ in
             begun.update { $0 = true }
-            try await Task.sleep(for: .milliseconds(300))
+            try await mayEnd.wait(for: "the stop") { $0 }
             return try Reply.json("done").response
         }
-        try await withServer(routes: [slow]) { server in
+        var limits = ConnectionLimits()
+        limits.stopTimeout = .minutes(10)
+        try await withServer(routes: [slow], limits: limits) { server in
             let client = try server.client()
             try await client.send(UnixClient.head("GET", "/slow"))
-            try await begun.wait(within: .seconds(10), for: "the request") { $0 }
+            try await begun.wait(for: "the request") { $0 }
             await server.stop()
+            try await eventually("the stop") { (try? server.client()) == nil }
+            mayEnd.update { $0 = true }
             let answer = try #require(Answer(try await client.receiveAll()))
             #expect(answer.text == "\"done\"")
         }
@@ -40,13 +44,13 @@ import Testing
         let (begun, mayEnd) = (Watched(false), Watched(false))
         let endless = Route(.get, "/endless") { _ in
             begun.update { $0 = true }
-            try await mayEnd.wait(within: .seconds(60), for: "the end of the test") { $0 }
+            try await mayEnd.wait(for: "the end of the test") { $0 }
             return try Reply.json("done").response
         }
         try await withServer(routes: [endless], limits: limits) { server in
             let client = try server.client()
             try await client.send(UnixClient.head("GET", "/endless"))
-            try await begun.wait(within: .seconds(10), for: "the request") { $0 }
+            try await begun.wait(for: "the request") { $0 }
             await server.stop()
             #expect(try await client.receiveAll() == [])
             mayEnd.update { $0 = true }

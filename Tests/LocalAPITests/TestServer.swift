@@ -15,9 +15,7 @@ struct TestServer: Sendable {
     let path: String
     let group: ServiceGroup
 
-    func client(timeout: Int = 20) throws -> UnixClient {
-        try UnixClient(path, timeout: timeout)
-    }
+    func client() throws -> UnixClient { try UnixClient(path) }
 
     /// Begins the graceful stop.
     func stop() async {

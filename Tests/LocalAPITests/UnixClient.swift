@@ -1,5 +1,6 @@
 import Foundation
 import NIOPosix
+import TestSupport
 
 /// A blocking client on a Unix socket that sees every byte. Its calls run on threads of their own, so that they hold up
 /// neither the server nor other tests.
@@ -17,11 +18,10 @@ final class UnixClient: Sendable {
         var description: String { "\(call): \(String(cString: strerror(code)))" }
     }
 
-    /// - Parameter timeout: Seconds that a read waits at most.
-    init(_ path: String, timeout: Int = 20) throws {
+    init(_ path: String) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
-        var limit = timeval(tv_sec: timeout, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(WaitingTime.longest.components.seconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -68,6 +68,12 @@ final class UnixClient: Sendable {
                 count = received
             }
         }
+    }
+
+    /// Whether the connection is open, and nothing has come that was not received.
+    var isSilent: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) < 0 && errno == EAGAIN
     }
 
     /// What comes until `mark` has come, or the end of the connection.
