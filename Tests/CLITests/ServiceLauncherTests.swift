@@ -1,6 +1,7 @@
 import Foundation
 import NightshiftAPI
 import NightshiftClient
+import TestSupport
 import Testing
 
 @testable import CLI
@@ -46,16 +47,14 @@ struct ServiceLauncherTests {
             exec 3>&-
             ls /proc/$$/fd | tr '\\n' ' ' >>"$NIGHTSHIFT_HOME/told.new"
             mv "$NIGHTSHIFT_HOME/told.new" "$NIGHTSHIFT_HOME/told"
-            sleep 5
+            while [ -e "$NIGHTSHIFT_HOME/told" ]; do sleep 0.05; done
             """)
         // The PATH of the search is not the script's: it needs real programs.
         let environment = ["PATH": world.path + "/bin:/usr/bin:/bin", "NIGHTSHIFT_HOME": world.path]
         async let status = world.run("service", "start", environment: environment)
         let told = world.root.appending(path: "told")
-        let deadline = ContinuousClock.now + .seconds(8)
-        while !FileManager.default.fileExists(atPath: told.path(percentEncoded: false)) {
-            try #require(ContinuousClock.now < deadline, "the script was not started")
-            try await Task.sleep(for: .milliseconds(5))
+        try await eventually("the script") {
+            FileManager.default.fileExists(atPath: told.path(percentEncoded: false))
         }
         let service = try world.service { _ in try .json(Samples.status) }
         defer { service.stop() }
@@ -81,7 +80,7 @@ struct ServiceLauncherTests {
         let world = try World()
         let child = Process()
         child.executableURL = URL(filePath: "/bin/sleep")
-        child.arguments = ["30"]
+        child.arguments = ["600"]
         try child.run()
         var status = Samples.status
         status.processID = child.processIdentifier
