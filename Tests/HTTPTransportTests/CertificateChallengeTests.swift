@@ -4,7 +4,7 @@ import Testing
 import Transfers
 
 /// T9: servers that want to see the client's certificate.
-@Suite(.timeLimit(.minutes(2))) struct CertificateChallengeTests {
+@Suite(.timeLimit(.minutes(20))) struct CertificateChallengeTests {
     private func server(_ verification: String, hasHTTP2: Bool = true) async throws -> WebServer {
         var options = WebServer.NginxOptions()
         let certificates = try await TestCertificates()

@@ -4,7 +4,7 @@ import Testing
 import Transfers
 
 /// T9: servers and proxies that want a name and a password.
-@Suite(.timeLimit(.minutes(1))) struct ChallengeTests {
+@Suite(.timeLimit(.minutes(20))) struct ChallengeTests {
     private let right = Credential(user: "me", password: "right")
 
     private static func asking(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Suite(.timeLimit(.minutes(1))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(20))) struct ProxyTests {
     @Test func aProxyIsAskedForTheWholeAddress() async throws {
         // To an origin server an absolute target is an unknown path; that it was asked is what counts.
         let proxy = try OriginServer()

@@ -5,31 +5,20 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Real time with generous bounds; the exact arithmetic is tested with the bucket itself.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct RateLimitTests {
+/// Limits in real time, as ``RateWindows`` sees them.
+@Suite(.serialized, .timeLimit(.minutes(20))) struct RateLimitTests {
     private let content = SeededContent(seed: 9, size: 200_000_000)
 
-    private func bytesPerSecond(_ file: TestFile, over seconds: Double = 2) async throws -> Double {
-        // Past what the connection's beginning lets through.
-        try await Task.sleep(for: .milliseconds(300))
-        let (start, before) = (ContinuousClock.now, file.position.value)
-        try await Task.sleep(for: .seconds(seconds))
-        let time = start.duration(to: .now)
-        let elapsed = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
-        return Double(file.position.value - before) / elapsed
-    }
-
-    @Test(arguments: [100_000, 5_000_000, 40_000_000] as [Int64])
+    @Test(arguments: [100_000, 3_000_000, 12_000_000] as [Int64])
     func anExchangeKeepsToItsRate(rate: Int64) async throws {
         let origin = try OriginServer()
         origin.serve("/file", .seeded(size: content.size, seed: content.seed))
         let file = try TestFile()
         let transport = TestTransport()
         let receiver = Receiver { _ in .file(file.sink()) }
-        let handle = transport.begin(.direct(origin.url("/file"), idle: 1).with { $0.rateLimit = rate }, receiver)
+        let handle = transport.begin(.direct(origin.url("/file"), idle: 3).with { $0.rateLimit = rate }, receiver)
         try await receiver.head()
-        let measured = try await bytesPerSecond(file)
-        #expect(abs(measured / Double(rate) - 1) < 0.2, "\(measured) instead of \(rate)")
+        try await RateWindows(limit: Double(rate)) { [file.position.value] }.expectTheLimit()
         handle.setRateLimit(nil)
         #expect(try await receiver.end().outcome == .complete)
         #expect(try file.matches(content))
@@ -59,13 +48,7 @@ import Transfers
         let receivers = files.map { file in Receiver { _ in .file(file.sink()) } }
         for receiver in receivers { _ = transport.begin(.direct(origin.url("/file")), receiver) }
         for receiver in receivers { try await receiver.head() }
-        let rates = try await withThrowingTaskGroup(of: Double.self) { group in
-            for file in files { group.addTask { try await bytesPerSecond(file, over: 3) } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        let sum = rates.reduce(0, +)
-        #expect(abs(sum / 10_000_000 - 1) < 0.2, "\(rates)")
-        for rate in rates { #expect(abs(rate / (sum / 4) - 1) < 0.25, "\(rates)") }
+        try await RateWindows(limit: 10_000_000) { files.map(\.position.value) }.expectTheLimit()
         transport.transport.setRateLimit(nil)
         for (file, receiver) in zip(files, receivers) {
             #expect(try await receiver.end().outcome == .complete)
@@ -83,7 +66,7 @@ import Transfers
         let (slow, fast) = (try TestFile(), try TestFile())
         let slowReceiver = Receiver { _ in .file(slow.sink()) }
         let fastReceiver = Receiver { _ in .file(fast.sink()) }
-        let handle = transport.begin(request.with { $0.rateLimit = 1_000_000 }, slowReceiver)
+        let handle = transport.begin(request.with { $0.rateLimit = 100_000 }, slowReceiver)
         try await slowReceiver.head()
         _ = transport.begin(request, fastReceiver)
         #expect(try await fastReceiver.end().outcome == .complete)
@@ -97,14 +80,14 @@ import Transfers
     @Test func uploadsKeepToTheirRate() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
-        let content = SeededContent(seed: 9, size: 6_000_000)
+        let content = SeededContent(seed: 9, size: 60_000_000)
         let file = try TestFile(content)
-        let start = ContinuousClock.now
         let request = WireRequest.direct(origin.url("/up"), method: "PUT").sending(file, size: content.size)
-        let end = try await TestTransport().end(request.with { $0.rateLimit = 2_000_000 })
-        let time = start.duration(to: .now)
-        #expect(end.outcome == .complete)
-        #expect(time > .milliseconds(2_600) && time < .seconds(5), "\(time)")
+        let (transport, receiver) = (TestTransport(), Receiver())
+        let handle = transport.begin(request.with { $0.rateLimit = 2_000_000 }, receiver)
+        try await RateWindows(limit: 2_000_000) { [request.body?.meter.value ?? 0] }.expectTheLimit()
+        handle.setRateLimit(nil)
+        #expect(try await receiver.end().outcome == .complete)
         #expect(
             try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Suite(.timeLimit(.minutes(1))) struct RedirectTests {
+@Suite(.timeLimit(.minutes(20))) struct RedirectTests {
     private let secrets = [
         HeaderField(name: "Authorization", value: "Bearer abc"), HeaderField(name: "Cookie", value: "a=b"),
         HeaderField(name: "X-Api-Key", value: "k"), HeaderField(name: "X-Plain", value: "p"),

@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 /// The machine of uploads over real connections that break, with servers that others have written.
-@Suite(.timeLimit(.minutes(3))) struct ResumablePeerTests {
+@Suite(.timeLimit(.minutes(20))) struct ResumablePeerTests {
     private let content = SeededContent(seed: 21, size: 12 << 20)
 
     @Test(
@@ -88,7 +88,7 @@ private final class UploadDriver: Sendable {
                 if let field, !state.versions.contains(field) { state.versions.append(field) }
                 return request
             }
-            var wire = WireRequest.direct(request.url, method: request.method, headers: request.headers, idle: 10)
+            var wire = WireRequest.direct(request.url, method: request.method, headers: request.headers, idle: 60)
             if let body = request.body {
                 wire.body = UploadBody(
                     [.file(descriptor: file.descriptor, offset: body.lowerBound, size: request.count)],

@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 /// Small files over one HTTP/2 connection.
-@Suite(.timeLimit(.minutes(2))) struct SharedConnectionTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedConnectionTests {
     private let server: WebServer
     private let certificates: TestCertificates
     private let transport = TestTransport()

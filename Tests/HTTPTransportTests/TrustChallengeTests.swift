@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 /// T9: servers whose certificates are not trusted.
-@Suite(.timeLimit(.minutes(2))) struct TrustChallengeTests {
+@Suite(.timeLimit(.minutes(20))) struct TrustChallengeTests {
     /// Answers with the number of its connection, and keeps a log of requests.
     private final class SecureServer: Sendable {
         let server: WebServer

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Suite(.timeLimit(.minutes(1))) struct UploadTests {
+@Suite(.timeLimit(.minutes(20))) struct UploadTests {
     private let content = SeededContent(seed: 11, size: 5_000_000)
 
     private func upload(
@@ -86,7 +86,7 @@ import Transfers
         let content = SeededContent(seed: 11, size: 50_000_000)
         origin.serve("/up", .text("", .stallUploadAfter(100_000)))
         let file = try TestFile(content)
-        let request = WireRequest.direct(origin.url("/up"), method: "PUT", idle: 1)
+        let request = WireRequest.direct(origin.url("/up"), method: "PUT", idle: 3)
         let end = try await TestTransport().end(request.sending(file, size: content.size))
         #expect(end.failure?.code == .idleTimeout)
         #expect(end.failure?.message.contains("while sending") == true, "\(end)")
