@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(20)))
 struct ChaosProxyTests {
     let origin: OriginServer
     let proxy: ChaosProxy

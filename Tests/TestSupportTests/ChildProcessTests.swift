@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(20)))
 struct ChildProcessTests {
     @Test func runsToTheEnd() async throws {
         let outcome = try await ChildProcess.run(

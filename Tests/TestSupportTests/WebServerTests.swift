@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct WebServerTests {
     let directory: TemporaryDirectory
     let content = Content.seeded(size: 2_000_003, seed: 4)
