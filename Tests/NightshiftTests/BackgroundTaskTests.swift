@@ -141,11 +141,10 @@ private let path = "/v1/process/background-tasks"
         let application = Application(connection: world.process().connection)
         let start = ContinuousClock.now
         let first = application.beginBackgroundTask(withName: "a")
-        #expect(first != .invalid && ContinuousClock.now - start < .seconds(6))
-        // The second one does not wait again.
         let middle = ContinuousClock.now
         let second = application.beginBackgroundTask(withName: "b")
-        #expect(second != .invalid && ContinuousClock.now - middle < .seconds(1))
+        #expect(first != .invalid && second != .invalid)
+        #expect(ContinuousClock.now - middle < middle - start, "The second one does not wait again.")
         application.endBackgroundTask(first)
         try world.service.start()
         try await world.service.state.wait(for: "the task") { $0.backgroundTasks == [2: "b"] }
