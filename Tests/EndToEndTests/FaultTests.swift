@@ -50,7 +50,7 @@ import Testing
     private static let renames = "rename,renameat,renameat2"
 
     @Test(
-        "T2 B2: whatever fails below the service, what it accepted ends whole", .timeLimit(.minutes(3)),
+        "T2 B2: whatever fails below the service, what it accepted ends whole", .timeLimit(.minutes(20)),
         arguments: faults)
     func fault(_ fault: Fault) async throws {
         let (service, origin) = (try Service(), try OriginServer())

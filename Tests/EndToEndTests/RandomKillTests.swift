@@ -12,7 +12,7 @@ import Testing
 
     @Test(
         "T2 B2: kill -9 at random moments loses no task, mixes no file and costs at most 8 MiB",
-        .timeLimit(.minutes(5)), arguments: 0..<worlds)
+        .timeLimit(.minutes(20)), arguments: 0..<worlds)
     func killedAtRandom(_ number: Int) async throws {
         let seed = Self.seed &+ UInt64(number)
         print("RandomKillTests: world \(number), NIGHTSHIFT_SEED=\(Self.seed)")
@@ -92,8 +92,9 @@ private struct KillWorld {
                 let missing = Self.wantedTasks - tasks.count { !$0.state.isTerminal }
                 if missing > 0 { try await enqueue(missing, killAt: end) }
             }
-            // The kill comes at a random moment and not with an event.
-            try await Task.sleep(until: min(end, .now + .milliseconds(25)))
+            try await passTime(
+                until: min(end, .now + .milliseconds(25)),
+                because: "The kill comes at a random moment and not with an event.")
         }
     }
 
@@ -111,7 +112,7 @@ private struct KillWorld {
         }
         let (requests, process) = (plans.map(\.request), service.process)
         let killer = Task {
-            try await Task.sleep(until: end)
+            try await passTime(until: end, because: "The kill comes at a random moment.")
             process?.kill(SIGKILL)
         }
         defer { killer.cancel() }

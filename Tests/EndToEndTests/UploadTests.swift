@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Uploads that are broken off, with servers that others have written.
-@Suite(.timeLimit(.minutes(3))) struct UploadTests {
+@Suite(.timeLimit(.minutes(20))) struct UploadTests {
     private let content = Content.seeded(size: 12 << 20, seed: 31)
 
     /// A service that has the content in a file.
@@ -77,8 +77,9 @@ import Testing
         requests.append(request)
         let ids = try await service.api.enqueue(requests)
         for _ in 0..<12 {
-            // The kill comes at a random moment and not with an event.
-            try await Task.sleep(for: .milliseconds(Int.random(in: 50...700, using: &random)))
+            try await passTime(
+                .milliseconds(Int.random(in: 50...700, using: &random)),
+                because: "The kill comes at a random moment and not with an event.")
             try await service.kill()
             try await service.start()
         }

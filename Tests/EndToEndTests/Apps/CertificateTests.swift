@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// T7, section 2.4: what is asked about connections, of an app that is not running; and an upload through crashes.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct CertificateTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct CertificateTests {
     /// An app that has begun downloads of these names and died; it begins `later` when its user brings it to the front.
     private func dead(
         _ server: SecureServer, _ names: [String] = ["file"], later: String? = nil,

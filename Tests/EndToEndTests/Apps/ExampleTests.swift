@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The examples, run as their README says, killed and suspended for real.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ExampleTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ExampleTests {
     /// A service whose apps find what was just built, with its home directory below `scratch`.
     private func service() throws -> Service {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"

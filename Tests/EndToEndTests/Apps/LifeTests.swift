@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// T11, T13, L1, L7: apps that do not keep to the rules, and users who end them.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct LifeTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct LifeTests {
     private let content = Content.seeded(size: 2 << 20, seed: 31)
 
     private func probe(

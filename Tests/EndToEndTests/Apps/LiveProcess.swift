@@ -17,10 +17,10 @@ struct LiveProcess {
     /// Clock ticks that it has had the processor.
     var ticks: Int { ProcessStat(pid)?.ticks ?? 0 }
 
-    /// Whether it gets no processor time although it wants some, as far as a tenth of a second can tell.
+    /// Whether it gets no processor time although it wants some, while another process gets ten ticks.
     func rests() async throws -> Bool {
-        let before = ticks
-        try await Task.sleep(for: .milliseconds(100))
+        let (before, other) = (ticks, try BusyProcess())
+        try await other.run(ticks: 10)
         return ticks == before
     }
 

@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// T1, T10, sections 3.5 and 3.6: processes die at every point of a delivery, and each event has its effect once.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct OnceTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct OnceTests {
     private let content = Content.seeded(size: 1 << 20, seed: 21)
 
     private func probe(_ rules: Rule..., behaviours: [Behaviour] = []) async throws -> AppFixture {

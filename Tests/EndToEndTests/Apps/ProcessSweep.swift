@@ -15,7 +15,7 @@ struct ProcessSweep {
             let found = processes
             if found.isEmpty { return }
             for pid in found { kill(pid, SIGKILL) }
-            usleep(10_000)
+            blockThread(for: .milliseconds(10), because: "Nothing tells of a process that is being started.")
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// T9, section 2.4: servers and begin dates ask an app that is not running.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct QuestionTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct QuestionTests {
     private let content = Content.seeded(size: 300_000, seed: 51)
 
     /// An app that has begun one download and died.

@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// T9, T11, section 3 of `background-urlsession.md`: what a relaunched app sees, and what becomes of it then.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct RelaunchTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct RelaunchTests {
     private let content = Content.seeded(size: 2 << 20, seed: 11)
 
     /// The app has begun one download that stands at 1 MiB.

@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// Sections 2.4, 2.5, 3.8, 3.9 and 4: what sessions and their tasks are to apps.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SessionTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct SessionTests {
     private let content = Content.seeded(size: 2 << 20, seed: 41)
 
     @Test func `T1: a 404 is a file, not an error`() async throws {

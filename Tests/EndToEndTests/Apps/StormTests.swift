@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// L7, R9: nothing stays frozen, and nothing is forgotten.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct StormTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct StormTests {
     private let content = Content.seeded(size: 3 << 20, seed: 61)
 
     /// The app has begun a download that, tried again, is held again.

@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// T9: an app's end, while somebody looks at it all the time.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct WatchedEndTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct WatchedEndTests {
     @Test func `T9: an app that has handled everything and dies under observation is not launched again`() async throws
     {
         let app = try AppFixture()

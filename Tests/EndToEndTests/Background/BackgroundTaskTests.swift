@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// L2 to L5 with real apps: tasks, their expiration, and the end of who does not finish.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct BackgroundTaskTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct BackgroundTaskTests {
     /// An app in the background that has begun what `tasks` say on its way there.
     private func probe(
         policy: String, _ tasks: [BackgroundTaskOrder], lines: String = "", isLeft: Bool = true,

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// T3, T8: transfers that wait for power and networks, told by real services on a bus of the test's own.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ConditionTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ConditionTests {
     private let content = Content.seeded(size: 1 << 20, seed: 12)
 
     /// A service that hears of power and network from mocks.

@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// L4, L6 with real processes: what doze freezes, what windows let go, and what a killed service leaves.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct DozeTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct DozeTests {
     /// An app that works in the background, with a child that never rests.
     private func worker(policy: String, _ change: (inout Orders) -> Void = { _ in }) async throws -> (
         app: AppFixture, child: LiveProcess
@@ -40,7 +40,7 @@ import app_probe
         #expect(stopped.state == .background, "it is not suspended: it has work to do")
         try await eventually("processes that are frozen") { process.isFrozen && child.isFrozen }
         let ticks = (process.ticks, child.ticks)
-        try await Task.sleep(for: .seconds(2))
+        try await BusyProcess().run(ticks: 100)
         #expect(process.ticks == ticks.0 && child.ticks == ticks.1)
         let later = try await app.status()
         #expect(later.background.remaining == stopped.background.remaining, "its time stands still too")

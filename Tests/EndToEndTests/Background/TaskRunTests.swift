@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// L2, L5, L6: any program as bounded background work.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct TaskRunTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct TaskRunTests {
     private func service(policy: String) async throws -> Service {
         let service = try Service()
         try await service.start()
@@ -61,7 +61,7 @@ import Testing
         try await service.doze(.dozing)
         try await eventually("a command that is frozen") { process.isFrozen }
         let ticks = process.ticks
-        try await Task.sleep(for: .seconds(1))
+        try await BusyProcess().run(ticks: 50)
         #expect(process.ticks == ticks)
         try await service.doze(.window)
         try await eventually("a command that runs") { try await !process.rests() }
@@ -99,15 +99,20 @@ import Testing
             Name=Script
             Exec=sh -c "\(Programs.commandLine) task run --name nightly -- sh -c 'while [ ! -e \(gate) ]; do sleep 0.05; done'; sleep 1000"
             """
-        let path = try app.scratch.write(entry, to: "org.example.Script.desktop")
-        try await app.api.post("/v1/apps", InstallRequest(entry: path), as: AppStatus.self)
-        try await app.api.post("/v1/apps/org.example.Script/launch", LaunchRequest(), as: AppStatus.self)
-        func status() async throws -> AppStatus { try await app.api.get("/v1/apps/org.example.Script") }
-        try await eventually("a task") { try await status().background.tasks.map(\.name) == ["nightly"] }
-        try await app.api.send("POST", "/v1/apps/org.example.Script/background")
-        try await Task.sleep(for: .seconds(1))
-        #expect(try await status().state == .background, "its task keeps it running")
+        let idleEntry = "[Desktop Entry]\nType=Application\nName=Idle\nExec=sleep 1000\n"
+        for (name, text) in [("Script", entry), ("Idle", idleEntry)] {
+            let path = try app.scratch.write(text, to: "org.example.\(name).desktop")
+            try await app.api.post("/v1/apps", InstallRequest(entry: path), as: AppStatus.self)
+            try await app.api.post("/v1/apps/org.example.\(name)/launch", LaunchRequest(), as: AppStatus.self)
+        }
+        func status(_ name: String) async throws -> AppStatus { try await app.api.get("/v1/apps/org.example.\(name)") }
+        try await eventually("a task") { try await status("Script").background.tasks.map(\.name) == ["nightly"] }
+        for name in ["Script", "Idle"] { try await app.api.send("POST", "/v1/apps/org.example.\(name)/background") }
+        try await eventually("the suspension of one without a task", within: .seconds(40)) {
+            try await status("Idle").state == .suspended
+        }
+        #expect(try await status("Script").state == .background, "its task keeps it running")
         try app.open(gate)
-        try await eventually("suspension", within: .seconds(40)) { try await status().state == .suspended }
+        try await eventually("suspension", within: .seconds(40)) { try await status("Script").state == .suspended }
     }
 }
