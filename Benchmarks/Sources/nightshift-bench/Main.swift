@@ -41,6 +41,7 @@ struct Main {
             case .http2: try SmallFiles(bench: bench, isHTTP2: true).run()
             case .backlog: try Backlog(bench: bench).run()
             case .latency: try Latency(bench: bench).run()
+            case .stop: try Stopping(bench: bench).run()
             case .idle: try Idle(bench: bench).run()
             case .apps: try Apps(bench: bench).run()
             }

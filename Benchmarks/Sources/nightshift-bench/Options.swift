@@ -24,6 +24,7 @@ struct Options {
         case http2
         case backlog
         case latency
+        case stop
         case idle
         case apps
     }

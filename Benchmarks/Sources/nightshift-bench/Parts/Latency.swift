@@ -41,7 +41,7 @@ struct Latency {
     }
 
     /// Sixteen slow transfers that run, and `waiting` tasks whose time has not come.
-    private func prepare(_ client: UnixClient, waiting: Int) throws {
+    func prepare(_ client: UnixClient, waiting: Int) throws {
         _ = try client.require("PATCH", "/v1/settings", body: #"{"maximumTransfers":32}"#)
         _ = try client.require("PUT", "/v1/sessions/slow", body: #"{"httpMaximumConnectionsPerHost":16}"#)
         let slow = (0..<16).map { #"{"url":"\#(bench.origin.plain)/slow/slow.bin?\#($0)"}"# }

@@ -1,0 +1,44 @@
+import Foundation
+
+/// How long SIGTERM takes a service at work, beside one with nothing to do.
+struct Stopping {
+    let bench: Bench
+
+    func run() throws -> Section {
+        let rounds = bench.options.rounds ?? (bench.options.quick ? 3 : 10)
+        var section = Section(
+            title: "Leaving when asked",
+            method:
+                "SIGTERM to a service with nothing to do, and to one with 16 transfers that come in at 256 KiB/s each; medians of \(rounds) rounds.",
+            header: ["", "ms", "Divided by idle"])
+        bench.note("the end after SIGTERM")
+        try Workspace.fill("\(bench.origin.root)/slow.bin", size: 256 << 20, seed: 3)
+        var (idle, busy): ([Double], [Double]) = ([], [])
+        for _ in 0..<rounds {
+            idle.append(try stop { _ in })
+            busy.append(try stop { try Latency(bench: bench).prepare($0, waiting: 0) })
+        }
+        let ratio = zip(busy, idle).map { $0 / $1 }.median
+        section.rows.append(["nothing to do", Format.milliseconds(idle.median), "1"])
+        section.rows.append(["16 transfers", Format.milliseconds(busy.median), Format.number(ratio, 1)])
+        section.findings.append(
+            Section.Finding(
+                aim: "SIGTERM ends a service with running transfers within 2 s",
+                measured: "\(Format.milliseconds(busy.max() ?? 0)) ms at most", isMet: busy.allSatisfy { $0 < 2 }))
+        return section
+    }
+
+    /// Seconds from SIGTERM to the end of a service that was prepared so.
+    private func stop(after prepare: (UnixClient) throws -> Void) throws -> Double {
+        let service = try bench.service(in: bench.disk)
+        do {
+            try prepare(try service.client())
+        } catch {
+            service.stop()
+            throw error
+        }
+        let start = Instant()
+        service.stop()
+        return start.elapsed
+    }
+}
