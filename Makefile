@@ -4,6 +4,7 @@ SHELL := /bin/bash
 SWIFT ?= swift
 PREFIX ?= /usr/local
 DESTDIR ?=
+LOAD ?= 0
 override PREFIX := $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 
 bindir := $(PREFIX)/bin
@@ -26,7 +27,7 @@ help:
 	@echo 'make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)'
 	@echo 'make install PREFIX=   build and install nightshift, nightshiftd, systemd units, completions and documents'
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
-	@echo 'make test              every test'
+	@echo 'make test LOAD=        every test; with LOAD=8, beside eight busy loops'
 	@echo 'make tsan              the tests under the thread sanitizer'
 	@echo 'make bench             measure against curl, wget2, aria2 and axel; writes docs/benchmarks.md'
 	@echo 'make format, make lint rewrite to the house format; check it'
@@ -41,7 +42,7 @@ demo: build
 
 test:
 	@scripts/packages.sh build test
-	@scripts/test.sh
+	@LOAD='$(LOAD)' scripts/test.sh
 
 tsan:
 	@scripts/packages.sh build test

@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
 # Builds everything with its tests once and runs suite after suite; the last lines say how it went.
 #
-# One suite at a time, each parallel in itself: several of them watch clocks, and two cores cannot run them all at once.
+# One suite at a time, each parallel in itself: two cores cannot run them all at once. With LOAD=8 in the environment,
+# eight busy loops run beside them.
 # Usage: scripts/test.sh [SUITE ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/load.sh
+source scripts/load.sh
 
 log=$(mktemp)
 issues=$(mktemp)
-trap 'rm -f "$log" "$issues"' EXIT
+peers_log=$(mktemp)
+trap 'end_load; rm -f "$log" "$issues" "$peers_log"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 suites=("$@")
 if [ "${#suites[@]}" -eq 0 ]; then
@@ -26,17 +32,20 @@ fi
 build_peers() {
     Tests/Peers/build.sh && Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare
 }
-peers_log=$(mktemp)
-trap 'rm -f "$log" "$issues" "$peers_log"' EXIT
 build_peers >"$peers_log" 2>&1 &
 peers=$!
 swift build --build-tests
 wait "$peers" || { cat "$peers_log"; echo "make test: FAILED to prepare Tests/Peers"; exit 1; }
 
+build_seconds=$SECONDS
+start_load "${LOAD:-0}"
+
 passed=0
 failed=()
+times=()
 for suite in "${suites[@]}"; do
     printf '\n== %s (after %d s)\n' "$suite" "$SECONDS"
+    start=$SECONDS
     status=0
     if [ "$suite" = schemathesis ]; then
         NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh || status=$?
@@ -60,8 +69,12 @@ for suite in "${suites[@]}"; do
         passed=$((passed + ${count:-0} - broken))
     fi
     [ "$status" -eq 0 ] || failed+=("$suite")
+    times+=("$((SECONDS - start)) s  $suite")
 done
+end_load
 
+printf '\nWhere the time went, beside %d busy loops:\n' "${LOAD:-0}"
+printf '%s\n' "$build_seconds s  build" "${times[@]}" | sort -rn
 echo
 if [ "${#failed[@]}" -gt 0 ]; then
     # Once more at the end, where whoever reads only the end finds it.
