@@ -52,6 +52,24 @@ import Testing
         #expect(SwiftSource("let a = try! b()").unexplainedExceptions == [1])
     }
 
+    @Test func `Sleeps are told from clocks of one's own, and bounds from other comparisons`() {
+        let source = SwiftSource(
+            """
+            usleep(50)
+            try await Task.sleep(for: .seconds(1))
+            try await clock.sleep(until: end)
+            Thread.sleep(forTimeInterval: 1)
+            try await clock.sleep(untilBootSeconds: 1)
+            // usleep(50)
+            #expect(time < .seconds(5))
+            #expect(time <= .milliseconds(5))
+            #expect(time > .seconds(5))
+            """)
+        #expect(source.sleeps == [1, 2, 3, 4])
+        #expect(source.durationBounds == [7, 8])
+        #expect(SwiftSource("@Suite(.timeLimit(.minutes(3))) struct A {}").testTimeLimits == [3])
+    }
+
     static let table = ImportTable(
         markdown: """
             | Layer | Target | Its one job | Targets | Modules |

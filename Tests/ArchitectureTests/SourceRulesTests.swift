@@ -34,6 +34,29 @@ import Testing
         }
     }
 
+    /// A test waits for what it means. Where no event can stand for that, it says why: `passTime(_:because:)`.
+    @Test func `Tests sleep in one file alone, whose callers say why`() throws {
+        let tests = SourceTree.tests.filter { $0.text.contains("sleep") }
+        try #require(tests.count > 10)
+        for (path, text) in tests where path != "Tests/TestSupport/PassingTime.swift" {
+            #expect(SwiftSource(text).sleeps == [], "\(path)")
+        }
+    }
+
+    /// A machine that does other work as well makes every test slow: that something is fast is measured in `Benchmarks`.
+    @Test func `No test says that something may not take longer`() throws {
+        let tests = SourceTree.tests.filter {
+            $0.text.contains("< .") || $0.text.contains("<= .") || $0.text.contains("timeLimit")
+        }
+        try #require(tests.count > 10)
+        for (path, text) in tests {
+            let source = SwiftSource(text)
+            #expect(source.durationBounds == [], "\(path)")
+            // Its only use is that a test that hangs ends.
+            #expect(source.testTimeLimits.allSatisfy { $0 >= 20 }, "\(path)")
+        }
+    }
+
     @Test(arguments: ["Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Apps/Machine", "Sources/Simulation"])
     func `Decisions read no clock, no chance and no global`(folder: String) throws {
         try forEachSource(below: folder) { path, source in

@@ -52,10 +52,15 @@ struct SourceTree {
     }
 
     /// Every Swift file below `Sources` of the tree this file belongs to, by its path; read once.
-    static let sources: [(path: String, source: SwiftSource)] = {
-        let paths = (try? current.files(below: "Sources", extensions: ["swift"])) ?? []
-        return paths.compactMap { path in (try? current.text(path)).map { (path, SwiftSource($0)) } }
-    }()
+    static let sources: [(path: String, source: SwiftSource)] = read("Sources").map { ($0.path, SwiftSource($0.text)) }
+
+    /// Path and text of every Swift file below `Tests`.
+    static let tests = read("Tests")
+
+    private static func read(_ folder: String) -> [(path: String, text: String)] {
+        let paths = (try? current.files(below: folder, extensions: ["swift"])) ?? []
+        return paths.compactMap { path in (try? current.text(path)).map { (path, $0) } }
+    }
 
     /// Those of ``sources`` below `folder`.
     static func sources(below folder: String) -> [(path: String, source: SwiftSource)] {

@@ -43,6 +43,27 @@ struct SwiftSource {
     /// Numbers of the lines, from 1, whose code holds `word` as a whole word.
     func mentions(of word: String) -> [Int] { numbers(Self.words(word, in: code)) }
 
+    /// Numbers of the lines, from 1, whose code lets time pass by itself.
+    var sleeps: [Int] {
+        let ways = [".sleep(for:", ".sleep(until:", ".sleep(nanoseconds:", ".sleep(forTimeInterval:"]
+        let named = ["sleep", "usleep", "nanosleep", "clock_nanosleep"].flatMap { self.calls(of: $0) }
+        return (numbers(ways.flatMap { Self.offsets(of: $0, in: code) }) + named).sorted()
+    }
+
+    /// Numbers of the lines, from 1, whose code compares with a duration as with something that may not be longer.
+    var durationBounds: [Int] {
+        let units = ["seconds", "milliseconds", "microseconds", "nanoseconds"]
+        return numbers(
+            units.flatMap { unit in
+                Self.offsets(of: "< .\(unit)(", in: code) + Self.offsets(of: "<= .\(unit)(", in: code)
+            })
+    }
+
+    /// Minutes of each limit on the time of a test, in order of appearance.
+    var testTimeLimits: [Int] {
+        code.matches(of: /\.timeLimit\(\.minutes\((\d+)\)\)/).compactMap { Int($0.output.1) }
+    }
+
     /// Numbers of the lines, from 1, that say in a comment or anywhere else that something is left to be done.
     var unfinished: [Int] { numbers(["TODO", "FIXME", "XXX"].flatMap { Self.words($0, in: text) }) }
 
