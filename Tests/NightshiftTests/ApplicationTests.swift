@@ -154,8 +154,8 @@ import Testing
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
-            let application = await Application(connection: process.connection)
-            let delegate = await AppDelegate()
+            let application = Application(connection: process.connection)
+            let delegate = AppDelegate()
             let ends = Watched(0)
             await MainActor.run {
                 application.delegate = delegate
