@@ -88,4 +88,4 @@ lint:
 	$(SWIFT) format lint --strict --recursive $(formatted)
 
 clean:
-	rm -rf .build .build-tsan .build-bench .build-client Benchmarks/.build
+	rm -rf .build .build-tsan .build-bench .build-consumers Benchmarks/.build

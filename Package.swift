@@ -49,6 +49,7 @@ let package = Package(
     targets: [
         // L0: words and shims.
         .target(name: "NightshiftAPI", swiftSettings: strict),
+        .target(name: "FoundationSessions", swiftSettings: strict),
         .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl")]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
@@ -91,7 +92,8 @@ let package = Package(
 
         // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.
         .target(
-            name: "Nightshift", dependencies: ["NightshiftAPI", "NightshiftClient", "CNightshift"],
+            name: "Nightshift",
+            dependencies: ["NightshiftAPI", "NightshiftClient", "FoundationSessions", "CNightshift"],
             swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .target(name: "NightshiftUIKit", dependencies: ["Nightshift"], swiftSettings: strict),
 

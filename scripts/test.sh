@@ -24,8 +24,8 @@ if [ "${#suites[@]}" -eq 0 ]; then
     suites+=(EndToEndTests.FaultTests EndToEndTests.SegmentTests EndToEndTests.UploadTests)
     # The document of the API, asked by somebody who tries what nobody here thought of.
     suites+=(schemathesis)
-    # The library in a package of somebody else's, optimised.
-    suites+=(library-client)
+    # The library in a package of somebody else's: code of iOS apps, with and without optimisation.
+    suites+=(consumers)
 fi
 
 # The servers that others have written, for uploads: built and installed once.
@@ -50,8 +50,8 @@ for suite in "${suites[@]}"; do
     if [ "$suite" = schemathesis ]; then
         NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh || status=$?
         [ "$status" -ne 0 ] || passed=$((passed + 1))
-    elif [ "$suite" = library-client ]; then
-        scripts/library-client.sh || status=$?
+    elif [ "$suite" = consumers ]; then
+        scripts/consumers.sh || status=$?
         [ "$status" -ne 0 ] || passed=$((passed + 1))
     else
         skipped='^$'

@@ -19,8 +19,14 @@ struct Questions {
             stopsAtUntrusted: methods.contains(.serverTrust), stopsAtCertificateRequest: asksForCertificate)
     }
 
-    /// The question in a final response: 401, or 407 from a proxy that sees the request itself.
+    /// The question in a final response, and the response: 401, or 407 from a proxy that sees the request itself.
     func question(in head: ResponseHead, proxy: String?) -> Challenge? {
+        var challenge = challenge(of: head, proxy: proxy)
+        challenge?.response = ResponseSummary(head)
+        return challenge
+    }
+
+    private func challenge(of head: ResponseHead, proxy: String?) -> Challenge? {
         guard let url = try? TransferURL(parsing: head.url) else { return nil }
         switch head.status {
         case 401:

@@ -190,7 +190,11 @@ extension OpenAPI {
                     "type": "array", "items": {"type": "string"},
                     "description": "The server's chain in DER, base64, its own certificate first"
                   },
-                  "reason": {"type": "string", "description": "Why the system does not trust the server"}
+                  "reason": {"type": "string", "description": "Why the system does not trust the server"},
+                  "response": {
+                    "$ref": "#/components/schemas/ResponseSummary",
+                    "description": "The response that asks; absent where the question is about the connection"
+                  }
                 }
               }
         """#

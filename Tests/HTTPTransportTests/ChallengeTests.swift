@@ -52,7 +52,9 @@ import Transfers
         }
         var challenge = Challenge(method: method, host: "127.0.0.1", port: Int(origin.port), scheme: "http")
         challenge.realm = realm
+        challenge.response = end.head.map { ResponseSummary($0) }
         #expect(end.outcome == .challenged(challenge))
+        #expect(challenge.response?.status == 401)
         #expect(receiver.heads == [])
         #expect(end.body == [])
         #expect(receiver.ends.count == 1)

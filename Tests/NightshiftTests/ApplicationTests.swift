@@ -150,6 +150,45 @@ import Testing
         #expect(recorder.heard.read { $0.last } == "finished events")
     }
 
+    @Test func `T11: A wake is completed for a delegate that cannot hear that its events are finished`() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let world = try World()
+            let process = world.process()
+            let application = Application(connection: process.connection)
+            let delegate = AppDelegate()
+            let ends = Watched(0)
+            await MainActor.run {
+                application.delegate = delegate
+                application.launch(environment: [:])
+            }
+            let session = process.session(DeafDelegate { ends.update { $0 += 1 } })
+            for number: Int64 in 1...2 {
+                session.downloadTask(with: url()).resume()
+                var command = ProcessCommand(number: number, action: .handleEvents)
+                command.session = "org.example.photos"
+                command.through = try world.service.end(number)
+                world.service.command(command)
+                // Nobody calls the handler that the app was given.
+                try await world.service.state.wait(for: "the acknowledgement") {
+                    $0.acknowledgedCommands == Array(1...number)
+                }
+                try #require(ends.read { $0 } == Int(number))
+            }
+            // Too late, and said once all the same.
+            await MainActor.run { for completion in delegate.completions { completion() } }
+            var command = ProcessCommand(number: 3, action: .enter)
+            command.state = .background
+            world.service.command(command)
+            try await world.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands.contains(3) }
+            try #require(world.service.state.read { $0.acknowledgedCommands } == [1, 2, 3])
+            exit(EXIT_SUCCESS)
+        }
+        let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(
+            said.components(separatedBy: "extension DeafDelegate: URLSessionBackgroundDelegate {}").count == 2,
+            "\(said)")
+    }
+
     @Test func `L1: In the background never-resumed tasks are handed over before the service may stop the app`()
         async throws
     {
@@ -201,3 +240,18 @@ import Testing
 }
 
 private final class PlainDelegate: ApplicationDelegate {}
+
+/// A session's delegate as it comes from an iOS app: with the method, without the conformance.
+private final class DeafDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
+    let onEnd: @Sendable () -> Void
+
+    init(onEnd: @escaping @Sendable () -> Void) {
+        self.onEnd = onEnd
+    }
+
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
+        onEnd()
+    }
+
+    func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {}
+}

@@ -10,6 +10,10 @@ import Testing
         var challenge = Challenge(method: method, host: "example.org", port: 443, scheme: "https")
         challenge.realm = "photos"
         challenge.previousFailureCount = 1
+        if method == .basic || method == .digest {
+            challenge.response = ResponseSummary(
+                status: 401, headers: [HeaderField(name: "X-Reason", value: "nobody")], httpVersion: "1.1")
+        }
         if method == .serverTrust {
             challenge.certificates = [Data("certificate".utf8).base64EncodedString()]
             challenge.reason = "self-signed"
@@ -52,6 +56,8 @@ import Testing
         #expect(space.serverTrust == nil)
         #expect(asked.previousFailureCount == 1)
         #expect(asked.proposedCredential == nil)
+        let response = try #require(asked.failureResponse as? HTTPURLResponse)
+        #expect(response.statusCode == 401 && response.value(forHTTPHeaderField: "X-Reason") == "nobody")
     }
 
     @Test(

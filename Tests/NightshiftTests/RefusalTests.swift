@@ -88,16 +88,18 @@ import Testing
         expect("identifier that is not empty", in: result)
     }
 
-    @Test func `T7: A configuration typed as its base class says what to write`() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+    /// Where no initialiser of the library's is preferred to FoundationNetworking's.
+    @Test func `T7: FoundationNetworking's own initialiser says what to write`() async {
+        let both = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let configuration: URLSessionConfiguration = .background(withIdentifier: "photos")
-            _ = URLSession(configuration: configuration, delegate: nil, delegateQueue: nil)
+            let parts: (delegate: (any URLSessionDelegate)?, queue: OperationQueue?) = (Recorder(), .main)
+            _ = BesideFoundationNetworking.session(configuration, parts.delegate, parts.queue)
         }
-        expect("URLSessionConfiguration.background(withIdentifier: \"photos\")' without", in: result)
+        expect("Remove that import", in: both)
+        expect("BackgroundURLSession(configuration: configuration, delegate: delegate, delegateQueue:", in: both)
         let bare = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let configuration: URLSessionConfiguration = .background(withIdentifier: "photos")
-            _ = URLSession(configuration: configuration)
+            _ = BesideFoundationNetworking.session(.background(withIdentifier: "photos"))
         }
-        expect("BackgroundURLSession(configuration:delegate:delegateQueue:)", in: bare)
+        expect("(\"photos\")", in: bare)
     }
 }

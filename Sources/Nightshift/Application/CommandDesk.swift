@@ -45,6 +45,8 @@ final class CommandDesk: Sendable {
         var through: Int64
         /// Whether the app has been told to handle them.
         var isTold = false
+        /// Acknowledges the command, as the app's completion handler does.
+        var acknowledge: @Sendable () -> Void
         /// Called behind the delegate.
         var completions: [@Sendable () -> Void] = []
     }
@@ -123,9 +125,12 @@ final class CommandDesk: Sendable {
 
     private func handleEvents(_ command: ProcessCommand, _ receiver: (any CommandReceiver)?) {
         let session = command.session ?? ""
-        let completion: @Sendable () -> Void = { [self] in finish(command) }
+        // Once: an app may call its handler when the library has completed the wake already.
+        let completion: @Sendable () -> Void = { [self] in
+            if !state.withLock({ $0.known.contains { $0.command == command && $0.isDone } }) { finish(command) }
+        }
         state.withLock { state in
-            var events = Events(session: session, through: command.through ?? 0)
+            var events = Events(session: session, through: command.through ?? 0, acknowledge: completion)
             if receiver == nil {
                 // Nobody to tell: the delegate that is there hears the end, and that completes it.
                 events.isTold = true
@@ -171,7 +176,13 @@ final class CommandDesk: Sendable {
             return finished
         }
         guard !finished.isEmpty else { return }
-        core.finishEvents { for events in finished { for completion in events.completions { completion() } } }
+        core.finishEvents { isHeard in
+            for events in finished {
+                for completion in events.completions { completion() }
+                // The app calls its handler in a method that nobody calls: it would be ended for that.
+                if !isHeard { events.acknowledge() }
+            }
+        }
     }
 
     // MARK: - Telling the service
@@ -209,20 +220,36 @@ final class CommandDesk: Sendable {
 }
 
 extension SessionCore {
-    /// Tells the delegate that it has everything; then calls `completion`, on the delegate queue too.
-    fileprivate func finishEvents(_ completion: @escaping @Sendable () -> Void) {
+    /// Tells the delegate that it has everything; then calls `completion`, on the delegate queue too, with whether there was a
+    /// delegate to hear it.
+    fileprivate func finishEvents(_ completion: @escaping @Sendable (_ isHeard: Bool) -> Void) {
         let (session, delegate) = state.withLock { ($0.session, $0.delegate) }
-        onDelegateQueue {
-            if let session {
-                if let delegate = delegate as? any URLSessionBackgroundDelegate {
-                    delegate.urlSessionDidFinishEvents(forBackgroundURLSession: session)
-                } else {
-                    Notice.say(
-                        "The delegate of \(session) is not told that its events are finished: it does not conform to "
-                            + "URLSessionBackgroundDelegate.")
-                }
+        onDelegateQueue { [self] in
+            let listener = delegate as? any URLSessionBackgroundDelegate
+            if let session, let listener {
+                listener.urlSessionDidFinishEvents(forBackgroundURLSession: session)
+            } else if let delegate {
+                adviseConformance(of: delegate)
             }
-            completion()
+            completion(listener != nil && session != nil)
         }
+    }
+
+    /// Once for each session: which line lets its delegate hear that its events are finished.
+    private func adviseConformance(of delegate: any URLSessionDelegate) {
+        let isFirst = state.withLock { state in
+            defer { state.hasAdvisedConformance = true }
+            return !state.hasAdvisedConformance
+        }
+        if isFirst { Notice.say(Self.conformanceAdvice(for: delegate, session: identifier)) }
+    }
+
+    static func conformanceAdvice(for delegate: any URLSessionDelegate, session: String) -> String {
+        let name = String(describing: type(of: delegate))
+        return """
+            The delegate of the session "\(session)" is not told that its events are finished, and its wakes are completed without \
+            it. If it has urlSessionDidFinishEvents(forBackgroundURLSession:), add this line: \
+            extension \(name): URLSessionBackgroundDelegate {}
+            """
     }
 }

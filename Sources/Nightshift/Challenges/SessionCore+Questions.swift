@@ -14,7 +14,9 @@ extension SessionCore {
         let reply = ChallengeReply { [self] disposition, credential in
             answer(MessageAnswer(message: message.id, asked, disposition, credential))
         }
-        let challenge = URLAuthenticationChallenge(asked, response: task.response, reply: reply)
+        let url = task.currentRequest?.url
+        let response = asked.response.flatMap { summary in url.flatMap { HTTPURLResponse(summary, url: $0) } }
+        let challenge = URLAuthenticationChallenge(asked, response: response ?? task.response, reply: reply)
         if delegate == nil { reply.give(.performDefaultHandling, nil) }
         callDelegate { session, delegate in
             let taskDelegate = delegate as? any URLSessionTaskDelegate

@@ -1,12 +1,13 @@
 public import Foundation
 public import FoundationNetworking
+public import FoundationSessions
 import NightshiftAPI
 import Synchronization
 
 /// A session whose transfers the Nightshift service carries out, whether this process runs, is suspended or is gone.
 ///
 /// `URLSession(configuration:delegate:delegateQueue:)` makes one where it is given what
-/// `URLSessionConfiguration.background(withIdentifier:)` returns. Made again by a later process with the same identifier, it
+/// `URLSessionConfiguration.background(withIdentifier:)` returns, whatever type the variable has that holds it. Made again by a later process with the same identifier, it
 /// is connected with the same transfers, and its delegate gets the messages that were missed.
 ///
 /// - One identifier, one session: asked for a second time in a process, it prints Apple's warning, and what comes back is
@@ -18,15 +19,16 @@ import Synchronization
 ///   until the method has returned.
 /// - Delegate methods that are never called here: `willPerformHTTPRedirection` (redirects are followed),
 ///   `needNewBodyStream`, `didReceive response`, `willCacheResponse`, `didFinishCollecting metrics`.
-public final class BackgroundURLSession: URLSession, @unchecked Sendable {
+public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     // Unchecked as its base class is: what is added is constant.
     let core: SessionCore
     private let queue: OperationQueue
 
-    /// For configurations that have lost their type, and for whoever wants to see in the source which kind a session is.
+    /// For whoever wants to see in the source which kind a session is, and for the code that FoundationNetworking's own initialiser
+    /// of `URLSession` would get: beside `import FoundationNetworking`, with optional variables for delegate and queue.
     ///
     /// - Parameter configuration: made with `URLSessionConfiguration.background(withIdentifier:)`.
-    public override init(
+    public init(
         configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
     ) {
         guard let configuration = configuration as? BackgroundConfiguration else {
@@ -35,19 +37,19 @@ public final class BackgroundURLSession: URLSession, @unchecked Sendable {
         let core = Self.core(configuration, delegate, delegateQueue, .shared)
         self.core = core
         queue = core.delegateQueue
-        super.init(configuration: URLSessionConfiguration.default, delegate: nil, delegateQueue: core.delegateQueue)
+        super.init(delegateQueue: core.delegateQueue)
         begin()
     }
 
     /// Without a delegate nobody hears of the transfers.
-    public override convenience init(configuration: URLSessionConfiguration) {
+    public convenience init(configuration: URLSessionConfiguration) {
         self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
     }
 
     private init(_ core: SessionCore) {
         self.core = core
         queue = core.delegateQueue
-        super.init(configuration: URLSessionConfiguration.default, delegate: nil, delegateQueue: core.delegateQueue)
+        super.init(delegateQueue: core.delegateQueue)
         begin()
     }
 
@@ -72,6 +74,11 @@ public final class BackgroundURLSession: URLSession, @unchecked Sendable {
             return SessionCore(copy, delegate: delegate, delegateQueue: queue, connection: connection)
         }
         if !isNew { Notice.say("A background URLSession with identifier \(identifier) already exists!") }
+        if isNew, configuration.tlsMinimumSupportedProtocolVersion == .TLSv13 {
+            Notice.say(
+                "tlsMinimumSupportedProtocolVersion has no effect: the system's OpenSSL says which versions are spoken."
+            )
+        }
         return core
     }
 

@@ -7,5 +7,14 @@ enum Refusal {
     static let dataTask =
         "Data tasks are not supported in background sessions of Nightshift: they could not outlive the app. Use a download task."
     static let identifier = "A background session needs an identifier that is not empty."
+    static func foundationsInitializer(_ identifier: String) -> String {
+        """
+        A background configuration ("\(identifier)") got to FoundationNetworking's own initialiser of URLSession, whose transfers \
+        would end with this process. That one is preferred in a file with 'import FoundationNetworking', for \
+        URLSession(configuration:) and where delegate and delegateQueue are both optional variables. Remove that import \
+        ('import Nightshift' brings FoundationNetworking along), or write \
+        'BackgroundURLSession(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue)'.
+        """
+    }
     static let webSocket = "WebSocket tasks are not supported in background sessions."
 }

@@ -15,6 +15,7 @@ extension SessionCore {
     func invalidateAndCancel() {
         let tasks = state.withLock { state in
             state.isInvalidating = true
+            state.isCancelled = true
             return Array(state.tasks.values)
         }
         for task in tasks { task.core.cancel() }

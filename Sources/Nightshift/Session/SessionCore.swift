@@ -37,6 +37,8 @@ final class SessionCore: Sendable {
         var delegate: (any URLSessionDelegate)?
         var attachment = Attachment.pending
         var isInvalidating = false
+        /// Whether the app has cancelled the whole session: no task is its own any more.
+        var isCancelled = false
         /// Whether the service has said which tasks there are, or was waited for in vain, since then.
         var maySettle = false
         var isInvalid = false
@@ -61,6 +63,8 @@ final class SessionCore: Sendable {
         var lastHandled: Int64 = 0
         /// Whether this process has been given everything that was there before it.
         var isCaughtUp = false
+        /// Whether it was said how the delegate hears that its events are finished.
+        var hasAdvisedConformance = false
         /// Threads that wait for that.
         var backlogWaiters: [DispatchSemaphore] = []
         /// Threads that wait for the attachment.
@@ -99,7 +103,8 @@ final class SessionCore: Sendable {
     func openTasks() -> [any BackgroundTask] {
         _ = waitForAttachment()
         return state.withLock { state in
-            state.tasks.values.filter { $0.core.visibleState != .completed }.sorted {
+            guard !state.isCancelled else { return [] }
+            return state.tasks.values.filter { $0.core.visibleState != .completed }.sorted {
                 $0.core.identifier < $1.core.identifier
             }
         }

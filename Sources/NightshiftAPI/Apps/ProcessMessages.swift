@@ -179,6 +179,8 @@ package struct Challenge: Hashable, Sendable, Codable {
     package var certificates: [String]?
     /// For ``Method/serverTrust``: why the system does not trust it.
     package var reason: String?
+    /// The response that asks; nil where the question is about the connection.
+    package var response: ResponseSummary?
 
     package enum Method: String, Sendable, Codable, CaseIterable {
         case basic

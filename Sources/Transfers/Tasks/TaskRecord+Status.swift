@@ -64,7 +64,7 @@ extension UploadStatus {
 }
 
 extension ResponseSummary {
-    init(_ head: ResponseHead) {
+    package init(_ head: ResponseHead) {
         var bytes = 0
         let kept = head.headers.prefix { field in
             bytes += field.name.utf8.count + field.value.utf8.count + 4

@@ -43,7 +43,7 @@ final class AppProcess: Sendable {
         _ delegate: any URLSessionDelegate, identifier: String = "org.example.photos", queue: OperationQueue? = nil,
         _ prepare: (BackgroundConfiguration) -> Void = { _ in }
     ) -> BackgroundURLSession {
-        let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
+        let configuration = BackgroundConfiguration(identifier: identifier)
         prepare(configuration)
         return BackgroundURLSession.session(
             configuration, delegate: delegate, delegateQueue: queue, connection: connection)

@@ -1,0 +1,18 @@
+import FoundationNetworking
+
+/// What a background configuration has beyond FoundationNetworking's, with its defaults.
+struct ConfigurationAdditions: Sendable {
+    var sessionSendsLaunchEvents = true
+    var sharedContainerIdentifier: String?
+    var allowsExpensiveNetworkAccess = true
+    var allowsConstrainedNetworkAccess = true
+    var requiresExternalPower = false
+    var minimumBattery: Double = 0
+    // What follows is kept so that it reads as it was written, and has no effect.
+    var waitsForConnectivity = false
+    var requiresDNSSECValidation = false
+    var usesClassicLoadingMode = false
+    var multipathServiceType = MultipathService.none
+    var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
+    var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
+}

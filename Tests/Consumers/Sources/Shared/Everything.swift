@@ -1,0 +1,16 @@
+import Foundation
+import Harness
+import Nightshift
+
+#if canImport(FoundationNetworking) && BESIDE
+    import FoundationNetworking
+#endif
+
+/// The situations of both programs.
+func everything() async {
+    await typedConfigurations()
+    await sessions()
+    await managers()
+    await members()
+    await transfers()
+}

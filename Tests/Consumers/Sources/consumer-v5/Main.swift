@@ -1,0 +1,9 @@
+import Harness
+
+@main enum Main {
+    static func main() async {
+        await everything()
+        await alone()
+        finish()
+    }
+}

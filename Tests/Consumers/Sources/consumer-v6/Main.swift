@@ -1,0 +1,10 @@
+import Harness
+
+@main enum Main {
+    static func main() async {
+        await everything()
+        await alone()
+        await beside()
+        finish()
+    }
+}

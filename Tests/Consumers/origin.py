@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""The origin of the consumers: small files, uploads, statuses, redirects and a password, on loopback.
+
+Writes its port to the file that is its argument, and ends when its standard input does.
+"""
+
+import base64
+import os
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *arguments):
+        pass
+
+    def answer(self, status, body=b"", **fields):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in fields.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def file(self, name):
+        body = (f"This is {name}.\n" * 100).encode()
+        fields = {"Content_Type": "text/plain", "ETag": f'"{name}"', "Accept_Ranges": "bytes"}
+        wanted = self.headers.get("Range", "")
+        if wanted.startswith("bytes=") and self.headers.get("If-Range", f'"{name}"') == f'"{name}"':
+            first, _, last = wanted[len("bytes="):].partition("-")
+            if first.isdigit() and int(first) < len(body):
+                end = min(int(last), len(body) - 1) if last.isdigit() else len(body) - 1
+                fields["Content_Range"] = f"bytes {first}-{end}/{len(body)}"
+                return self.answer(206, body[int(first):end + 1], **fields)
+        self.answer(200, body, **fields)
+
+    def endless(self, name):
+        self.send_response(200)
+        self.send_header("Content-Length", str(1 << 20))
+        self.send_header("ETag", f'"{name}"')
+        self.send_header("Accept-Ranges", "bytes")
+        self.end_headers()
+        self.wfile.write(b"x" * 1000)
+        self.wfile.flush()
+        # Until the other side closes.
+        self.rfile.read(1)
+        self.close_connection = True
+
+    def do_GET(self):
+        _, kind, *rest = self.path.split("?")[0].split("/")
+        if kind == "file":
+            self.file(rest[0])
+        elif kind == "endless":
+            self.endless(rest[0])
+        elif kind == "status":
+            self.answer(int(rest[0]), b"a status", Content_Type="text/plain")
+        elif kind == "redirect":
+            self.answer(302, Location="/file/" + rest[0])
+        elif kind == "basic":
+            user, password, name = rest
+            expected = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+            if self.headers.get("Authorization") == expected:
+                self.file(name)
+            else:
+                self.answer(401, b"who?", WWW_Authenticate='Basic realm="consumers"', X_Reason="nobody")
+        elif kind == "fields":
+            # What the request's header fields were, one to a line.
+            self.answer(200, "".join(f"{n}: {v}\n" for n, v in self.headers.items()).encode())
+        else:
+            self.answer(404, b"not here")
+
+    do_HEAD = do_GET
+
+    def upload(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        self.answer(201, f"{self.command} {len(body)} {body[:20].decode(errors='replace')}".encode())
+
+    do_PUT = do_POST = upload
+
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server.daemon_threads = True
+threading.Thread(target=server.serve_forever, daemon=True).start()
+with open(sys.argv[1] + ".new", "w") as file:
+    file.write(str(server.server_address[1]))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+sys.stdin.read()
