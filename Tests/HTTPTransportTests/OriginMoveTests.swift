@@ -10,7 +10,7 @@ import Testing
 import Transfers
 
 /// Every way on which a request comes to another origin, each through its own code and over real connections.
-@Suite(.timeLimit(.minutes(2))) struct OriginMoveTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginMoveTests {
     /// A new way belongs here.
     enum Way: String, CaseIterable {
         case redirect, mirror, partsFromMirror, uploadResource, retarget, resumeData, delayedRequest
@@ -213,7 +213,7 @@ private final class Scene: Sendable {
     private func delayed(_ service: TransferService) async throws {
         _ = try await service.attach(app, "s", settings)
         var request = SessionTaskRequest(
-            taskIdentifier: 1, request: task { $0.earliestBeginDate = Date(timeIntervalSinceNow: 0.2) })
+            taskIdentifier: 1, request: task { $0.earliestBeginDate = Date(timeIntervalSinceNow: 5) })
         request.asksBeforeBeginning = true
         _ = try await service.enqueue(
             app, "s", SessionEnqueueRequest(tasks: [request]), startDelay: nil, fromBackground: false)

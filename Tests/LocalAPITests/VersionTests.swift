@@ -7,11 +7,17 @@ import Testing
 
 /// How long a connection stays, by what the request says of its version.
 @Suite struct VersionTests {
+    /// No connection ends by itself within a test.
+    private static let patient = {
+        var limits = ConnectionLimits()
+        limits.idleTimeout = .hours(1)
+        return limits
+    }()
+
     private static func request(_ version: String, _ fields: String = "", path: String = "/hello") -> String {
         "GET \(path) HTTP/\(version)\r\nHost: localhost\r\n\(fields)\r\n"
     }
 
-    /// What is read to its end here would otherwise last until the idle time is over, longer than a read waits.
     @Test(arguments: [
         ("1.0", "", "HTTP/1.0 200 "), ("1.0", "Connection: close\r\n", "HTTP/1.0 200 "),
         ("1.0", "Connection: Keep-Alive, close\r\n", "HTTP/1.0 200 "),
@@ -21,8 +27,8 @@ import Testing
     func `A connection that nobody wants to keep ends with its answer`(
         version: String, fields: String, start: String
     ) async throws {
-        try await withServer(routes: [.hello]) { server in
-            let client = try server.client(timeout: 15)
+        try await withServer(routes: [.hello], limits: Self.patient) { server in
+            let client = try server.client()
             try await client.send(Self.request(version, fields))
             let text = String(decoding: try await client.receiveAll(), as: UTF8.self)
             #expect(text.hasPrefix(start) && text.hasSuffix("{\"ok\":true}"), "\(text)")
@@ -30,7 +36,7 @@ import Testing
     }
 
     @Test func `In HTTP 1.0, too, a connection is kept for whoever asks for that`() async throws {
-        try await withServer(routes: [.hello]) { server in
+        try await withServer(routes: [.hello], limits: Self.patient) { server in
             let client = try server.client()
             for _ in 0..<3 {
                 try await client.send(Self.request("1.0", "Connection: keep-alive\r\n"))
@@ -49,8 +55,8 @@ import Testing
                 events: AsyncStream<ServiceEvent> { continuation in continuation.finish() },
                 place: try EventStreams().enter())
         }
-        try await withServer(routes: [events]) { server in
-            let client = try server.client(timeout: 15)
+        try await withServer(routes: [events], limits: Self.patient) { server in
+            let client = try server.client()
             try await client.send(Self.request("1.0", "Connection: keep-alive\r\n", path: "/events"))
             let answer = try #require(Answer(try await client.receiveAll()))
             #expect(answer.headers["transfer-encoding"] == nil && answer.headers["connection"] == "close")
@@ -62,8 +68,8 @@ import Testing
         let post = Route(.post, "/post") { call in
             try Reply.json(try await RequestDecoder().decode(CancelRequest.self, from: call.request)).response
         }
-        try await withServer(routes: [post]) { server in
-            let client = try server.client(timeout: 15)
+        try await withServer(routes: [post], limits: Self.patient) { server in
+            let client = try server.client()
             try await client.send(
                 "POST /post HTTP/1.0\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: application/json\r\n"
                     + "Content-Length: 2\r\n\r\n{}")
