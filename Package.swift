@@ -171,7 +171,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HTTPTransportTests",
-            dependencies: ["NightshiftAPI", "Store", "Transfers", "NightshiftCurl", "HTTPTransport", "TestSupport"],
+            dependencies: [
+                "NightshiftAPI", "Device", "Store", "Transfers", "NightshiftCurl", "HTTPTransport", "TestSupport",
+                logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "LocalAPITests",

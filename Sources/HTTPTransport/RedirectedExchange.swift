@@ -11,11 +11,10 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     private let loop: CurlLoop
     private let finish: @Sendable (_ head: ResponseHead?, _ receivedBytes: Int64) -> Void
 
+    /// As it is now: a redirect may have taken something away for good.
+    private var wire: WireRequest
     private var request: CurlRequest
-    /// The request's own fields, from which a redirect may take some away for good.
-    private var fields: [HeaderField]
     private var questions: Questions
-    private let answersElsewhere: [String: OriginAnswer]
     private var meter: ByteMeter?
     private var current: CurlExchange?
     private var hop = 0
@@ -38,24 +37,29 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         self.receiver = receiver
         self.loop = loop
         self.finish = finish
-        fields = wire.headers
+        self.wire = wire
         questions = Questions(methods: wire.asksAbout, trustedCertificates: wire.trustedCertificates)
-        answersElsewhere = wire.answersElsewhere
         meter = wire.body?.meter
         request = CurlRequest(url: wire.url, method: wire.method)
-        request.headers = Self.curlFields(fields)
         if let body = wire.body { request.body = .pieces(CurlPieces(body)) }
         request.asksBeforeLargeBody = wire.asksBeforeLargeBody
         request.mayRepeatBody = wire.mayRepeatBody
-        request.credential = wire.credential.map(CurlCredential.init)
         request.idleTimeout = wire.idleTimeout
         request.proxy = wire.proxy
-        request.certificateAuthority = wire.tls?.certificateAuthority
-        request.clientCertificate = wire.tls?.clientCertificate
-        request.clientKey = wire.tls?.clientKey
         request.rateLimit = wire.rateLimit
         request.socketBodyBytes = Self.socketBodyBytes
         if wire.asksAbout.contains(.digest) { request.proxyScheme = .any }
+        introduce()
+    }
+
+    /// What the server of this hop is shown.
+    private func introduce() {
+        request.headers = Self.curlFields(wire.headers)
+        request.credential = wire.credential.map(CurlCredential.init)
+        request.certificateAuthority = wire.tls?.certificateAuthority
+        request.clientCertificate = wire.tls?.clientCertificate
+        request.clientKey = wire.tls?.clientKey
+        questions.trustedCertificates = wire.trustedCertificates
     }
 
     func begin() {
@@ -103,7 +107,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         if head.status == 417, request.asksBeforeLargeBody, request.body.size > 0 {
             // The server does not want to be asked. libcurl tries again by itself only where the connection stays open.
             request.asksBeforeLargeBody = false
-            next = NextRequest(url: request.url, method: request.method, keepsBody: true, sameOrigin: true)
+            next = NextRequest(url: request.url, method: request.method, keepsBody: true)
             return
         }
         question = questions.question(in: head, proxy: request.proxy)
@@ -113,9 +117,9 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             status: head.status, location: head.headers.first("Location"), from: request.url, method: request.method,
             hop: hop)
         switch redirect {
-        case .follow(let url, let method, let keepsBody, let sameOrigin):
+        case .follow(let url, let method, let keepsBody):
             hop += 1
-            next = NextRequest(url: url, method: method, keepsBody: keepsBody, sameOrigin: sameOrigin)
+            next = NextRequest(url: url, method: method, keepsBody: keepsBody)
         case .refuse(let failure):
             end(.failed(failure))
         case .none:
@@ -185,7 +189,6 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         var url: String
         var method: String
         var keepsBody: Bool
-        var sameOrigin: Bool
     }
 
     private func beginHop() {
@@ -201,18 +204,12 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     }
 
     private func follow(_ next: NextRequest) {
-        fields = RedirectPolicy.headers(fields, sameOrigin: next.sameOrigin, keepsBody: next.keepsBody)
-        request.headers = Self.curlFields(fields)
+        wire = wire.moved(to: next.url)
+        if !next.keepsBody { wire.headers = RedirectPolicy.withoutBody(wire.headers) }
+        introduce()
         request.url = next.url
         request.method = next.method
         if !next.keepsBody { request.body = .none }
-        if !next.sameOrigin {
-            let answer = (try? TransferURL(parsing: next.url)).flatMap { answersElsewhere[$0.origin] }
-            request.credential = answer?.credential.map(CurlCredential.init)
-            request.clientCertificate = answer?.clientCertificate
-            request.clientKey = answer?.clientKey
-            questions.trustedCertificates = answer?.trustedCertificates ?? []
-        }
         beginHop()
     }
 

@@ -2,7 +2,8 @@ import Foundation
 import NightshiftAPI
 
 /// Refuses keys that the schema does not know, at any depth: a mistyped option must not be silently without effect. Also
-/// finds the numbers that are not whole where they have to be.
+/// refuses a key that stands twice in one object, where two readers may take two different values for it (RFC 8259, section
+/// 4), and finds the numbers that are not whole where they have to be.
 ///
 /// Walks the bytes once; they are known to be JSON.
 enum BodyCheck {
@@ -40,10 +41,10 @@ enum BodyCheck {
         mutating func value(_ schema: Schema) throws(Finding) {
             let schema = schema.resolved(in: OpenAPI.schemas)
             skipSpace()
-            if peek == UInt8(ascii: "{"), let properties = schema.properties {
-                try object(properties)
-            } else if peek == UInt8(ascii: "["), let items = schema.items {
-                try array(items)
+            if peek == UInt8(ascii: "{") {
+                try object(schema.properties)
+            } else if peek == UInt8(ascii: "[") {
+                try array(schema.items)
             } else {
                 let start = position
                 skipValue()
@@ -57,19 +58,24 @@ enum BodyCheck {
             throw Finding(path: [], detail: "\(text) has to be a whole number of at most 64 bits.")
         }
 
-        private mutating func object(_ properties: [String: Schema]) throws(Finding) {
+        /// - Parameter properties: nil where the schema leaves it open which keys there are.
+        private mutating func object(_ properties: [String: Schema]?) throws(Finding) {
             position += 1
             skipSpace()
+            var keys: Set<String> = []
             while let byte = peek, byte != UInt8(ascii: "}") {
                 let key = string()
-                guard let schema = properties[key] else {
+                if let properties, properties[key] == nil {
                     let known = properties.keys.sorted().joined(separator: ", ")
                     throw Finding(path: [key], detail: "The key '\(key)' is unknown here; known are \(known).")
+                }
+                guard keys.insert(key).inserted else {
+                    throw Finding(path: [key], detail: "The key '\(key)' is given twice.")
                 }
                 skipSpace()
                 position += 1
                 do throws(Finding) {
-                    try value(schema)
+                    try value(properties?[key] ?? .any)
                 } catch {
                     throw error.inside(key)
                 }
@@ -78,13 +84,13 @@ enum BodyCheck {
             position += 1
         }
 
-        private mutating func array(_ items: Schema) throws(Finding) {
+        private mutating func array(_ items: Schema?) throws(Finding) {
             position += 1
             skipSpace()
             var index = 0
             while let byte = peek, byte != UInt8(ascii: "]") {
                 do throws(Finding) {
-                    try value(items)
+                    try value(items ?? .any)
                 } catch {
                     throw error.inside(String(index))
                 }
@@ -100,28 +106,11 @@ enum BodyCheck {
             skipSpace()
         }
 
-        /// Goes behind a value of any kind.
+        /// Goes behind a string, a number, or a word.
         private mutating func skipValue() {
-            var depth = 0
-            while let byte = peek {
-                switch byte {
-                case UInt8(ascii: "\""):
-                    skipString()
-                    if depth == 0 { return }
-                case UInt8(ascii: "{"), UInt8(ascii: "["):
-                    depth += 1
-                    position += 1
-                case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                    if depth == 0 { return }
-                    depth -= 1
-                    position += 1
-                    if depth == 0 { return }
-                case UInt8(ascii: ","):
-                    if depth == 0 { return }
-                    position += 1
-                default:
-                    position += 1
-                }
+            if peek == UInt8(ascii: "\"") { return skipString() }
+            while let byte = peek, byte != UInt8(ascii: "}"), byte != UInt8(ascii: "]"), byte != UInt8(ascii: ",") {
+                position += 1
             }
         }
 

@@ -148,6 +148,24 @@ extension OpenAPI {
                 "type": "object", "required": ["ids"],
                 "properties": {"ids": {"type": "array", "items": {"$ref": "#/components/schemas/TaskID"}}}
               },
+              "TaskActionAnswer": {
+                "type": "object", "required": ["results"],
+                "properties": {
+                  "results": {
+                    "type": "array", "items": {"$ref": "#/components/schemas/TaskActionResult"},
+                    "description": "For each task, in the order of the request"
+                  }
+                }
+              },
+              "TaskActionResult": {
+                "type": "object", "required": ["id"],
+                "description": "The task as it is now, or why it was refused; neither for one that was removed",
+                "properties": {
+                  "id": {"$ref": "#/components/schemas/TaskID"},
+                  "task": {"$ref": "#/components/schemas/TaskStatus"},
+                  "problem": {"$ref": "#/components/schemas/Problem"}
+                }
+              },
               "TaskPage": {
                 "type": "object", "required": ["tasks"],
                 "properties": {

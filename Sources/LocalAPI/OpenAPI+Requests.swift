@@ -140,6 +140,23 @@ extension OpenAPI {
                   }
                 }
               },
+              "TaskActionRequest": {
+                "type": "object", "additionalProperties": false, "required": ["action", "tasks"],
+                "properties": {
+                  "action": {
+                    "type": "string", "enum": ["suspend", "resume", "cancel", "remove"],
+                    "description": "'remove' is for tasks that have ended"
+                  },
+                  "tasks": {
+                    "type": "array", "minItems": 1, "maxItems": \#(Limits.tasksPerAction), "uniqueItems": true,
+                    "items": {"$ref": "#/components/schemas/TaskID"}
+                  },
+                  "producingResumeData": {
+                    "type": ["boolean", "null"],
+                    "description": "With 'cancel': keeps the bytes and answers with tokens to continue from, where servers allow it"
+                  }
+                }
+              },
               "CancelRequest": {
                 "type": "object", "additionalProperties": false,
                 "properties": {

@@ -124,6 +124,26 @@ extension OpenAPI {
                 "responses": {\#(taskAnswer), \#(problems(404, 409, 413, 415))}
               }
             },
+            "/v1/actions": {
+              "post": {
+                "operationId": "act", "tags": ["tasks"], "summary": "Do one thing to many tasks",
+                "description": "What is refused for one task does not keep it from the others.",
+                "requestBody": {
+                  "required": true,
+                  "content": {"application/json": {
+                    "schema": {"$ref": "#/components/schemas/TaskActionRequest"},
+                    "example": {"action": "resume", "tasks": [17, 18, 19]}
+                  }}
+                },
+                "responses": {
+                  "200": {
+                    "description": "What has come of it, task by task",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/TaskActionAnswer"}}}
+                  },
+                  \#(problems(404, 409, 413, 415, 422))
+                }
+              }
+            },
             "/v1/tasks/{id}/why": {
               "parameters": [{"$ref": "#/components/parameters/TaskID"}],
               "get": {

@@ -16,6 +16,10 @@ enum RequestOrigin {
         guard let authority = head.authority, !authority.isEmpty else {
             throw .badRequest("The Host field is missing; it has to be 'localhost'.")
         }
+        // The first one is the authority.
+        guard head.headerFields[.host] == nil else {
+            throw .badRequest("The request names more than one host; it has to be 'localhost', once.")
+        }
         guard isAllowed(authority) else {
             throw .forbidden("The Host has to be 'localhost' or 'nightshift', not '\(authority)'.")
         }
@@ -29,5 +33,6 @@ enum RequestOrigin {
 }
 
 extension HTTPField.Name {
-    static let origin = HTTPField.Name("Origin")!  // A token as RFC 9110 wants it: cannot be nil.
+    static let host = HTTPField.Name("Host")!  // A token as RFC 9110 wants it: cannot be nil.
+    static let origin = HTTPField.Name("Origin")!  // Likewise.
 }

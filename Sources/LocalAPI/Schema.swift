@@ -42,6 +42,19 @@ final class Schema: Decodable, Sendable {
         return self
     }
 
+    /// That of a value of which nothing is said.
+    static let any = Schema()
+
+    private init() {
+        properties = nil
+        items = nil
+        anyOf = nil
+        reference = nil
+        values = nil
+        format = nil
+        types = []
+    }
+
     var isInteger: Bool { types.first == "integer" }
 
     /// What has to stand there, in a person's words.

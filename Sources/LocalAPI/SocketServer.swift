@@ -1,6 +1,7 @@
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTPTypesHTTP1
 import NIOPosix
 import ServiceLifecycle
 
@@ -111,7 +112,12 @@ struct SocketServer: Sendable {
                     httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
                         maxHeaderFieldSize: limits.headerField, maxHeaderListSize: limits.headerList,
                         maxHeaderFieldCount: limits.headerFields)))
-            return http.setup(channel: channel, logger: logger).map { Connection(http: http, channel: $0) }
+            return http.setup(channel: channel, logger: logger).flatMapThrowing { value in
+                let pipeline = channel.pipeline.syncOperations
+                let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+                try pipeline.addHandler(RequestHeadHandler(), position: .before(codec))
+                return Connection(http: http, channel: value)
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 package enum Limits {
     /// Tasks in one `POST /v1/tasks`.
     package static let tasksPerRequest = 10_000
+    /// Tasks in one `POST /v1/actions`.
+    package static let tasksPerAction = 1_000
     /// Bytes of one request's body: ten thousand tasks of 1.6 KiB.
     package static let requestBody = 16 << 20
     /// Tasks or entries in one page of an answer.

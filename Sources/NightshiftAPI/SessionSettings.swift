@@ -68,8 +68,3 @@ package struct SessionStatus: Hashable, Sendable, Codable {
         self.tasks = tasks
     }
 }
-
-/// How secrets look where something has to stand in their place.
-package enum Redaction {
-    package static let mask = "***"
-}

@@ -120,6 +120,7 @@ package struct ServiceClient: Sendable {
         var request = CurlRequest(url: "http://localhost" + path, method: method)
         request.unixSocket = socket
         request.headers = fields
+        request.unixPeerObjection = { [socket] in SocketOwner.objection(to: $0, at: socket) }
         // The caller's proxy is for the world outside.
         request.proxy = ""
         return request

@@ -43,6 +43,15 @@ package struct ServiceLauncher: Sendable {
         }
     }
 
+    /// Whether the service is there. Throws ``ServiceUnusable`` where somebody else is.
+    package func isRunning() throws -> Bool {
+        switch ServiceSocket.state(of: socket) {
+        case .accepting: return true
+        case .silent, .refused: return false
+        case .foreign(let objection): throw ServiceUnusable(message: objection)
+        }
+    }
+
     /// A service that was started here and does not answer yet.
     private struct Start {
         var process: DetachedProcess
@@ -60,6 +69,7 @@ package struct ServiceLauncher: Sendable {
         switch ServiceSocket.state(of: socket) {
         case .accepting: return nil
         case .refused(let code): throw refusal(code)
+        case .foreign(let objection): throw ServiceUnusable(message: objection)
         case .silent: break
         }
         guard var current = start else {

@@ -12,6 +12,8 @@ package enum ServiceSocket {
         case silent
         /// An `errno` that starting a service would not mend.
         case refused(Int32)
+        /// Somebody else listens, or could: why nothing is to be said to him.
+        case foreign(String)
     }
 
     package static func state(of path: String) -> State {
@@ -29,7 +31,7 @@ package enum ServiceSocket {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        if result == 0 { return .accepting }
+        if result == 0 { return SocketOwner.objection(to: descriptor, at: path).map(State.foreign) ?? .accepting }
         return errno == ENOENT || errno == ECONNREFUSED ? .silent : .refused(errno)
     }
 }

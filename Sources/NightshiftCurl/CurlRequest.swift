@@ -17,6 +17,9 @@ package struct CurlRequest: Sendable {
     package var idleTimeout: Double?
     /// A Unix socket to connect to in place of the URL's host.
     package var unixSocket: String?
+    /// Looks at the connections to ``unixSocket`` before the request is sent, and says why one is not to be used; nil where it
+    /// may be, or is not connected yet. Called on the loop's thread with a descriptor.
+    package var unixPeerObjection: (@Sendable (_ descriptor: Int32) -> String?)?
     /// Empty forbids a proxy; nil leaves it to `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
     package var proxy: String?
     /// A PEM file whose certificates are trusted in place of the system's.

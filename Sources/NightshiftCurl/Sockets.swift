@@ -6,6 +6,8 @@ import Glibc
 /// libcurl itself does not tell which socket an exchange has while it runs, only between which ports.
 final class Sockets {
     private var open: Set<Int32> = []
+    /// Which Unix socket they lead to, of those that were made for one.
+    private var unixSockets: [Int32: String] = [:]
 
     /// The socket of a connection; nil where it is not one of these, or cannot be told from another.
     func socket(localPort: Int32, peerPort: Int32) -> Int32? {
@@ -30,9 +32,34 @@ final class Sockets {
         }
         options.setClose { context, socket in
             guard let context else { return 0 }
-            Unmanaged<Sockets>.fromOpaque(context)._withUnsafeGuaranteedRef { _ = $0.open.remove(socket) }
+            Unmanaged<Sockets>.fromOpaque(context)._withUnsafeGuaranteedRef { sockets in
+                sockets.open.remove(socket)
+                sockets.unixSockets[socket] = nil
+            }
             return close(socket)
         }
+    }
+
+    /// Has the connections of a transfer to a Unix socket opened here as well, to know them by its path.
+    ///
+    /// - Parameter transfer: lives as long as connections are opened for it.
+    func set(_ options: inout EasyOptions, openingFor transfer: Transfer) {
+        options.set(CURLOPT_OPENSOCKETDATA, Unmanaged.passUnretained(transfer).toOpaque())
+        options.setOpen { context, _, address in
+            guard let context, let address = address?.pointee else { return CURL_SOCKET_BAD }
+            let socket = Glibc.socket(address.family, address.socktype | Sockets.closeOnExec, address.protocol)
+            guard socket >= 0 else { return socket }
+            Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { transfer in
+                transfer.core.sockets.open.insert(socket)
+                transfer.core.sockets.unixSockets[socket] = transfer.request.unixSocket
+            }
+            return socket
+        }
+    }
+
+    /// Every connection to a Unix socket, in use, kept, or still being made.
+    func sockets(at path: String) -> [Int32] {
+        unixSockets.filter { $0.value == path }.map(\.key)
     }
 
     private static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)

@@ -109,16 +109,19 @@ final class Transfer {
             }
         }
         core.sockets.set(&options)
+        if request.unixPeerObjection != nil { core.sockets.set(&options, openingFor: self) }
         // Rather a place on a connection that is still being made than another connection.
         if core.sharesConnections { options.set(CURLOPT_PIPEWAIT, 1) }
-        if request.socketBodyBytes != nil, request.url.lowercased().hasPrefix("http:") {
+        let mayLeaveBody = request.socketBodyBytes != nil && request.url.lowercased().hasPrefix("http:")
+        if mayLeaveBody || request.unixPeerObjection != nil {
             options.set(CURLOPT_PREREQDATA, context)
             options.setBeforeRequest { context, _, _, peerPort, localPort in
                 guard let context else { return CURL_PREREQFUNC_ABORT }
-                Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
-                    $0.openLedger(localPort: localPort, peerPort: peerPort)
+                return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { transfer in
+                    guard transfer.mayBeSent() else { return CURL_PREREQFUNC_ABORT }
+                    transfer.openLedger(localPort: localPort, peerPort: peerPort)
+                    return CURL_PREREQFUNC_OK
                 }
-                return CURL_PREREQFUNC_OK
             }
         }
         if request.tlsHook != nil {
@@ -145,6 +148,19 @@ final class Transfer {
             }
             return
         }
+    }
+
+    // MARK: - Before the request
+
+    /// Whether nobody objects to any connection that the request may go over: libcurl does not tell which one it has taken.
+    private func mayBeSent() -> Bool {
+        guard let objection = request.unixPeerObjection else { return true }
+        for socket in core.sockets.sockets(at: request.unixSocket ?? "") {
+            guard let words = objection(socket) else { continue }
+            failure = (CURLE_COULDNT_CONNECT, words, 0)
+            return false
+        }
+        return true
     }
 
     // MARK: - Receiving
@@ -224,6 +240,7 @@ final class Transfer {
     // MARK: - Receiving without libcurl
 
     private func openLedger(localPort: Int32, peerPort: Int32) {
+        guard request.socketBodyBytes != nil else { return }
         ledger = core.sockets.socket(localPort: localPort, peerPort: peerPort).flatMap { SocketLedger($0) }
     }
 

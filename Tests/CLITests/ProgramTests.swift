@@ -260,17 +260,34 @@ struct ProgramTests {
 
     @Test func steeringTellsWhatWasRefused() async throws {
         let world = try World()
-        let service = try world.service { request in
-            switch request.path {
-            case "/v1/tasks/12/suspend": try .json(Samples.running(12))
-            default: throw Problem.conflict("It has ended.")
-            }
+        let service = try world.service { _ in
+            try .json(
+                TaskActionAnswer(results: [
+                    TaskActionResult(id: TaskID(12), task: Samples.running(12)),
+                    TaskActionResult(id: TaskID(13), problem: .conflict("It has ended.")),
+                ]))
         }
         defer { service.stop() }
         #expect(await world.run("pause", "12-13") == .failed)
         #expect(world.output.text == "12 film one.mkv: paused\n")
         #expect(world.errors.text == "nightshift: 13: It has ended.\n")
-        #expect(service.requests.allSatisfy { $0.method == "POST" })
+        #expect(service.requests.map(\.path) == ["/v1/actions"] && service.requests[0].method == "POST")
+        #expect(String(decoding: service.requests[0].body, as: UTF8.self) == #"{"action":"suspend","tasks":[12,13]}"#)
+    }
+
+    @Test func manyTasksAreFewRequests() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            let asked = try JSON.decode(TaskActionRequest.self, from: request.body)
+            guard asked.action == .remove, asked.tasks.count <= Limits.tasksPerAction else { return .hangUp }
+            return try .json(TaskActionAnswer(results: asked.tasks.map { TaskActionResult(id: $0) }))
+        }
+        defer { service.stop() }
+        #expect(await world.run("remove", "1-20000", "--json") == .whole)
+        #expect(service.requests.count == 20)
+        let document = try #require(
+            try JSONSerialization.jsonObject(with: Data(world.output.text.utf8)) as? [String: Any])
+        #expect((document["removed"] as? [Int]) == Array(1...20_000))
     }
 
     @Test func limitsAndTasksAreChangedByPatch() async throws {

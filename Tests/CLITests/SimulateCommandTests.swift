@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import TestSupport
 import Testing
 
 @testable import CLI
@@ -59,6 +60,24 @@ struct SimulateCommandTests {
         #expect(await world.run("simulate", "evening.jsonl", "-o", "evening.svg", "--totals") == .whole)
         let svg = try String(contentsOf: world.root.appending(path: "evening.svg"), encoding: .utf8)
         #expect(svg.contains("Simulation of evening.jsonl") && svg.contains("</svg>"))
+    }
+
+    @Test(arguments: [
+        ["simulate", "evening.jsonl"], ["simulate", "evening.jsonl", "--json"], ["timeline", "--simulation", "result"],
+    ])
+    func `B3: The picture is there before the first word, after which a reader may be gone`(command: [String])
+        async throws
+    {
+        let world = try world()
+        let picture = world.path + "/evening.svg"
+        let wasThere = Watched<[Bool]>([])
+        var invocation = world.invocation(command + ["-o", "evening.svg"])
+        invocation.output.write = { _ in
+            let isThere = FileManager.default.fileExists(atPath: picture)
+            wasThere.update { $0.append(isThere) }
+        }
+        #expect(await Program.run(invocation) == .whole)
+        #expect(wasThere.read { $0.first } == true)
     }
 
     @Test(

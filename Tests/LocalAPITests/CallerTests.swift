@@ -58,11 +58,30 @@ import Testing
         #expect(try answer.problem.type == "/problems/forbidden")
     }
 
-    @Test(arguments: [("http://localhost/hello", 200), ("*", 400)])
+    @Test(arguments: [
+        ("http://localhost/hello", 200), ("http://LOCALHOST/hello", 200), ("*", 400), ("hello", 400),
+        // Where the target names a host, it counts as much as the field, which names another one here.
+        ("http://nightshift/hello", 400), ("http://evil.example/hello", 400),
+        ("http://localhost@evil.example/hello", 400),
+    ])
     func `The request target is a path or an absolute URL`(target: String, status: Int) async throws {
         let answer = try await withServer(routes: [.hello]) {
             try await $0.request(target == "*" ? "OPTIONS" : "GET", target)
         }
         #expect(answer.status == status)
+    }
+
+    @Test(arguments: [
+        "Host: localhost\r\nHost: evil.example\r\n", "Host: evil.example\r\nHost: localhost\r\n",
+        "Host: localhost\r\nhOST: localhost\r\n", "Host:\r\nHost: localhost\r\n", "",
+    ])
+    func `A request names one host`(fields: String) async throws {
+        let answer = try await withServer(routes: [.hello]) { server in
+            let client = try server.client()
+            try await client.send("GET /hello HTTP/1.1\r\n\(fields)\r\n")
+            return try await client.answer()
+        }
+        #expect(answer.status == 400)
+        #expect(try answer.problem.type == "/problems/bad-request")
     }
 }

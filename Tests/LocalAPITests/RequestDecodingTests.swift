@@ -54,6 +54,15 @@ import Testing
         Case(
             body: "{\"tasks\":[{\"destination\":{\"directory\":\"/\",\"file\":\"x\"}}]}",
             pointer: "/tasks/0/destination/file", words: "known are directory, filename, overwrite"),
+        Case(body: "{\"tasks\":[],\"tasks\":[{}]}", pointer: "/tasks", words: "given twice"),
+        Case(body: "{\"tasks\":[],\"t\\u0061sks\":[{}]}", pointer: "/tasks", words: "given twice"),
+        Case(
+            body: "{\"tasks\":[{\"url\":\"http://a/\",\"url\":\"http://b/\"}]}", pointer: "/tasks/0/url",
+            words: "given twice"),
+        Case(
+            body: "{\"tasks\":[{\"tls\":{\"clientKey\":\"/a\",\"clientKey\":null}}]}",
+            pointer: "/tasks/0/tls/clientKey",
+            words: "given twice"),
         Case(body: "{\"tasks\":" + String(repeating: "[", count: 20_000) + "}", pointer: nil, words: "is not JSON"),
     ])
     func `Trouble is named with its place`(_ example: Case) async throws {

@@ -97,6 +97,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
                     RetargetRequest(
                         url: "http://a/", headers: [field], credential: Credential(user: "a", password: "b"),
                         clientData: "c"), least: RetargetRequest(url: "http://a/"), isRequest: true),
+                try Sample(
+                    TaskActionRequest(.cancel, [TaskID(1)], producingResumeData: true),
+                    least: TaskActionRequest(.remove, []), isRequest: true),
                 try Sample(CancelRequest(producingResumeData: true), least: CancelRequest(), isRequest: true),
                 try Sample(
                     ServiceSettings(rateLimit: 1, maximumTransfers: 1), least: ServiceSettings(), isRequest: true),
@@ -172,6 +175,11 @@ struct Sample: Sendable, CustomTestStringConvertible {
             let problem = Problem(type: "/problems/x", title: "t", status: 400, detail: "d", pointer: "/p")
             return [
                 try Sample(EnqueueResponse(ids: [TaskID(1)]), least: EnqueueResponse(ids: [])),
+                try Sample(
+                    TaskActionAnswer(results: [TaskActionResult(id: TaskID(1))]), least: TaskActionAnswer(results: [])),
+                try Sample(
+                    TaskActionResult(id: TaskID(1), task: status, problem: problem),
+                    least: TaskActionResult(id: TaskID(1))),
                 try Sample(TaskPage(tasks: [status], next: TaskID(1)), least: TaskPage(tasks: [], next: nil)),
                 try Sample(JournalPage(entries: [entry], next: 1), least: JournalPage(entries: [], next: nil)),
                 try Sample(SessionList(sessions: [session]), least: SessionList(sessions: [])),

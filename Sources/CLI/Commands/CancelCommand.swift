@@ -26,16 +26,14 @@ struct CancelCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
         let ids = try await selection.ids(TaskState.unfinished, service)
-        let body = CancelRequest(producingResumeData: keep ? true : nil)
-        return try await invocation.changeEach(ids, json: format.json, verb: "cancelled") { id in
-            let task = try await service.client.post("/v1/tasks/\(id)/cancel", body, as: TaskStatus.self)
-            if keep && !format.json {
-                invocation.errors.line(
-                    task.resumeData == nil
-                        ? "\(id): nothing could be kept; the server gives no means to continue, or nothing had come."
-                        : "\(id): go on with: nightshift \(task.kind.command) --continue \(id)")
-            }
-            return task
+        return try await invocation.act(
+            .cancel, ids, producingResumeData: keep ? true : nil, json: format.json, verb: "cancelled"
+        ) { task in
+            guard keep, !format.json else { return }
+            invocation.errors.line(
+                task.resumeData == nil
+                    ? "\(task.id): nothing could be kept; the server gives no means to continue, or nothing had come."
+                    : "\(task.id): go on with: nightshift \(task.kind.command) --continue \(task.id)")
         }
     }
 }

@@ -20,8 +20,6 @@ struct PauseCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
         let ids = try await selection.ids([.waiting, .running], service)
-        return try await invocation.changeEach(ids, json: format.json, verb: "paused") {
-            try await service.client.post("/v1/tasks/\($0)/suspend", as: TaskStatus.self)
-        }
+        return try await invocation.act(.suspend, ids, json: format.json, verb: "paused")
     }
 }

@@ -21,9 +21,6 @@ struct RemoveCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
         let ids = try await selection.ids(TaskState.ended, service)
-        return try await invocation.changeEach(ids, json: format.json, verb: "removed") { id in
-            _ = try await service.client.send("DELETE", "/v1/tasks/\(id)")
-            return nil
-        }
+        return try await invocation.act(.remove, ids, json: format.json, verb: "removed")
     }
 }

@@ -18,8 +18,6 @@ struct ResumeCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
         let ids = try await selection.ids([.suspended], service)
-        return try await invocation.changeEach(ids, json: format.json, verb: "resumed") {
-            try await service.client.post("/v1/tasks/\($0)/resume", as: TaskStatus.self)
-        }
+        return try await invocation.act(.resume, ids, json: format.json, verb: "resumed")
     }
 }

@@ -59,7 +59,7 @@ struct ServiceInstallCommand: ClientCommand {
     /// A service that a command has started holds the socket's name; it makes way first.
     private func handOver(_ manager: UserManager, _ invocation: Invocation) async throws {
         if !manager.isActive(UnitFiles.socketName),
-            ServiceSocket.state(of: invocation.service.launcher.socket) == .accepting
+            try invocation.service.launcher.isRunning()
         {
             var stop = invocation
             stop.output.write = { _ in }

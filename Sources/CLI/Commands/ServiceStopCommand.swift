@@ -27,7 +27,7 @@ struct ServiceStopCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
-        guard ServiceSocket.state(of: service.launcher.socket) == .accepting else {
+        guard try service.launcher.isRunning() else {
             try say("The service does not run.", invocation)
             return .whole
         }

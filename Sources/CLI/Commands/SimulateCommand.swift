@@ -50,12 +50,20 @@ struct SimulateCommand: ClientCommand {
                 executable: invocation.executable, searchPath: invocation.environment["PATH"] ?? ""),
             trace: trace == "-" ? trace : invocation.absolute(trace), policy: policy
         ).output()
-        if json { invocation.output.write(data) }
         let result = try SimulationOutput(parsing: data)
         guard let sums = result.totals else {
             throw CommandFailure.failed("nightshiftd wrote no totals; it may be of another version.")
         }
-        if !json {
+        // First: whoever reads the decisions may have enough of them before their end, which ends this program.
+        if let output {
+            let timeline = TimelineReader.timeline(result.entries, span: result.span)
+            let title = trace == "-" ? "Simulation" : "Simulation of \(URL(filePath: trace).lastPathComponent)"
+            try invocation.write(
+                timeline, title: title + (policy.map { ", \($0)" } ?? ""), timeZone: .gmt, to: output)
+        }
+        if json {
+            invocation.output.write(data)
+        } else {
             let style = Style(isEnabled: invocation.output.allowsColor)
             if !totals {
                 let log = DecisionLog(start: sums.start, style: style)
@@ -64,11 +72,6 @@ struct SimulateCommand: ClientCommand {
             }
             invocation.output.lines(TotalsReport(totals: sums, style: style).lines)
         }
-        guard let output else { return .whole }
-        let timeline = TimelineReader.timeline(result.entries, span: result.span)
-        let title = trace == "-" ? "Simulation" : "Simulation of \(URL(filePath: trace).lastPathComponent)"
-        try invocation.write(
-            timeline, title: title + (policy.map { ", \($0)" } ?? ""), timeZone: .gmt, to: output)
         return .whole
     }
 }

@@ -18,7 +18,7 @@ struct StatusCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
-        guard ServiceSocket.state(of: service.launcher.socket) == .accepting else {
+        guard try service.launcher.isRunning() else {
             throw CommandFailure.unreachable(
                 "The service does not run. It starts with the first command that needs it, or with "
                     + "'nightshift service start'.")

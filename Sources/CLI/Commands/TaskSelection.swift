@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 /// The tasks that a command is about: numbers, ranges, or all that it can be about.
 struct TaskSelection: ParsableArguments {
@@ -39,29 +40,83 @@ struct ChangedTasks: Encodable {
 }
 
 extension Invocation {
-    /// Does something to each task; what the service refuses for one does not keep it from the others.
-    func changeEach(
-        _ ids: [TaskID], json: Bool, verb: String, _ change: (TaskID) async throws -> TaskStatus?
+    /// Does one thing to all tasks, many in one request; what the service refuses for one does not keep it from the others.
+    ///
+    /// - Parameter changed: hears of each task to which it was done, before that is said.
+    func act(
+        _ action: TaskAction, _ ids: [TaskID], producingResumeData: Bool? = nil, json: Bool, verb: String,
+        changed: (TaskStatus) -> Void = { _ in }
     ) async throws -> ExitStatus {
-        var result = ChangedTasks()
+        var report = ChangeReport(invocation: self, json: json, verb: verb)
         try await service.ready()
-        for id in ids {
-            do {
-                if let task = try await change(id) {
-                    result.tasks.append(task)
-                    if !json { output.line("\(id) \(TaskText.name(task)): \(verb)") }
+        var rest = ids[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(Limits.tasksPerAction))
+            rest = rest.dropFirst(part.count)
+            let request = TaskActionRequest(action, part, producingResumeData: producingResumeData)
+            let answer = try await service.client.post("/v1/actions", request, as: TaskActionAnswer.self)
+            for result in answer.results {
+                if let problem = result.problem {
+                    report.refused(result.id, problem)
                 } else {
-                    result.removed = (result.removed ?? []) + [id]
-                    if !json { output.line("\(id): \(verb)") }
-                }
-            } catch let problem as Problem {
-                result.refused.append(ChangedTasks.Refusal(id: id, problem: problem))
-                if !json {
-                    errors.line("nightshift: \(id): " + TerminalText.escaped(problem.detail ?? problem.title))
+                    if let task = result.task { changed(task) }
+                    report.changed(result.id, result.task)
                 }
             }
         }
-        if json { try self.json(result) }
+        return try report.end()
+    }
+
+    /// Does something to each task, in a request of its own.
+    func changeEach(
+        _ ids: [TaskID], json: Bool, verb: String, _ change: (TaskID) async throws -> TaskStatus
+    ) async throws -> ExitStatus {
+        var report = ChangeReport(invocation: self, json: json, verb: verb)
+        try await service.ready()
+        for id in ids {
+            do {
+                report.changed(id, try await change(id))
+            } catch let problem as Problem {
+                report.refused(id, problem)
+            }
+        }
+        return try report.end()
+    }
+}
+
+/// What is said of changes, task by task.
+private struct ChangeReport {
+    let invocation: Invocation
+    let json: Bool
+    let verb: String
+    private var result = ChangedTasks()
+
+    init(invocation: Invocation, json: Bool, verb: String) {
+        self.invocation = invocation
+        self.json = json
+        self.verb = verb
+    }
+
+    /// - Parameter task: nil for one that is forgotten now.
+    mutating func changed(_ id: TaskID, _ task: TaskStatus?) {
+        if let task {
+            result.tasks.append(task)
+            if !json { invocation.output.line("\(id) \(TaskText.name(task)): \(verb)") }
+        } else {
+            if result.removed == nil { result.removed = [] }
+            result.removed?.append(id)
+            if !json { invocation.output.line("\(id): \(verb)") }
+        }
+    }
+
+    mutating func refused(_ id: TaskID, _ problem: Problem) {
+        result.refused.append(ChangedTasks.Refusal(id: id, problem: problem))
+        guard !json else { return }
+        invocation.errors.line("nightshift: \(id): " + TerminalText.escaped(problem.detail ?? problem.title))
+    }
+
+    func end() throws -> ExitStatus {
+        if json { try invocation.json(result) }
         return result.refused.isEmpty ? .whole : .failed
     }
 }

@@ -53,6 +53,8 @@ struct Examination: Sendable {
                     "service", "\(service.launcher.socket): \(String(cString: strerror(code)))",
                     advice: "Look at the owner and the permissions of the socket and its directory.")
             )
+        case .foreign(let objection):
+            return (nil, .fail("service", "it is not yours", advice: objection))
         case .accepting:
             do {
                 let status = try await service.client.get("/v1/status", as: ServiceStatus.self)

@@ -21,13 +21,9 @@ enum TaskText {
         return TerminalText.escaped(String(last.split(separator: "@").last ?? last))
     }
 
-    /// `url` without what stands before an `@` in its authority. Escaped.
+    /// `url` without what lets people in. Escaped.
     static func shown(url: String) -> String {
-        guard let scheme = url.range(of: "://") else { return TerminalText.escaped(url) }
-        let rest = url[scheme.upperBound...]
-        let authority = rest.prefix { !"/?#".contains($0) }
-        guard let at = authority.lastIndex(of: "@") else { return TerminalText.escaped(url) }
-        return TerminalText.escaped(String(url[..<scheme.upperBound] + rest[rest.index(after: at)...]))
+        TerminalText.escaped(Redaction.url(url))
     }
 
     /// "waiting: host not found, again in 4 s".

@@ -18,7 +18,7 @@ struct RequestNote: Codable {
         guard let url = request.url else { return nil }
         self.url = url
         method = request.httpMethod
-        headers = request.fields.filter { !$0.isSecret }
+        headers = request.fields.filter { !$0.soundsSecret }
         cachePolicy = request.cachePolicy.rawValue
         timeout = request.timeoutInterval
         allowsCellularAccess = request.allowsCellularAccess ? nil : false

@@ -2,14 +2,13 @@ package import NightshiftAPI
 
 /// What a response of the 3xx class leads to.
 package enum Redirect: Hashable, Sendable {
-    /// `sameOrigin` compares with the address that redirected.
-    case follow(url: String, method: String, keepsBody: Bool, sameOrigin: Bool)
+    case follow(url: String, method: String, keepsBody: Bool)
     /// The response is final.
     case none
     case refuse(TransferFailure)
 }
 
-/// Which redirects are followed, and what goes along.
+/// Which redirects are followed. What goes along says ``WireRequest/moved(to:)``.
 package enum RedirectPolicy {
     /// Decides where a response leads (RFC 9110, section 15.4; methods as browsers do).
     ///
@@ -48,27 +47,17 @@ package enum RedirectPolicy {
                 TransferFailure(
                     .redirectRefused,
                     "The server redirected from https to http, which anyone on the way can read and change. "
-                        + "If that is wanted, ask for the http address itself: \(target.string)",
+                        + "If that is wanted, ask for the http address itself: \(Redaction.url(target.string))",
                     status: status))
         }
         let nextMethod = self.method(after: status, method)
         return .follow(
-            url: target.string, method: nextMethod, keepsBody: nextMethod == method && status != 303,
-            sameOrigin: target.origin == base.origin)
+            url: target.string, method: nextMethod, keepsBody: nextMethod == method && status != 303)
     }
 
-    /// The fields that go along to where a redirect leads.
-    ///
-    /// To another origin no secret goes, nor a `Host` that names the old one. The caller passes the result on from hop to
-    /// hop, so that what was dropped once never comes back. Without a body no field that describes one goes.
-    package static func headers(
-        _ headers: [HeaderField], sameOrigin: Bool, keepsBody: Bool = true
-    ) -> [HeaderField] {
-        headers.filter { field in
-            let name = field.name.lowercased()
-            if !sameOrigin, name == "host" || field.isSecret || soundsSecret(name) { return false }
-            return keepsBody || !bodyFields.contains(name)
-        }
+    /// The fields that go along where a redirect asks for another method: without a body none that describes one.
+    package static func withoutBody(_ headers: [HeaderField]) -> [HeaderField] {
+        headers.filter { !bodyFields.contains($0.name.lowercased()) }
     }
 
     private static func method(after status: Int, _ method: String) -> String {
@@ -76,14 +65,6 @@ package enum RedirectPolicy {
         case 301, 302: method == "POST" ? "GET" : method
         case 303: method == "HEAD" ? "HEAD" : "GET"
         default: method
-        }
-    }
-
-    /// Services name their keys as they like (`PRIVATE-TOKEN`, `X-Goog-Api-Key`). A field lost on the way to another
-    /// origin costs less than a secret given away.
-    private static func soundsSecret(_ name: String) -> Bool {
-        ["auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token"].contains {
-            name.contains($0)
         }
     }
 

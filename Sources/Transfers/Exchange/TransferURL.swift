@@ -132,7 +132,7 @@ extension TransferURL {
     }
 
     private static func missingScheme(_ input: ArraySlice<UInt8>) -> TransferFailure {
-        let text = String(decoding: input.prefix(200), as: UTF8.self)
+        let text = String(Redaction.url(String(decoding: input, as: UTF8.self)).prefix(200))
         if input.contains(UInt8(ascii: "@")) {
             return TransferFailure(.badURL, "The URL does not say how to get there; put https:// in front of it.")
         }

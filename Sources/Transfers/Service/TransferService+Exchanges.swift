@@ -82,7 +82,7 @@ extension TransferService {
         transfer.record.received = receiver.startCount
         var request = wireRequest(record)
         transfer.shown = fillIn(&request, record)
-        if let mirror = transfer.round.mirror { request.turn(to: mirror, from: record.origin) }
+        if let mirror = transfer.round.mirror { request = request.moved(to: mirror) }
         request.headers += plan.headers
         let handle = environment.transport.begin(request, receiver: receiver)
         transfer.exchange = .download(receiver, handle)

@@ -6,8 +6,11 @@ import Store
 
 /// What clients want to know.
 extension TransferService {
-    /// A task with what only this actor knows: whether it runs, how fast, and what it waits for.
-    func status(of record: TaskRecord) -> TaskStatus {
+    /// A task as anybody may see it.
+    func status(of record: TaskRecord) -> TaskStatus { wholeStatus(of: record).shown }
+
+    /// A task as its app sees it, with what only this actor knows: whether it runs, how fast, and what it waits for.
+    func wholeStatus(of record: TaskRecord) -> TaskStatus {
         let now = now
         // What is written down as ended has ended; memory follows a moment later, and whoever heard of it may ask before.
         if record.state.isTerminal { return record.status(now: now) }
@@ -25,7 +28,7 @@ extension TransferService {
         } else {
             status.countOfBytesSent = progress.countOfBytesSent
             if case .upload(let receiver, _, _) = transfer.exchange {
-                status.informationalResponse = receiver.informationalResponse.map { ResponseSummary($0).withoutSecrets }
+                status.informationalResponse = receiver.informationalResponse.map { ResponseSummary($0) }
                 if let offset = receiver.upload.resource?.offset { status.upload?.countOfBytesAcknowledged = offset }
             }
         }

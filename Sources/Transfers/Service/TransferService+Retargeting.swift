@@ -68,14 +68,12 @@ extension TransferService {
         } catch {
             throw .invalid(error.message, pointer: "/url")
         }
-        var merged = record.request
-        merged.url = request.url
-        // Given for the old origin: another one gets only what the request itself names.
-        let inherits = url.origin == record.origin
-        merged.headers = request.headers ?? (inherits ? merged.headers : merged.headers?.filter { !$0.isSecret })
-        merged.credential = request.credential ?? url.credential ?? (inherits ? merged.credential : nil)
-        merged.tls = inherits ? merged.tls : nil
-        return try RequestRules.record(merged, session: record.session, settings: settings, now: now, pointer: "")
+        var merged = record.request.moved(to: request.url)
+        merged.headers = request.headers ?? merged.headers
+        merged.credential = request.credential ?? url.credential ?? merged.credential
+        return try RequestRules.record(
+            merged, session: record.session, settings: settings.forTask(of: record.origin, movedTo: request.url),
+            now: now, pointer: "")
     }
 }
 

@@ -184,7 +184,7 @@ extension TransferService {
         var wire = wireRequest(record)
         _ = fillIn(&wire, record)
         let url = segments.sources[source].url
-        if url != record.request.url { wire.turn(to: url, from: record.origin) }
+        wire = wire.moved(to: url)
         wire.headers += request.headers
         let handle = environment.transport.begin(wire, receiver: receiver)
         active[id]?.segments?.connections[number] = SegmentedDownload.Connection(
@@ -258,18 +258,5 @@ extension ActiveTransfer {
         round.all.enumerated().map { index, url in
             SegmentedDownload.Source(url: url, identity: index == 0 ? identity : nil)
         }
-    }
-}
-
-extension WireRequest {
-    /// The same question to a mirror: what is secret goes along only within one origin.
-    mutating func turn(to url: String, from origin: String) {
-        self.url = url
-        guard (try? TransferURL(parsing: url))?.origin != origin else { return }
-        headers = RedirectPolicy.headers(headers, sameOrigin: false)
-        credential = nil
-        tls?.clientCertificate = nil
-        tls?.clientKey = nil
-        trustedCertificates = []
     }
 }

@@ -76,20 +76,8 @@ extension TransferService {
 extension SessionStatus {
     fileprivate var withoutSecrets: SessionStatus {
         var copy = self
-        for index in copy.settings.headers.indices where copy.settings.headers[index].isSecret {
-            copy.settings.headers[index].value = Redaction.mask
-        }
+        copy.settings.headers = copy.settings.headers.map(\.shown)
         copy.settings.proxy = copy.settings.proxy.map(Redaction.proxy)
         return copy
-    }
-}
-
-extension Redaction {
-    /// A proxy's URL without the user name and password it may hold.
-    static func proxy(_ url: String) -> String {
-        guard let scheme = url.range(of: "://"), let at = url.lastIndex(of: "@"), at > scheme.upperBound else {
-            return url
-        }
-        return "\(url[..<scheme.upperBound])\(mask)\(url[at...])"
     }
 }

@@ -153,28 +153,50 @@ extension TransferService {
         _ id: TaskID, producingResumeData: Bool, because failure: TransferFailure?
     ) async throws(Problem) -> TaskStatus {
         let (before, after) = try await transition(id) { record in
-            let keeps = producingResumeData && Self.isResumable(record)
-            return .cancel(resumeData: keeps ? Self.newToken() : nil, failure: failure)
+            Self.cancellation(of: record, producingResumeData: producingResumeData, because: failure)
         }
-        if after.state == .cancelled, after.resumeData == nil { discard(before) }
+        cancelled(before, after)
         return status(of: after)
+    }
+
+    static func cancellation(
+        of record: TaskRecord, producingResumeData: Bool, because failure: TransferFailure?
+    ) -> TaskEvent {
+        let keeps = producingResumeData && isResumable(record)
+        return .cancel(resumeData: keeps ? newToken() : nil, failure: failure)
+    }
+
+    /// Nobody continues a task that was cancelled without resume data.
+    func cancelled(_ before: TaskRecord, _ after: TaskRecord) {
+        if after.state == .cancelled, after.resumeData == nil { discard(before) }
     }
 
     /// Forgets a task that has ended, with its resume data and any file the service still holds for it.
     package func remove(_ id: TaskID) async throws(Problem) {
         let now = now
-        let record = try await change { transaction -> Result<TaskRecord, Problem> in
-            guard let record = try transaction.task(id) else { return .failure(Self.noTask(id)) }
-            guard record.state.isTerminal else {
-                return .failure(.conflict("Task \(id) has not ended; cancel it first."))
-            }
-            guard try !transaction.hasMessages(id) else {
-                return .failure(.conflict("The app of task \(id) has not heard of its end yet."))
-            }
-            try transaction.record(JournalEntry(time: now.date, decision: .removed, task: id))
-            try transaction.delete(id)
-            return .success(record)
+        forgotten(
+            try await change { transaction -> Result<TaskRecord, Problem> in
+                try Self.remove(id, now, in: transaction)
+            })
+    }
+
+    static func remove(
+        _ id: TaskID, _ now: ClockReading, in transaction: StoreTransaction
+    ) throws -> Result<TaskRecord, Problem> {
+        guard let record = try transaction.task(id) else { return .failure(noTask(id)) }
+        guard record.state.isTerminal else {
+            return .failure(.conflict("Task \(id) has not ended; cancel it first."))
         }
+        guard try !transaction.hasMessages(id) else {
+            return .failure(.conflict("The app of task \(id) has not heard of its end yet."))
+        }
+        try transaction.record(JournalEntry(time: now.date, decision: .removed, task: id))
+        try transaction.delete(id)
+        return .success(record)
+    }
+
+    /// What is left of a task whose row is gone.
+    func forgotten(_ record: TaskRecord) {
         removeFiles(of: record)
         abandonUpload(record)
     }
@@ -200,29 +222,17 @@ extension TransferService {
     func transition(
         _ id: TaskID, also: @escaping @Sendable (StoreTransaction, inout TaskRecord) throws -> Void = { _, _ in },
         _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
-    ) async throws(Problem) -> (before: TaskRecord, after: TaskRecord) {
-        guard !finishing.contains(id) else {
-            throw .conflict("All bytes of task \(id) are here; it is being put in its place.")
-        }
+    ) async throws(Problem) -> Transition {
+        guard !finishing.contains(id) else { throw Self.isBeingPlaced(id) }
         held[id, default: 0] += 1
         interrupt(id, .starting)
         await quiet(id)
         let now = now
-        let result: Result<(before: TaskRecord, after: TaskRecord), Problem>
+        let result: Result<Transition, Problem>
         do throws(Problem) {
             result = .success(
-                try await change { transaction -> Result<(before: TaskRecord, after: TaskRecord), Problem> in
-                    guard let before = try transaction.task(id) else { return .failure(Self.noTask(id)) }
-                    guard let event = event(before) else { return .success((before, before)) }
-                    var after = before
-                    guard let entries = try? after.apply(event, now: now) else {
-                        return .failure(.conflict("Task \(id) is \(before.state.rawValue)."))
-                    }
-                    for entry in entries { try transaction.record(entry) }
-                    try also(transaction, &after)
-                    try transaction.update(after)
-                    if after.loosensAt != before.loosensAt { try transaction.putRules(after) }
-                    return .success((before, after))
+                try await change { transaction -> Result<Transition, Problem> in
+                    try Self.transition(id, now, in: transaction, also: also, event)
                 })
         } catch {
             result = .failure(error)
@@ -242,7 +252,32 @@ extension TransferService {
         if let outcome, outcome.after.state == .failed, outcome.after.resumeData == nil { discard(outcome.before) }
     }
 
-    private func letGo(_ id: TaskID) {
+    /// A task before and after what has happened to it.
+    typealias Transition = (before: TaskRecord, after: TaskRecord)
+
+    /// Changes a task for which nothing runs.
+    static func transition(
+        _ id: TaskID, _ now: ClockReading, in transaction: StoreTransaction,
+        also: (StoreTransaction, inout TaskRecord) throws -> Void, _ event: (TaskRecord) -> TaskEvent?
+    ) throws -> Result<Transition, Problem> {
+        guard let before = try transaction.task(id) else { return .failure(noTask(id)) }
+        guard let event = event(before) else { return .success((before, before)) }
+        var after = before
+        guard let entries = try? after.apply(event, now: now) else {
+            return .failure(.conflict("Task \(id) is \(before.state.rawValue)."))
+        }
+        for entry in entries { try transaction.record(entry) }
+        try also(transaction, &after)
+        try transaction.update(after)
+        if after.loosensAt != before.loosensAt { try transaction.putRules(after) }
+        return .success((before, after))
+    }
+
+    static func isBeingPlaced(_ id: TaskID) -> Problem {
+        .conflict("All bytes of task \(id) are here; it is being put in its place.")
+    }
+
+    func letGo(_ id: TaskID) {
         guard let count = held[id] else { return }
         held[id] = count > 1 ? count - 1 : nil
     }
@@ -272,15 +307,13 @@ extension TransferService {
 
     /// The request with what it does not say taken from the task that it continues.
     private static func continued(_ task: TaskRequest, _ source: TaskRecord?) -> TaskRequest {
-        guard let old = source?.request else { return task }
+        guard let old = source?.request.moved(to: task.url) else { return task }
         var request = task
-        request.url = task.url ?? old.url
-        // Given for that address: another one gets only what the request itself names.
-        let inherits = task.url == nil || task.url == old.url
+        request.url = old.url
         request.connections = task.connections ?? old.connections
         request.mirrors = task.mirrors ?? old.mirrors
-        request.headers = task.headers ?? (inherits ? old.headers : old.headers?.filter { !$0.isSecret })
-        request.credential = task.credential ?? (inherits ? old.credential : nil)
+        request.headers = task.headers ?? old.headers
+        request.credential = task.credential ?? task.ownCredential ?? old.credential
         request.destination = task.destination ?? old.destination
         if task.source == nil, task.form == nil {
             request.source = old.source
@@ -291,7 +324,7 @@ extension TransferService {
         request.snapshot = task.snapshot ?? old.snapshot
         request.checksum = task.checksum ?? old.checksum
         request.proxy = task.proxy ?? old.proxy
-        request.tls = task.tls ?? (inherits ? old.tls : nil)
+        request.tls = task.tls ?? old.tls
         request.isDiscretionary = task.isDiscretionary ?? old.isDiscretionary
         request.allowsCellularAccess = task.allowsCellularAccess ?? old.allowsCellularAccess
         request.allowsExpensiveNetworkAccess = task.allowsExpensiveNetworkAccess ?? old.allowsExpensiveNetworkAccess

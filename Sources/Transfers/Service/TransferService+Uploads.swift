@@ -190,14 +190,8 @@ extension TransferService {
 extension WireRequest {
     /// Makes it a request of an upload.
     mutating func take(_ request: UploadRequest) {
-        url = request.url
         method = request.method
         headers = request.headers
-        guard !request.sharesSecrets else { return }
-        let answer = (try? TransferURL(parsing: request.url)).flatMap { answersElsewhere[$0.origin] }
-        credential = answer?.credential
-        trustedCertificates = answer?.trustedCertificates ?? []
-        tls?.clientCertificate = answer?.clientCertificate
-        tls?.clientKey = answer?.clientKey
+        self = moved(to: request.url, isTrusted: request.sharesSecrets)
     }
 }

@@ -144,18 +144,15 @@ extension TransferService {
         var replacement: TaskRecord?
         if let request = answer.request {
             let settings = try await ask { try $0.sessionSettings(message.task.session) } ?? SessionSettings()
-            var merged = message.task.request
-            merged.url = request.url ?? merged.url
+            let old = message.task
+            var merged = old.request.moved(to: request.url)
             merged.method = request.method ?? merged.method
             merged.headers = request.headers ?? merged.headers
-            if request.url != nil, request.url != message.task.request.url {
-                // Given for that address: another one gets only what the new request itself names.
-                merged.headers = request.headers ?? merged.headers?.filter { !$0.isSecret }
-                merged.credential = request.credential
-            }
+            merged.credential = request.credential ?? request.ownCredential ?? merged.credential
+            merged.tls = request.tls ?? merged.tls
             replacement = try RequestRules.record(
-                merged, session: message.task.session, settings: settings, now: now, pointer: "/request",
-                copies: message.task)
+                merged, session: old.session, settings: settings.forTask(of: old.origin, movedTo: request.url),
+                now: now, pointer: "/request", copies: old)
         }
         try await transition(
             message.task.id,

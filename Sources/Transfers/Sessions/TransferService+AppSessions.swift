@@ -182,6 +182,6 @@ extension TransferService {
     }
 
     func sessionTask(_ record: TaskRecord) -> SessionTask {
-        SessionTask(task: status(of: record), clientData: record.clientData, resumedAt: record.resumedAt)
+        SessionTask(task: wholeStatus(of: record), clientData: record.clientData, resumedAt: record.resumedAt)
     }
 }

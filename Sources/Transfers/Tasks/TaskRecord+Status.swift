@@ -10,7 +10,8 @@ extension TaskRecord {
             until: notBefore.map { now.wallTime(ofBootSeconds: $0) }, detail: wait.detail)
     }
 
-    /// The task without its secrets. What only a running transfer knows is added by the caller.
+    /// The task as its app sees it; anybody else gets ``NightshiftAPI/TaskStatus/shown``. What only a running transfer knows is
+    /// added by the caller.
     package func status(now: ClockReading) -> TaskStatus {
         var status = TaskStatus(
             id: id, session: session, taskIdentifier: taskIdentifier, kind: kind, method: method,
@@ -32,7 +33,7 @@ extension TaskRecord {
         status.countOfBytesClientExpectsToReceive = request.countOfBytesClientExpectsToReceive
         status.attempts = attempts
         status.restarts = restarts
-        status.response = response?.withoutSecrets
+        status.response = response
         status.upload = upload.map(UploadStatus.init)
         status.rules = rules.isEmpty ? nil : rules
         status.source = request.source
@@ -71,15 +72,5 @@ extension ResponseSummary {
             return bytes <= Limits.responseHeaderBytes
         }
         self.init(status: head.status, headers: Array(kept), httpVersion: head.httpVersion)
-    }
-
-    /// `Set-Cookie` is to the cookie what a key is to its copy.
-    var withoutSecrets: ResponseSummary {
-        var copy = self
-        for index in copy.headers.indices
-        where copy.headers[index].isSecret || copy.headers[index].name.lowercased() == "set-cookie" {
-            copy.headers[index].value = Redaction.mask
-        }
-        return copy
     }
 }

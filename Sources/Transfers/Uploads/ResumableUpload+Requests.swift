@@ -96,7 +96,7 @@ extension ResumableUpload {
     ) -> UploadRequest {
         let place = moved ?? Place(url: resource.url, sharesSecrets: resource.sharesSecrets)
         var headers = target.headers.filter { !Self.describesBody($0) }
-        if !place.sharesSecrets { headers = RedirectPolicy.headers(headers, sameOrigin: false) }
+        if !place.sharesSecrets { headers = headers.filter(\.isHarmless) }
         switch resource.uploadProtocol {
         case .draft(let version): headers.append(Self.interopField(version))
         case .tus: headers.append(HeaderField(name: "Tus-Resumable", value: "1.0.0"))

@@ -74,9 +74,12 @@ import Transfers
         forInputs(["/a/../b?q#f", "//other/x", "x/y", "?q", "http://u@h/"], seed: 5, count: 20_000) { text in
             let redirect = RedirectPolicy.next(
                 status: 302, location: text, from: "http://example.org/a/b", method: "GET", hop: 0)
-            guard case .follow(let url, _, _, let sameOrigin) = redirect else { return }
+            guard case .follow(let url, _, _) = redirect else { return }
             let origin = try? TransferURL(parsing: url).origin
-            always((origin == "http://example.org:80") == sameOrigin, "\(text)")
+            var request = WireRequest(url: "http://example.org/a/b", method: "GET", headers: [], idleTimeout: 60)
+            request.credential = Credential(user: "ada", password: "secret")
+            let keeps = request.moved(to: url).credential != nil
+            always(origin != nil && (origin == "http://example.org:80") == keeps, "\(text)")
         }
     }
 

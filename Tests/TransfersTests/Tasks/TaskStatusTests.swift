@@ -9,7 +9,7 @@ import Transfers
     static let now = ClockReading(bootID: "b", bootSeconds: 100, wallSeconds: 1_800_000_000)
 
     @Test func noSecretIsShown() throws {
-        var request = TaskRequest(url: "https://anna:secret-in-url@example.org/f")
+        var request = TaskRequest(url: "https://anna:secret-in-url@example.org/f?a=1&sig=secret-signature")
         request.headers = [
             HeaderField(name: "Authorization", value: "Bearer secret-token"),
             HeaderField(name: "Cookie", value: "secret-cookie"),
@@ -23,12 +23,19 @@ import Transfers
             headers: [
                 HeaderField(name: "Set-Cookie", value: "secret-session"), HeaderField(name: "ETag", value: "\"x\""),
                 HeaderField(name: "authorization", value: "secret-echo"),
+                HeaderField(name: "X-Our-Own", value: "secret-unknown"),
+                HeaderField(name: "Location", value: "https://example.org/g?token=secret-location"),
             ], httpVersion: "1.1")
-        let text = String(decoding: try JSON.encode(record.status(now: Self.now)), as: UTF8.self)
+        record.currentURL = "https://cdn.example.org/f?X-Amz-Signature=secret-redirect"
+        let shown = record.status(now: Self.now).shown
+        let text = String(decoding: try JSON.encode(shown), as: UTF8.self)
         #expect(!text.contains("secret"), "\(text)")
-        #expect(text.contains("\"url\":\"https://example.org/f\""))
-        #expect(record.status(now: Self.now).response?.headers.first("ETag") == "\"x\"")
-        #expect(record.status(now: Self.now).response?.headers.first("Set-Cookie") == Redaction.mask)
+        #expect(shown.url == "https://example.org/f?…" && shown.currentURL == "https://cdn.example.org/f?…")
+        #expect(shown.response?.headers.first("ETag") == "\"x\"")
+        #expect(shown.response?.headers.first("Set-Cookie") == Redaction.mask)
+        #expect(shown.response?.headers.first("Location") == "https://example.org/g?…")
+        // Its own app continues with the whole.
+        #expect(record.status(now: Self.now).url == "https://example.org/f?a=1&sig=secret-signature")
     }
 
     @Test func bootTimesShowAsTimesOfThePresentWallClock() throws {

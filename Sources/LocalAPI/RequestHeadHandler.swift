@@ -1,0 +1,66 @@
+import NIOCore
+import NIOHTTP1
+
+/// Sees to what of a request's head has no place in the types behind it: its version, and a host in its target.
+///
+/// Stands next to the parser. Behind it a connection that is to be closed says so, whatever its version, and each host that
+/// a request names is a `Host` field.
+final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// Requests that have no whole answer yet, the first one first.
+    private var open = CircularBuffer<Request>()
+
+    private struct Request {
+        var isOld: Bool
+        var isKeptAlive: Bool
+
+        /// `close` goes before `keep-alive` (RFC 9112, section 9.3).
+        init(_ head: HTTPRequestHead) {
+            let options = head.headers[canonicalForm: "Connection"].map { $0.lowercased() }
+            isOld = head.version.major < 1 || (head.version.major == 1 && head.version.minor == 0)
+            isKeptAlive = !options.contains("close") && (!isOld || options.contains("keep-alive"))
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        let request = Request(head)
+        open.append(request)
+        // Who asks in HTTP/1.0 takes the end of the connection for the end of the answer.
+        if !request.isKeptAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+        // HTTP/1.0 knows no interim responses (RFC 9110, section 10.1.1).
+        if request.isOld { head.headers.remove(name: "Expect") }
+        if let authority = Self.authority(head.uri),
+            head.headers["Host"].map({ $0.lowercased() }) != [authority.lowercased()]
+        {
+            head.headers.add(name: "Host", value: authority)
+        }
+        context.fireChannelRead(wrapInboundOut(.head(head)))
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            guard let request = open.first, request.isOld else { break }
+            // Of this version no answer is chunked.
+            head.version = .http1_0
+            let isMeasured = head.headers.contains(name: "Content-Length") || head.status == .noContent
+            let keeps = request.isKeptAlive && isMeasured
+            head.headers.replaceOrAdd(name: "Connection", value: keeps ? "keep-alive" : "close")
+            return context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end: _ = open.popFirst()
+        case .body: break
+        }
+        context.write(data, promise: promise)
+    }
+
+    /// The host of a target in absolute form (RFC 9112, section 3.2.2), which counts like a `Host` field here.
+    private static func authority(_ target: String) -> String? {
+        guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return nil }
+        return String(target[scheme.upperBound...].prefix { !"/?#".contains($0) })
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+
+/// How secrets look where something has to stand in their place.
+package enum Redaction {
+    package static let mask = "***"
+
+    /// A proxy's URL without the user name and password it may hold.
+    package static func proxy(_ url: String) -> String {
+        guard let scheme = url.range(of: "://"), let at = url.lastIndex(of: "@"), at >= scheme.upperBound else {
+            return url
+        }
+        return "\(url[..<scheme.upperBound])\(mask)\(url[at...])"
+    }
+
+    /// A URL as it is shown: without user name and password, and with `…` for a query that looks as if it let people in.
+    ///
+    /// A signed URL is a key to what it names for as long as it is valid, whoever has it.
+    package static func url(_ url: String) -> String {
+        let beforeFragment = url.prefix { $0 != "#" }
+        let address = beforeFragment.prefix { $0 != "?" }
+        let query = beforeFragment.dropFirst(address.count + 1)
+        let shown = withoutUser(address)
+        guard beforeFragment.count > address.count else { return shown }
+        return looksSecret(query: query) ? "\(shown)?…" : "\(shown)?\(query)"
+    }
+
+    private static func withoutUser(_ address: Substring) -> String {
+        guard let scheme = address.range(of: "://") else { return String(address) }
+        let rest = address[scheme.upperBound...]
+        let authority = rest.prefix { $0 != "/" && $0 != "\\" }
+        guard let at = authority.lastIndex(of: "@") else { return String(address) }
+        return "\(address[..<scheme.upperBound])\(rest[rest.index(after: at)...])"
+    }
+
+    private static func looksSecret(query: Substring) -> Bool {
+        query.split(whereSeparator: { $0 == "&" || $0 == ";" }).contains { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = (parts[0].removingPercentEncoding ?? String(parts[0])).lowercased()
+            return isSecret(name: name) || looksRandom(parts.count == 2 ? parts[1] : parts[0])
+        }
+    }
+
+    /// Amazon's, Google's and Azure's signed URLs, Akamai's and CloudFront's, OAuth's tokens (RFC 6750, section 2.3), and
+    /// what others call the same.
+    private static func isSecret(name: String) -> Bool {
+        secretNames.contains(name) || secretWords.contains { name.contains($0) }
+    }
+
+    private static let secretNames: Set<String> = [
+        "sig", "sign", "policy", "key", "auth", "hdnts", "hdnea", "code", "jwt", "pass", "pwd", "sid",
+    ]
+
+    private static let secretWords = [
+        "signature", "token", "hmac", "secret", "password", "passwd", "credential", "oauth", "authoriz", "apikey",
+        "api-key", "api_key", "accesskey", "access-key", "access_key", "key-pair", "session", "x-amz-", "x-goog-",
+        "hash", "md5", "sha256", "nonce", "ticket",
+    ]
+
+    /// Long, and letters and digits in turns: nobody types that. Dates, versions and words change less often.
+    private static func looksRandom(_ value: Substring) -> Bool {
+        let bytes = (value.removingPercentEncoding ?? String(value)).utf8
+        guard bytes.count >= 20 else { return false }
+        var changes = 0
+        var last: Bool?
+        for byte in bytes {
+            let isDigit: Bool
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): isDigit = true
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): isDigit = false
+            default: continue
+            }
+            if let last, last != isDigit { changes += 1 }
+            last = isDigit
+        }
+        return changes >= 4
+    }
+}

@@ -1,0 +1,105 @@
+package import NightshiftAPI
+import Store
+
+/// One thing done to many tasks: some hundreds in one transaction, and each with a result of its own.
+extension TransferService {
+    /// - Returns: for each task, in the order of the request.
+    package func act(_ request: TaskActionRequest) async throws(Problem) -> TaskActionAnswer {
+        guard (1...Limits.tasksPerAction).contains(request.tasks.count) else {
+            throw .invalid("A request names 1 to \(Limits.tasksPerAction) tasks.", pointer: "/tasks")
+        }
+        guard Set(request.tasks).count == request.tasks.count else {
+            throw .invalid("Each task is named once.", pointer: "/tasks")
+        }
+        guard request.producingResumeData == nil || request.action == .cancel else {
+            throw .invalid("Only 'cancel' gives resume data.", pointer: "/producingResumeData")
+        }
+        var results: [TaskActionResult] = []
+        results.reserveCapacity(request.tasks.count)
+        var rest = request.tasks[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(Self.tasksPerTransaction))
+            rest = rest.dropFirst(part.count)
+            results += try await act(request.action, part, producingResumeData: request.producingResumeData ?? false)
+        }
+        return TaskActionAnswer(results: results)
+    }
+
+    private func act(
+        _ action: TaskAction, _ ids: [TaskID], producingResumeData: Bool
+    ) async throws(Problem) -> [TaskActionResult] {
+        switch action {
+        case .suspend:
+            return listed(try await transition(each: ids) { $0.state == .suspended ? nil : .suspend })
+        case .resume:
+            return listed(try await transition(each: ids) { $0.state == .waiting ? nil : .resume })
+        case .cancel:
+            let outcomes = try await transition(each: ids) { record in
+                Self.cancellation(of: record, producingResumeData: producingResumeData, because: nil)
+            }
+            for case (_, .success((let before, let after))) in outcomes { cancelled(before, after) }
+            return listed(outcomes)
+        case .remove:
+            return try await remove(each: ids)
+        }
+    }
+
+    /// What one transition of each task comes to. As ``transition(_:also:_:)``, in one transaction.
+    private func transition(
+        each ids: [TaskID], _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
+    ) async throws(Problem) -> [(TaskID, Result<Transition, Problem>)] {
+        // Decided now: what comes to its end meanwhile is waited for.
+        let placed = Set(ids.filter { finishing.contains($0) })
+        let free = ids.filter { !placed.contains($0) }
+        for id in free {
+            held[id, default: 0] += 1
+            interrupt(id, .starting)
+        }
+        for id in free { await quiet(id) }
+        let now = now
+        let changed: Result<[TaskID: Result<Transition, Problem>], Problem>
+        do throws(Problem) {
+            changed = .success(
+                try await change { transaction -> Result<[TaskID: Result<Transition, Problem>], Problem> in
+                    var outcomes: [TaskID: Result<Transition, Problem>] = [:]
+                    for id in free {
+                        outcomes[id] = try Self.transition(id, now, in: transaction, also: { _, _ in }, event)
+                    }
+                    return .success(outcomes)
+                })
+        } catch {
+            changed = .failure(error)
+        }
+        for id in free { letGo(id) }
+        await pump()
+        let outcomes = try changed.get()
+        return ids.map { ($0, outcomes[$0] ?? .failure(Self.isBeingPlaced($0))) }
+    }
+
+    private func remove(each ids: [TaskID]) async throws(Problem) -> [TaskActionResult] {
+        let now = now
+        let outcomes = try await change { transaction -> Result<[(TaskID, Result<TaskRecord, Problem>)], Problem> in
+            .success(try ids.map { ($0, try Self.remove($0, now, in: transaction)) })
+        }
+        return outcomes.map { id, outcome in
+            switch outcome {
+            case .success(let record):
+                forgotten(record)
+                return TaskActionResult(id: id)
+            case .failure(let problem): return TaskActionResult(id: id, problem: problem)
+            }
+        }
+    }
+
+    private func listed(_ outcomes: [(TaskID, Result<Transition, Problem>)]) -> [TaskActionResult] {
+        outcomes.map { id, outcome in
+            switch outcome {
+            case .success(let transition): TaskActionResult(id: id, task: status(of: transition.after))
+            case .failure(let problem): TaskActionResult(id: id, problem: problem)
+            }
+        }
+    }
+
+    /// Few enough for others' commits not to wait long, many enough for the disk not to matter.
+    private static let tasksPerTransaction = 250
+}

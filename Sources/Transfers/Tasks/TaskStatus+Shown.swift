@@ -1,0 +1,21 @@
+package import NightshiftAPI
+
+extension TaskStatus {
+    /// The task as it is listed: without values that may be secrets, and with `…` for a query that lets people in.
+    package var shown: TaskStatus {
+        var copy = self
+        copy.url = Redaction.url(url)
+        copy.currentURL = currentURL.map(Redaction.url)
+        copy.response = response?.shown
+        copy.informationalResponse = informationalResponse?.shown
+        return copy
+    }
+}
+
+extension ResponseSummary {
+    fileprivate var shown: ResponseSummary {
+        var copy = self
+        copy.headers = headers.map(\.shown)
+        return copy
+    }
+}

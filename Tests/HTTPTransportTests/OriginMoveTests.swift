@@ -1,0 +1,247 @@
+import Device
+import Foundation
+import HTTPTransport
+import Logging
+import NightshiftAPI
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Transfers
+
+/// Every way on which a request comes to another origin, each through its own code and over real connections.
+@Suite(.timeLimit(.minutes(20))) struct OriginMoveTests {
+    /// A new way belongs here.
+    enum Way: String, CaseIterable {
+        case redirect, mirror, partsFromMirror, uploadResource, retarget, resumeData, delayedRequest
+    }
+
+    private static let secrets = [
+        "Authorization", "Cookie", "PRIVATE-TOKEN", "X-Client-Secret", "X-Api-Key", "X-Whatever", "Referer",
+    ]
+    private static let harmless = ["Accept-Language", "User-Agent"]
+
+    @Test(arguments: Way.allCases)
+    func `To another origin goes only what is known to be harmless`(way: Way) async throws {
+        let scene = try Scene()
+        try await scene.run { service in
+            try await scene.go(way, service)
+            try await eventually("a request at the other origin") { !scene.second.requests.isEmpty }
+        }
+        // The way begins at home, with everything, unless it leaves before it has asked for anything.
+        for request in scene.first.requests {
+            #expect(request.field("X-Whatever") == "X-Whatever", "\(way): \(request.target)")
+        }
+        for request in scene.second.requests {
+            for name in Self.secrets { #expect(request.field(name) == nil, "\(way): \(name) at \(request.target)") }
+            for name in Self.harmless { #expect(request.field(name) == name, "\(way): \(name) at \(request.target)") }
+        }
+        let (home, away) = scene.begun
+        for request in home { #expect(request.tls?.clientCertificate == Scene.certificate, "\(way)") }
+        #expect(way == .redirect || !away.isEmpty)
+        for request in away {
+            #expect(request.credential == nil, "\(way)")
+            #expect(request.tls?.clientCertificate == nil && request.tls?.clientKey == nil, "\(way)")
+        }
+    }
+
+    @Test(arguments: [Way.retarget, .delayedRequest])
+    func `What a session gave stays with the origin as well`(way: Way) async throws {
+        var settings = SessionSettings()
+        settings.headers = [
+            HeaderField(name: "X-Session-Key", value: "k"), HeaderField(name: "Accept", value: "text/plain"),
+        ]
+        settings.tls = TLSSettings(clientCertificate: Scene.certificate)
+        settings.proxy = ""
+        let scene = try Scene(settings)
+        try await scene.run { service in
+            try await scene.go(way, service)
+            try await eventually("a request at the other origin") { !scene.second.requests.isEmpty }
+        }
+        for request in scene.second.requests {
+            #expect(request.field("X-Session-Key") == nil && request.field("Accept") == "text/plain", "\(way)")
+        }
+        #expect(!scene.begun.away.isEmpty)
+        for request in scene.begun.away { #expect(request.tls?.clientCertificate == nil, "\(way)") }
+    }
+
+    @Test func `Fields that the owner gives for the new address go there`() async throws {
+        let scene = try Scene()
+        try await scene.run { service in
+            let id = try await service.enqueue(
+                EnqueueRequest(tasks: [scene.task { $0.suspended = true }]))[0]
+            scene.second.serve("/b", .text("here"))
+            _ = try await service.retarget(
+                id,
+                RetargetRequest(
+                    url: scene.second.url("/b"), headers: [HeaderField(name: "X-Whatever", value: "new")]))
+            _ = try await service.resume(id)
+            try await eventually("a request at the other origin") { !scene.second.requests.isEmpty }
+        }
+        #expect(scene.second.requests.allSatisfy { $0.field("X-Whatever") == "new" && $0.field("Cookie") == nil })
+    }
+}
+
+/// A service, the origin that its tasks are for, and another one.
+private final class Scene: Sendable {
+    static let certificate = "/etc/client.pem"
+
+    let first: OriginServer
+    let second: OriginServer
+    private let app = AppID(rawValue: "org.example.A")
+    private let settings: SessionSettings
+    private let directory: TemporaryDirectory
+    private let transport: RecordingTransport
+
+    init(_ settings: SessionSettings = SessionSettings()) throws {
+        self.settings = settings
+        first = try OriginServer()
+        second = try OriginServer()
+        directory = try TemporaryDirectory()
+        transport = RecordingTransport()
+    }
+
+    /// What the service asked its transport for.
+    var begun: (home: [WireRequest], away: [WireRequest]) {
+        let all = transport.requests
+        return (all.filter { $0.url.hasPrefix(first.url("/")) }, all.filter { $0.url.hasPrefix(second.url("/")) })
+    }
+
+    /// A task for the first origin, with secrets of every kind.
+    func task(_ change: (inout TaskRequest) -> Void = { _ in }) -> TaskRequest {
+        var task = TaskRequest(url: first.url("/a"))
+        task.headers =
+            ["Authorization", "Cookie", "PRIVATE-TOKEN", "X-Client-Secret", "X-Api-Key", "X-Whatever", "Referer"]
+            .map { HeaderField(name: $0, value: $0) }
+            + ["Accept-Language", "User-Agent"].map { HeaderField(name: $0, value: $0) }
+        task.credential = Credential(user: "ada", password: "secret", scheme: .digest)
+        task.tls = TLSSettings(clientCertificate: Self.certificate, clientKey: "/etc/client.key")
+        task.proxy = ""
+        change(&task)
+        return task
+    }
+
+    func run(_ body: (TransferService) async throws -> Void) async throws {
+        let paths = ServicePaths(
+            environment: ["NIGHTSHIFT_HOME": directory.path("home")], homeDirectory: URL(filePath: "/"))
+        for path in [paths.state, paths.partials, paths.files, paths.sources] {
+            try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+        }
+        let clock = SystemClock()
+        let store = try Store(paths: paths, now: clock.now())
+        let service = TransferService(
+            TransferService.Environment(
+                paths: paths, store: store, transport: transport, clock: clock, moment: DeviceMoment(),
+                random: { 0.5 }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })))
+        let running = Task { try await service.run() }
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(service))
+        } catch {
+            result = .failure(error)
+        }
+        await service.stop()
+        try await running.value
+        transport.shutdown()
+        try store.close()
+        try result.get()
+    }
+
+    func go(_ way: OriginMoveTests.Way, _ service: TransferService) async throws {
+        second.serve("/b", .text("here"))
+        switch way {
+        case .redirect:
+            first.serve("/a", .text("", .redirect(to: second.url("/b"))))
+            try await enqueue(service, task())
+        case .mirror:
+            first.serve("/a", .text("", .status(404)))
+            try await enqueue(service, task { $0.mirrors = [second.url("/b")] })
+        case .partsFromMirror:
+            first.serve("/a", .seeded(size: 40 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
+            second.serve("/b", .seeded(size: 40 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
+            try await enqueue(
+                service,
+                task {
+                    $0.mirrors = [second.url("/b")]
+                    $0.connections = 4
+                })
+        case .uploadResource:
+            try await upload(service)
+        case .retarget:
+            let id = try await enqueue(service, task { $0.suspended = true })
+            _ = try await service.retarget(id, RetargetRequest(url: second.url("/b")))
+            _ = try await service.resume(id)
+        case .resumeData:
+            first.serve("/a", .seeded(size: 4 << 20, seed: 1, .stallAfter(2 << 20)))
+            second.serve("/b", .seeded(size: 4 << 20, seed: 1))
+            let id = try await enqueue(service, task())
+            try await eventually("bytes") { try await service.task(id).countOfBytesReceived > 1 << 20 }
+            let kept = try await service.cancel(id, producingResumeData: true)
+            var next = TaskRequest(url: second.url("/b"))
+            #expect(kept.resumeData != nil)
+            next.resumeData = kept.resumeData
+            try await enqueue(service, next)
+        case .delayedRequest:
+            try await delayed(service)
+        }
+    }
+
+    @discardableResult
+    private func enqueue(_ service: TransferService, _ task: TaskRequest) async throws -> TaskID {
+        let session = SessionID(rawValue: "s")
+        if try await !service.sessions().contains(where: { $0.id == session }) {
+            _ = try await service.putSession(session, settings)
+        }
+        return try await service.enqueue(EnqueueRequest(session: session, tasks: [task]))[0]
+    }
+
+    private func upload(_ service: TransferService) async throws {
+        let file = directory.path("source")
+        try Data("0123456789".utf8).write(to: URL(filePath: file))
+        let tus = HTTPField("Tus-Resumable", "1.0.0")
+        first.serve("/a", .text("", .status(201, fields: [tus, HTTPField("Location", second.url("/u"))])))
+        second.serve("/u", .text("", .status(204, fields: [tus, HTTPField("Upload-Offset", "10")])))
+        try await enqueue(
+            service,
+            task {
+                $0.kind = .upload
+                $0.source = file
+                $0.resumption = .tus
+            })
+    }
+
+    private func delayed(_ service: TransferService) async throws {
+        _ = try await service.attach(app, "s", settings)
+        var request = SessionTaskRequest(
+            taskIdentifier: 1, request: task { $0.earliestBeginDate = Date(timeIntervalSinceNow: 5) })
+        request.asksBeforeBeginning = true
+        _ = try await service.enqueue(
+            app, "s", SessionEnqueueRequest(tasks: [request]), startDelay: nil, fromBackground: false)
+        for await case .message(let message) in try await service.messages(app, "s", process: getpid())
+        where message.kind == .delayedRequest {
+            var answer = MessageAnswer(message: message.id, disposition: .continueLoading)
+            answer.request = TaskRequest(url: second.url("/b"))
+            try await service.answer(app, "s", answer)
+            return
+        }
+    }
+}
+
+/// The real transport, and what it was asked for.
+private final class RecordingTransport: Transport {
+    private let transport = CurlTransport()
+    private let begun = Mutex<[WireRequest]>([])
+
+    var requests: [WireRequest] { begun.withLock { $0 } }
+
+    func begin(_ request: WireRequest, receiver: any ExchangeReceiver) -> any ExchangeHandle {
+        begun.withLock { $0.append(request) }
+        return transport.begin(request, receiver: receiver)
+    }
+
+    func setRateLimit(_ bytesPerSecond: Int64?) { transport.setRateLimit(bytesPerSecond) }
+
+    func forgetConnections() { transport.forgetConnections() }
+
+    func shutdown() { transport.shutdown() }
+}

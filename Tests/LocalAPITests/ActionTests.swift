@@ -1,0 +1,78 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import LocalAPI
+
+/// One thing done to many tasks in one request.
+@Suite struct ActionTests {
+    private func enqueue(_ count: Int, _ server: TestServer) async throws -> [TaskID] {
+        let tasks = (0..<count).map { "{\"url\":\"https://example.org/\($0)\"}" }.joined(separator: ",")
+        return try await server.request("POST", "/v1/tasks", body: "{\"tasks\":[\(tasks)]}")
+            .decode(EnqueueResponse.self).ids
+    }
+
+    private func act(
+        _ action: String, _ ids: [TaskID], _ server: TestServer, more: String = ""
+    ) async throws -> [TaskActionResult] {
+        let list = ids.map(\.description).joined(separator: ",")
+        let answer = try await server.request(
+            "POST", "/v1/actions", body: "{\"action\":\"\(action)\",\"tasks\":[\(list)]\(more)}")
+        #expect(answer.status == 200, "\(answer.text)")
+        return try answer.decode(TaskActionAnswer.self).results
+    }
+
+    @Test func `Each task has a result of its own, in the order of the request`() async throws {
+        try await withAPI { server, _ in
+            let ids = try await enqueue(3, server)
+            let none = TaskID(999_999)
+            let wanted = [ids[2], none, ids[0]]
+            let suspended = try await act("suspend", wanted, server)
+            #expect(suspended.map(\.id) == wanted)
+            #expect(suspended.map { $0.task?.state } == [.suspended, nil, .suspended])
+            #expect(suspended[1].problem?.status == 404)
+            #expect(try await server.request("GET", "/v1/tasks/\(ids[1])").decode(TaskStatus.self).state == .waiting)
+            // What is so already is no mistake.
+            #expect(try await act("resume", ids, server).map { $0.task?.state } == [.waiting, .waiting, .waiting])
+            #expect(try await act("remove", [ids[0]], server)[0].problem?.status == 409)
+            let cancelled = try await act("cancel", ids, server, more: ",\"producingResumeData\":true")
+            #expect(cancelled.allSatisfy { $0.task?.state == .cancelled && $0.problem == nil })
+            #expect(try await act("cancel", ids, server).allSatisfy { $0.problem?.status == 409 })
+            let removed = try await act("remove", ids, server)
+            #expect(removed == ids.map { TaskActionResult(id: $0) })
+            #expect(try await server.request("GET", "/v1/tasks").decode(TaskPage.self).tasks.isEmpty)
+            // Each decision is in the journal, as if it had been asked for alone.
+            let journal = try await server.request("GET", "/v1/journal?task=\(ids[0])&limit=100")
+                .decode(JournalPage.self).entries.map(\.decision)
+            #expect(journal.filter { $0 != .held } == [.accepted, .suspended, .resumed, .cancelled, .removed])
+        }
+    }
+
+    @Test func `As many as a request may name are few transactions`() async throws {
+        try await withAPI { server, _ in
+            let ids = try await enqueue(Limits.tasksPerAction, server)
+            for (action, state) in [("suspend", TaskState.suspended), ("resume", .waiting), ("cancel", .cancelled)] {
+                let results = try await act(action, ids, server)
+                #expect(results.map(\.id) == ids)
+                #expect(results.allSatisfy { $0.task?.state == state }, "\(action)")
+            }
+            #expect(try await act("remove", ids, server).allSatisfy { $0.problem == nil })
+            #expect(try await server.request("GET", "/v1/tasks").decode(TaskPage.self).tasks.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("{\"action\":\"resume\",\"tasks\":[]}", 422, "/tasks"),
+        ("{\"action\":\"resume\",\"tasks\":[1,1]}", 422, "/tasks"),
+        ("{\"action\":\"resume\"}", 400, "/tasks"), ("{\"action\":\"explode\",\"tasks\":[1]}", 400, "/action"),
+        ("{\"action\":\"resume\",\"tasks\":[1],\"producingResumeData\":true}", 422, "/producingResumeData"),
+        ("{\"action\":\"resume\",\"tasks\":[\((1...1_001).map { "\($0)" }.joined(separator: ","))]}", 422, "/tasks"),
+    ])
+    func `What is no request is refused as a whole`(body: String, status: Int, pointer: String) async throws {
+        try await withAPI { server, _ in
+            let answer = try await server.request("POST", "/v1/actions", body: body)
+            #expect(answer.status == status)
+            #expect(try answer.problem.pointer == pointer)
+        }
+    }
+}

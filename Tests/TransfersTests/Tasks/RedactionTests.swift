@@ -1,0 +1,44 @@
+import NightshiftAPI
+import Testing
+
+/// How addresses are shown.
+@Suite struct RedactionTests {
+    @Test(arguments: [
+        "X-Amz-Signature=abc", "a=1&X-Amz-Credential=AKIA", "X-Goog-Signature=ff", "sv=2024&sig=a%3D", "signature=4711",
+        "token=1", "access_token=1", "ACCESS%5FTOKEN=1", "Policy=eyJ", "Key-Pair-Id=K2", "key=1", "hmac=00", "auth=1",
+        "md5=x&expires=5", "v=3f9aa01b7c44d2e8119b0c6e5f2a7d31", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+        "id=8c5f0c1e-9d6b-4a57-8f0e-2b1d3c4e5f60", "a=1;sig=2",
+    ])
+    func `A query that lets people in is not shown`(query: String) {
+        #expect(Redaction.url("https://example.org/f?\(query)") == "https://example.org/f?…")
+    }
+
+    @Test(arguments: [
+        "", "?", "?page=2", "?author=ada&sort=size", "?q=a%20b", "?version=12.4.0-rc1",
+        "?file=debian-installer-netboot",
+        "?date=2026-11-22", "?flag",
+    ])
+    func `Any other query is`(query: String) {
+        #expect(Redaction.url("https://example.org/f\(query)") == "https://example.org/f\(query)")
+    }
+
+    @Test(arguments: [
+        ("https://ada:pw@example.org/f", "https://example.org/f"), ("https://ada@example.org", "https://example.org"),
+        ("https://a:b@c@example.org/x@y?z", "https://example.org/x@y?z"), ("/f?token=1", "/f?…"), ("/f@g", "/f@g"),
+        ("https://example.org/f?a=1#sig=2", "https://example.org/f?a=1"), ("nonsense", "nonsense"), ("", ""),
+    ])
+    func `Neither name, password nor fragment is shown`(url: String, shown: String) {
+        #expect(Redaction.url(url) == shown)
+    }
+
+    @Test func `A proxy's name and password are hidden, and that there are some is not`() {
+        #expect(Redaction.proxy("http://bob:pw@proxy:3128") == "http://***@proxy:3128")
+        #expect(Redaction.proxy("http://proxy:3128") == "http://proxy:3128")
+    }
+
+    @Test func `A field that nobody knows is hidden`() {
+        #expect(HeaderField(name: "ETag", value: "x").shown.value == "x")
+        #expect(HeaderField(name: "X-Client-Id", value: "x").shown.value == Redaction.mask)
+        #expect(HeaderField(name: "location", value: "/f?token=1").shown.value == "/f?…")
+    }
+}
