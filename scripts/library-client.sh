@@ -9,4 +9,4 @@ echo "built in $((SECONDS - start)) s"
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 # Without the service: nothing here needs it.
-timeout 60 env -i HOME="$home" NIGHTSHIFT_HOME="$home" PATH=/nonexistent .build-client/release/library-client
+timeout 600 env -i HOME="$home" NIGHTSHIFT_HOME="$home" PATH=/nonexistent .build-client/release/library-client
