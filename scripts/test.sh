@@ -28,9 +28,11 @@ if [ "${#suites[@]}" -eq 0 ]; then
     suites+=(consumers)
 fi
 
-# The servers that others have written, for uploads: built and installed once.
+# What others have written, servers for uploads and schemathesis: built and installed once.
+export SCHEMATHESIS_VENV=${SCHEMATHESIS_VENV:-$PWD/.build-peers/schemathesis}
 build_peers() {
-    Tests/Peers/build.sh && Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare
+    Tests/Peers/build.sh && Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare &&
+        Tests/LocalAPITests/schemathesis.sh --prepare
 }
 build_peers >"$peers_log" 2>&1 &
 peers=$!

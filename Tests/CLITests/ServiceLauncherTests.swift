@@ -45,7 +45,8 @@ struct ServiceLauncherTests {
             cut -d' ' -f1,6 /proc/$$/stat >&3
             readlink /proc/$$/fd/0 >&3
             exec 3>&-
-            ls /proc/$$/fd | tr '\\n' ' ' >>"$NIGHTSHIFT_HOME/told.new"
+            ls /proc/$$/fd >"$NIGHTSHIFT_HOME/descriptors"
+            tr '\\n' ' ' <"$NIGHTSHIFT_HOME/descriptors" >>"$NIGHTSHIFT_HOME/told.new"
             mv "$NIGHTSHIFT_HOME/told.new" "$NIGHTSHIFT_HOME/told"
             while [ -e "$NIGHTSHIFT_HOME/told" ]; do sleep 0.05; done
             """)
@@ -65,7 +66,7 @@ struct ServiceLauncherTests {
         let ids = lines[1].split(separator: " ")
         #expect(ids[0] == ids[1], "not the leader of a session of its own")
         #expect(lines[2] == "/dev/null")
-        // 0, 1, 2 and the shell's own (10 and up, or 255).
+        // 0, 1, 2 and the shell's own (10 and up, or 255). In a pipeline it would have the pipe for a moment, too.
         #expect(!lines[3].split(separator: " ").contains { (3...9).contains(Int($0) ?? 0) })
     }
 

@@ -132,7 +132,8 @@ import Testing
             if !beginning.isEmpty { try await older.send(beginning) }
             try await withServer(routes: [.hello, change], limits: limits) { server in
                 let client = try server.client()
-                if !beginning.isEmpty { try await client.send(beginning) }
+                // On a busy machine it is closed before that.
+                if !beginning.isEmpty { try? await client.send(beginning) }
                 // Ends, although nobody did anything.
                 let rest = try await client.receiveAll()
                 #expect(Answer(rest).map { $0.status == 400 } ?? true)

@@ -10,8 +10,11 @@ import Transfers
 @Suite struct OpenAPITests {
     private let document: JSONValue
 
+    /// Read once and not for every case: that takes half a second.
+    private static let read = Result { try JSON.decode(JSONValue.self, from: Data(OpenAPI.document.utf8)) }
+
     init() throws {
-        document = try JSON.decode(JSONValue.self, from: Data(OpenAPI.document.utf8))
+        document = try Self.read.get()
     }
 
     private var routes: [Route] {

@@ -2,6 +2,7 @@
 # Runs schemathesis against the local API: generated requests, right and wrong, and every answer held to the document.
 #
 #   schemathesis.sh [SOCKET]
+#   schemathesis.sh --prepare     only installs the tool into $SCHEMATHESIS_VENV
 #
 # Without SOCKET it starts a nightshiftd of its own ($NIGHTSHIFTD, or .build/debug/nightshiftd) in a directory that is
 # removed afterwards, with a proxy that nobody serves, so that no generated URL is ever fetched.
@@ -34,6 +35,7 @@ if [ ! -x "$venv/bin/st" ]; then
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet 'schemathesis>=4.4,<5' ||
         fail "schemathesis cannot be installed from PyPI"
 fi
+[ "${1:-}" != --prepare ] || exit 0
 
 if [ $# -gt 0 ]; then
     socket=$1
