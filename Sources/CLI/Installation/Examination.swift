@@ -111,7 +111,7 @@ struct Examination: Sendable {
         while statvfs(url.path(percentEncoded: false), &information) != 0, url.pathComponents.count > 1 {
             url.deleteLastPathComponent()
         }
-        let free = Int64(clamping: UInt64(information.f_bavail) * UInt64(information.f_frsize))
+        let free = Int64(saturating: Double(information.f_bavail) * Double(information.f_frsize))
         let words = "\(QuantityText.size(free)) free"
         if free < 64 << 20 { return .fail("space", words, advice: "Make room: the service keeps its state there.") }
         if free < 1 << 30 { return .warn("space", words, advice: "Large transfers will wait for room.") }
