@@ -172,7 +172,11 @@ struct Sample: Sendable, CustomTestStringConvertible {
             let problem = Problem(type: "/problems/x", title: "t", status: 400, detail: "d", pointer: "/p")
             return [
                 try Sample(EnqueueResponse(ids: [TaskID(1)]), least: EnqueueResponse(ids: [])),
-                try Sample(TaskPage(tasks: [status], next: TaskID(1)), least: TaskPage(tasks: [], next: nil)),
+                try Sample(
+                    TaskPage(
+                        tasks: [status], unreadable: [UnreadableTask(id: TaskID(2), reason: "no JSON")], next: TaskID(1)
+                    ),
+                    least: TaskPage(tasks: [], next: nil)),
                 try Sample(JournalPage(entries: [entry], next: 1), least: JournalPage(entries: [], next: nil)),
                 try Sample(SessionList(sessions: [session]), least: SessionList(sessions: [])),
                 try Sample(session, least: leastSession),
