@@ -1,4 +1,5 @@
 import Device
+import Foundation
 import Glibc
 import Logging
 import NightshiftAPI
