@@ -59,7 +59,7 @@ let package = Package(
         .target(name: "Store", dependencies: ["NightshiftAPI", grdb], swiftSettings: strict),
         .target(name: "Device", dependencies: ["NightshiftAPI", "CNightshift", "CSystemd"], swiftSettings: strict),
         .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
-        .target(name: "NightshiftCurl", dependencies: ["CNightshift"], swiftSettings: strict),
+        .target(name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
 
         // L2: what Nightshift does.
         .target(

@@ -55,6 +55,7 @@ package struct Daemon {
         apps = AppService(Self.apps(configuration, store, clock, transfers, conductor, mask, logger))
         conductor.connect(transfers, apps)
         let stop = ShutdownRequest()
+        guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
             service: transfers, apps: apps,
             device: DeviceAccess(
@@ -69,6 +70,7 @@ package struct Daemon {
                 .init(service: server, failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: ServiceManager()),
                 .init(service: ConductorRunner(conductor: conductor)),
+                .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
                 // Stopped first: apps are told before the server goes.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Logging
 import NightshiftAPI
+import Transfers
 
 /// The process around a ``Daemon``: what is done once for all of it.
 package enum DaemonProcess {
@@ -21,6 +22,7 @@ package enum DaemonProcess {
             var logger = Logger(label: "nightshiftd")
             logger.logLevel = configuration.logLevel
             let daemon = try Daemon(configuration, logger: logger)
+            daemon.transfers.starts.catchFaults()
             try await daemon.run()
             return 0
         } catch let error as DaemonError {

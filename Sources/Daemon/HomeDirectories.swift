@@ -2,33 +2,89 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// Makes the directories of a home, private to their owner.
+/// Makes the directories of a home, private to their owner, and refuses one that others can change.
 enum HomeDirectories {
-    /// - Throws: ``DaemonError/home(_:)`` where one cannot be made or belongs to somebody else.
+    /// - Throws: ``DaemonError/home(_:)`` where one cannot be made, belongs to somebody else, or is open to others.
     static func prepare(_ paths: ServicePaths) throws(DaemonError) {
+        let viewer = viewer()
         for directory in [paths.state, paths.runtime, paths.partials, paths.files, paths.sources, paths.apps] {
-            try prepare(directory.path)
+            try prepare(directory.path, viewer)
         }
+        for directory in [paths.state, paths.runtime] { try checkParents(of: directory.path, viewer) }
     }
 
-    private static func prepare(_ path: String) throws(DaemonError) {
-        let attributes: [FileAttributeKey: Any]
+    private static func prepare(_ path: String, _ viewer: DirectoryFacts.Viewer) throws(DaemonError) {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            attributes = try FileManager.default.attributesOfItem(atPath: path)
         } catch {
             throw .home("The directory \(path) cannot be made or used: \(error.localizedDescription)")
         }
-        let owner = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value
-        guard owner == geteuid() else {
-            throw .home("The directory \(path) belongs to user \(owner ?? 0), not to you. Nothing was changed.")
-        }
-        let permissions = (attributes[.posixPermissions] as? NSNumber)?.uint32Value ?? 0o777
-        // One that was made by hand, or by an older umask, may be open to others.
-        if permissions & 0o077 != 0, chmod(path, 0o700) != 0 {
+        let facts = try facts(of: path)
+        try check(facts.flaw(for: viewer))
+        // One that others can read was made by hand, or by an older umask.
+        if facts.mode & 0o077 != 0, chmod(path, 0o700) != 0 {
             throw .home(
                 "The directory \(path) is open to others and cannot be closed: \(String(cString: strerror(errno))).")
         }
+    }
+
+    private static func checkParents(of path: String, _ viewer: DirectoryFacts.Viewer) throws(DaemonError) {
+        guard let real = realpath(path, nil) else {
+            throw .home("The directory \(path) cannot be used: \(String(cString: strerror(errno))).")
+        }
+        defer { free(real) }
+        var child = try facts(of: String(cString: real))
+        while child.path != "/" {
+            let end = child.path.lastIndex(of: "/") ?? child.path.startIndex
+            let parent = try facts(of: end == child.path.startIndex ? "/" : String(child.path[..<end]))
+            try check(parent.flaw(above: child, for: viewer))
+            child = parent
+        }
+    }
+
+    private static func check(_ flaw: DirectoryFacts.Flaw?) throws(DaemonError) {
+        if let flaw { throw .home("\(flaw.message) \(flaw.remedy)") }
+    }
+
+    private static func facts(of path: String) throws(DaemonError) -> DirectoryFacts {
+        var information = stat()
+        guard stat(path, &information) == 0 else {
+            throw .home("The directory \(path) cannot be used: \(String(cString: strerror(errno))).")
+        }
+        return DirectoryFacts(
+            path: path, owner: information.st_uid, group: information.st_gid, mode: information.st_mode & 0o7777)
+    }
+
+    private static func viewer() -> DirectoryFacts.Viewer {
+        let user = geteuid()
+        var trusted: Set<UInt32> = [0]
+        // In a user namespace everybody from outside has this number; nobody within is one of them.
+        if let text = try? String(contentsOfFile: "/proc/sys/kernel/overflowuid", encoding: .utf8),
+            let unmapped = UInt32(text.trimmingCharacters(in: .whitespacesAndNewlines)), isInUserNamespace
+        {
+            trusted.insert(unmapped)
+        }
+        return DirectoryFacts.Viewer(user: user, privateGroup: privateGroup(of: user), trusted: trusted)
+    }
+
+    /// Whether not all users of the machine have numbers here: the first namespace maps each to itself.
+    private static var isInUserNamespace: Bool {
+        let map = (try? String(contentsOfFile: "/proc/self/uid_map", encoding: .utf8)) ?? ""
+        return map.split(whereSeparator: \.isWhitespace).map(String.init) != ["0", "0", "4294967295"]
+    }
+
+    /// The user's own group, as systems make it that give each user one of the same name.
+    private static func privateGroup(of user: UInt32) -> UInt32? {
+        guard let account = getpwuid(user) else { return nil }
+        let (name, number) = (String(cString: account.pointee.pw_name), account.pointee.pw_gid)
+        guard let group = getgrgid(number), String(cString: group.pointee.gr_name) == name else { return nil }
+        var members: [String] = []
+        var next = group.pointee.gr_mem
+        while let member = next?.pointee {
+            members.append(String(cString: member))
+            next = next?.advanced(by: 1)
+        }
+        return members.allSatisfy { $0 == name } ? number : nil
     }
 }

@@ -23,7 +23,8 @@ package struct SystemClock: ServiceClock {
         // Swift's continuous clock is CLOCK_BOOTTIME on Linux: it goes on while the machine sleeps.
         let remaining = bootSeconds - now().bootSeconds
         guard remaining > 0 else { return }
-        try await Task.sleep(for: .seconds(min(remaining, Limits.longestTimeout)), clock: .continuous)
+        try await Task.sleep(
+            for: Duration(saturatingSeconds: min(remaining, Limits.longestTimeout)), clock: .continuous)
     }
 
     package func wallClockChanges() -> AsyncStream<Void> {

@@ -18,6 +18,9 @@ extension TransferFailure {
             self.init(.cannotResolveHost, "The address of \(host) could not be found. \(words)")
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
             self.init(.proxyFailure, "The proxy on the way to \(host) cannot be used. \(words)")
+        case CURLE_COULDNT_CONNECT where end.systemError == EMFILE || end.systemError == ENFILE:
+            // The fault of this process: neither the host nor the proxy is to blame.
+            self.init(.inputOutput, "There are no file descriptors left for a connection with \(host).")
         case CURLE_COULDNT_CONNECT where !(request.proxy ?? "").isEmpty:
             self.init(.proxyFailure, "No connection to the proxy on the way to \(host). \(words)")
         case CURLE_COULDNT_CONNECT:
@@ -103,7 +106,8 @@ extension TransferFailure {
             case .waitingForResponse: "while waiting for its response"
             case .receiving: "in the middle of its response"
             }
-        let seconds = timeout.map { $0 == $0.rounded() && abs($0) < 1e9 ? "\(Int($0))" : "\($0)" } ?? "too many"
+        let seconds =
+            timeout.map { $0 == $0.rounded() && abs($0) < 1e9 ? "\(Int(saturating: $0))" : "\($0)" } ?? "too many"
         return "Nothing came from \(host) for \(seconds) seconds \(activity)."
     }
 

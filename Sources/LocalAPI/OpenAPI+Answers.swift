@@ -170,9 +170,20 @@ extension OpenAPI {
                 "type": "object", "required": ["tasks"],
                 "properties": {
                   "tasks": {"type": "array", "items": {"$ref": "#/components/schemas/TaskStatus"}},
+                  "unreadable": {
+                    "type": "array", "items": {"$ref": "#/components/schemas/UnreadableTask"},
+                    "description": "Tasks in between of which nothing can be told; they can be removed"
+                  },
                   "next": {
                     "$ref": "#/components/schemas/TaskID", "description": "The following page's after; missing on the last"
                   }
+                }
+              },
+              "UnreadableTask": {
+                "type": "object", "required": ["id", "reason"],
+                "properties": {
+                  "id": {"$ref": "#/components/schemas/TaskID"},
+                  "reason": {"type": "string"}
                 }
               },
               "JournalPage": {

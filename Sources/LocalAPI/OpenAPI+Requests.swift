@@ -217,7 +217,7 @@ extension OpenAPI {
         """#
 
     private static let timeout = #"""
-        "type": ["number", "null"], "exclusiveMinimum": 0, "maximum": \#(Int(Limits.longestTimeout))
+        "type": ["number", "null"], "exclusiveMinimum": 0, "maximum": \#(Int(saturating: Limits.longestTimeout))
         """#
 
     private static let byteCount = #"""

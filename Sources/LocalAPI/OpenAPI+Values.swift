@@ -22,7 +22,8 @@ extension OpenAPI {
                 "enum": [
                   "starting", "connectionLimit", "serviceLimit", "beginDate", "retry", "retryAfter", "hostBackoff",
                   "network", "diskSpace", "smallerFirst", "answer", "relaunchDelay", "expensiveNetwork",
-                  "constrainedNetwork", "cellularNetwork", "externalPower", "battery", "discretionary", "doze", "sleeping"
+                  "constrainedNetwork", "cellularNetwork", "externalPower", "battery", "discretionary", "doze", "sleeping",
+                  "serviceFault"
                 ]
               },
               "Decision": {
@@ -37,7 +38,7 @@ extension OpenAPI {
                   "backgroundTaskRefused", "backgroundTimeExpiring", "backgroundTimeStopped", "backgroundTimeResumed",
                   "stintBegan", "stintEnded", "deviceChanged", "deviceHeldAwake", "deviceReleased", "deviceSlept",
                   "deviceWoke", "dozeBegan", "dozeEnded", "windowOpened", "windowClosed", "networkChanged",
-                  "conditionsLoosened", "conditionsLifted", "retargeted"
+                  "conditionsLoosened", "conditionsLifted", "retargeted", "serviceFault", "unreadable"
                 ]
               },
               "TransferFailureCode": {

@@ -28,6 +28,13 @@ package struct ClockReading: Hashable, Sendable {
         let passed = max(0, wallSeconds - earlier.wallSeconds)
         return bootSeconds - (earlier.bootSeconds + passed)
     }
+
+    /// The same, counting only time that was seen to pass: up to `earlier`, and since the present boot.
+    ///
+    /// What ends or deletes something counts so: after a reboot the wall clock may be wrong by any amount.
+    package func seenShift(from earlier: ClockReading) -> Double {
+        bootID == earlier.bootID ? 0 : -earlier.bootSeconds
+    }
 }
 
 extension ClockReading {

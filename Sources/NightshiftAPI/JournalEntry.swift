@@ -95,6 +95,8 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case conditionsLoosened
     case conditionsLifted
     case retargeted
+    case serviceFault
+    case unreadable
 
     package var sentence: String {
         switch self {
@@ -157,6 +159,8 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .conditionsLoosened: "The task's time is running out; it waits for less."
         case .conditionsLifted: "The app is in front; its tasks no longer wait for a good moment."
         case .retargeted: "The task was given another URL."
+        case .serviceFault: "A fault ended the service; what was under way starts one at a time."
+        case .unreadable: "What is kept here cannot be read."
         }
     }
 }

@@ -28,11 +28,26 @@ package struct EnqueueResponse: Sendable, Codable {
 /// One page of tasks; `next` is the `after` of the following page.
 package struct TaskPage: Sendable, Codable {
     package var tasks: [TaskStatus]
+    /// Tasks in between of which nothing can be told but that they can be removed; nil where there are none.
+    package var unreadable: [UnreadableTask]?
     package var next: TaskID?
 
-    package init(tasks: [TaskStatus], next: TaskID?) {
+    package init(tasks: [TaskStatus], unreadable: [UnreadableTask] = [], next: TaskID?) {
         self.tasks = tasks
+        self.unreadable = unreadable.isEmpty ? nil : unreadable
         self.next = next
+    }
+}
+
+/// A task whose row makes no sense.
+package struct UnreadableTask: Hashable, Sendable, Codable {
+    package var id: TaskID
+    /// For a person: what is wrong with it.
+    package var reason: String
+
+    package init(id: TaskID, reason: String) {
+        self.id = id
+        self.reason = reason
     }
 }
 

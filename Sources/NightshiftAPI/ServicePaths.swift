@@ -13,6 +13,8 @@ package struct ServicePaths: Hashable, Sendable {
     package var socket: URL { runtime.appending(path: "nightshift.sock") }
     package var lock: URL { state.appending(path: "lock") }
     package var database: URL { state.appending(path: "nightshift.sqlite") }
+    /// Which tasks are under way, for the service that comes after a fault.
+    package var starts: URL { state.appending(path: "starts") }
     /// Bytes of unfinished downloads.
     package var partials: URL { state.appending(path: "partials", directoryHint: .isDirectory) }
     /// Finished downloads without a destination, until their owner takes them.

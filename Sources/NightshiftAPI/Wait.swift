@@ -39,6 +39,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case discretionary
     case doze
     case sleeping
+    case serviceFault
 
     /// The reason in a person's words.
     package var sentence: String {
@@ -64,6 +65,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
             "It can wait for a good moment: external power or enough battery, and a network that is free."
         case .doze: "The device dozes; it waits for the next window."
         case .sleeping: "The machine is about to sleep."
+        case .serviceFault: "It takes the service down: it is held back, so that everything else goes on."
         }
     }
 
@@ -84,6 +86,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .discretionary: "power or a network that suits it, or its time running out"
         case .doze: "the next window, or the user"
         case .sleeping: "the machine waking"
+        case .serviceFault: "'nightshift resume', which tries it once more"
         }
     }
 }

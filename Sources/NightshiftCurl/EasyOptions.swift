@@ -1,4 +1,5 @@
 import CNightshift
+import NightshiftAPI
 
 /// Sets options of one libcurl handle and remembers the first that was refused.
 struct EasyOptions {
@@ -39,7 +40,7 @@ struct EasyOptions {
         set(CURLOPT_BUFFERSIZE, Self.receiveBuffer)
         set(CURLOPT_UPLOAD_BUFFERSIZE, Self.sendBuffer)
         if let timeout = request.idleTimeout {
-            set(CURLOPT_CONNECTTIMEOUT_MS, Int(min(max(timeout, 0.001) * 1000, 1e9).rounded(.up)))
+            set(CURLOPT_CONNECTTIMEOUT_MS, Int(saturating: min(max(timeout, 0.001) * 1000, 1e9).rounded(.up)))
         }
         setRoute(request)
         setSecurity(request)

@@ -1,5 +1,6 @@
 import CNightshift
 import Glibc
+import NightshiftAPI
 
 /// What the loop's thread works with; never leaves that thread.
 final class LoopCore {
@@ -112,7 +113,7 @@ final class LoopCore {
     private var pollMilliseconds: Int32 {
         guard nextAttention < .infinity else { return .max }
         // Rounded up: waking just before the time would mean to wake twice.
-        return Int32(min(max((nextAttention - Self.now()) * 1000, 0).rounded(.up), 1e9))
+        return Int32(saturating: min(max((nextAttention - Self.now()) * 1000, 0).rounded(.up), 1e9))
     }
 
     private func performTransfers() {

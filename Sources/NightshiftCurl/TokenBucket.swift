@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// A rate as an allowance that grows with time: whoever takes more than is there has to wait until the debt is paid.
 package struct TokenBucket: Sendable {
     /// Tokens per second.
@@ -18,6 +20,9 @@ package struct TokenBucket: Sendable {
     package init(bytesPerSecond: Int64, now: Double) {
         self.init(rate: Double(bytesPerSecond), burst: Double(bytesPerSecond) / 4, now: now)
     }
+
+    /// Bytes of one piece: a tenth of a second's worth, so that a low rate lets the other end not wait for long.
+    package var piece: Int { max(Int(saturating: rate / 10), 512) }
 
     /// Takes `count` tokens, on credit if need be; returns the seconds until the debt is paid, 0 without one.
     @discardableResult

@@ -1,5 +1,6 @@
 import CNightshift
 import Glibc
+import NightshiftAPI
 
 /// One exchange on the loop's thread: libcurl's handle and all that its callbacks need.
 final class Transfer {
@@ -311,7 +312,7 @@ final class Transfer {
         if isLimited {
             if !mayMove() { return nightshift_curl_read_pause }
             // Small pieces, so that a low limit does not let the server wait for long.
-            count = min(count, CommonLimit.pieceBytes, max(Int((ownLimit?.rate ?? .infinity) / 10), 512))
+            count = min(count, CommonLimit.pieceBytes, ownLimit?.piece ?? .max)
         }
         switch request.body {
         case .none:
@@ -404,7 +405,7 @@ final class Transfer {
             return end(CURLE_WEIRD_SERVER_REPLY)
         }
         guard now - progressTime >= timeout else { return nil }
-        failure = (CURLE_OPERATION_TIMEDOUT, "Nothing has moved for \(Int(timeout.rounded())) seconds.", 0)
+        failure = (CURLE_OPERATION_TIMEDOUT, "Nothing has moved for \(Int(saturating: timeout.rounded())) seconds.", 0)
         return end(CURLE_OPERATION_TIMEDOUT)
     }
 

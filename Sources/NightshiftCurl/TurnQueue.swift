@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// Who moves bytes next under a rate that many have in common: a queue, the longest waiting first.
 ///
 /// A turn is paid for when it is given, so that whoever has one needs to ask nobody, on whatever thread.
@@ -40,7 +42,7 @@ package struct TurnQueue<Ticket: Equatable & Sendable>: Sendable {
         guard let rate = bucket?.rate, !waiting.isEmpty else { return ([], 0) }
         // Twice what a round of pauses allows, so that it is the limit that stops them and not the length of a turn.
         let share = rate * Self.shortestPause * 2 / Double(waiting.count)
-        let bytes = max(Self.pieceBytes, Int(min(share, 1e9)))
+        let bytes = max(Self.pieceBytes, Int(saturating: min(share, 1e9)))
         var count = 0
         while count < waiting.count, bucket?.delay(now: now) == 0 {
             _ = bucket?.take(bytes, now: now)

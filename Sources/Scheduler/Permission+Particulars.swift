@@ -75,5 +75,5 @@ extension Permission {
     }
 
     /// Rounded down: one that holds 49.6 % does not hold 50.
-    private static func percent(_ value: Double) -> String { "\(Int(value.rounded(.down))) %" }
+    private static func percent(_ value: Double) -> String { "\(Int(saturating: value.rounded(.down))) %" }
 }

@@ -63,7 +63,7 @@ struct Ledger {
             for isExpensive in [false, true] {
                 guard let bytes = carried[Network(kind: kind, isExpensive: isExpensive)] else { continue }
                 totals.networks.append(
-                    NetworkTotals(kind: kind, isExpensive: isExpensive, bytes: Int64(bytes.rounded())))
+                    NetworkTotals(kind: kind, isExpensive: isExpensive, bytes: Int64(saturating: bytes.rounded())))
             }
         }
         totals.waits = world.transfers.waitTotals(world.clock.bootSeconds)

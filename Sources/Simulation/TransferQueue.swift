@@ -180,7 +180,7 @@ struct TransferQueue {
         running.append(index)
         let isFresh = transfers[index].received == 0
         var entry = entry(isFresh ? .started : .continued, index, now)
-        if !isFresh { entry.detail = "From byte \(Int64(transfers[index].received))." }
+        if !isFresh { entry.detail = "From byte \(Int64(saturating: transfers[index].received))." }
         entry.inputs = inputs
         entries.append(entry)
     }

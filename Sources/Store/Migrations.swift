@@ -208,6 +208,23 @@ enum Migrations {
                     ALTER TABLE tasks ADD COLUMN upload_source TEXT;
                     """)
         }
+        migrator.registerMigration("0006 starts") { db in
+            try db.execute(
+                sql: """
+                    -- Tasks that were under way when a fault ended the service, and how often that was.
+                    CREATE TABLE starts (
+                        task INTEGER PRIMARY KEY REFERENCES tasks (id) ON DELETE CASCADE,
+                        faults INTEGER NOT NULL CHECK (faults > 0)
+                    ) STRICT;
+
+                    -- Seconds that were seen to pass in earlier boots; those of the present one are its boot seconds.
+                    ALTER TABLE clock ADD COLUMN seen_before REAL NOT NULL DEFAULT 0 CHECK (seen_before >= 0);
+                    -- When the task ended, in seconds that were seen to pass.
+                    ALTER TABLE tasks ADD COLUMN ended_seen REAL;
+                    UPDATE tasks SET ended_seen = coalesce((SELECT boot_seconds FROM clock), 0)
+                        WHERE ended_at IS NOT NULL;
+                    """)
+        }
         return migrator
     }()
 }

@@ -86,21 +86,20 @@ extension StoreTransaction {
         "SELECT *, (SELECT sessions.app FROM sessions WHERE sessions.id = journal.session) AS owner FROM journal"
 
     private static func entry(_ row: Row) throws -> JournalEntry {
-        guard let decision = Decision(rawValue: row["decision"]) else {
-            throw StoreError(.damaged, "The journal holds the unknown decision '\(row["decision"] as String)'.")
-        }
+        // One that makes no sense takes no other with it, and keeps its place.
+        let decision = Decision(rawValue: row["decision"]) ?? .unreadable
         var wait: Wait?
         let detail: String? = row["detail"]
         if let reason = (row["wait_reason"] as String?).flatMap(WaitReason.init(rawValue:)) {
             wait = Wait(
-                reason: reason, since: Date(timeIntervalSince1970: row["wait_since"]),
+                reason: reason, since: Date(timeIntervalSince1970: row["wait_since"] ?? row["time"]),
                 until: (row["wait_until"] as Double?).map(Date.init(timeIntervalSince1970:)), detail: detail)
         }
         return JournalEntry(
             id: row["id"], time: Date(timeIntervalSince1970: row["time"]), decision: decision,
             task: (row["task"] as Int64?).map { TaskID($0) },
             app: (row["app"] as String? ?? row["owner"]).map(AppID.init(rawValue:)), wait: wait,
-            error: try Columns.decodeIfPresent(TransferFailure.self, row["error"]), detail: wait == nil ? detail : nil,
-            inputs: try Columns.decodeIfPresent([String: String].self, row["inputs"]))
+            error: try? Columns.decodeIfPresent(TransferFailure.self, row["error"]), detail: wait == nil ? detail : nil,
+            inputs: try? Columns.decodeIfPresent([String: String].self, row["inputs"]))
     }
 }

@@ -76,7 +76,8 @@ package enum QueueStatements {
     /// By itself SQLite would choose the index of all tasks of a lane, and walk past those that have ended.
     package static let lanes = """
         SELECT lanes.id AS id, sessions.identifier AS session, lanes.origin AS origin,
-            json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost') AS connections
+            iif(json_valid(sessions.settings),
+                json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost'), 1) AS connections
         FROM lanes JOIN sessions ON sessions.id = lanes.session
         WHERE EXISTS (SELECT 1 FROM tasks INDEXED BY tasks_ready WHERE lane = lanes.id AND \(canStart))
         """
@@ -96,11 +97,11 @@ extension StoreTransaction {
     /// The rules of a lane's tasks that could start, each once: as many steps in the index as there are different ones.
     package func readyRules(lane: LaneID) throws -> [TransferRules] {
         let statement = try db.cachedStatement(sql: QueueStatements.rules)
-        return try Int64.fetchAll(statement, arguments: [lane.rawValue]).map { code in
-            guard let rules = TransferRules(code: code) else {
-                throw StoreError(.damaged, "The database holds the unknown rules \(code).")
-            }
-            return rules
+        return try Int64.fetchAll(statement, arguments: [lane.rawValue]).compactMap { code in
+            if let rules = TransferRules(code: code) { return rules }
+            // Reading the tasks that have such ones names them; the others go on.
+            _ = try fetchTasks("WHERE tasks.lane = ? AND tasks.rules = ?", [lane.rawValue, code])
+            return nil
         }
     }
 

@@ -18,15 +18,16 @@ extension StoreTransaction {
         if let row = try Row.fetchOne(db, sql: "SELECT * FROM clock") {
             let last = ClockReading(
                 bootID: row["boot_id"], bootSeconds: row["boot_seconds"], wallSeconds: row["wall_seconds"])
-            let shift = now.shift(from: last)
-            if shift != 0 {
+            if last.bootID != now.bootID {
+                // A pause may end early by a clock that is wrong; a task may not.
                 try db.execute(
                     sql: """
-                        UPDATE tasks SET deadline = deadline + ?1, not_before = not_before + ?1,
-                            loosens_at = loosens_at + ?1
+                        UPDATE tasks SET deadline = deadline + ?1, loosens_at = loosens_at + ?1,
+                            not_before = not_before + ?2
                         WHERE ended_at IS NULL
                         """,
-                    arguments: [shift])
+                    arguments: [now.seenShift(from: last), now.shift(from: last)])
+                try db.execute(sql: "UPDATE clock SET seen_before = seen_before + boot_seconds")
             }
         }
         try note(now)

@@ -49,10 +49,11 @@ extension StoreTransaction {
                     (SELECT count(*) FROM tasks WHERE session = sessions.id AND ended_at IS NULL) AS active
                 FROM sessions WHERE ?1 IS NULL OR identifier = ?1 ORDER BY id
                 """, arguments: [id?.rawValue])
-        return try rows.map {
+        return rows.compactMap {
+            // One whose settings make no sense takes no other with it.
+            guard let settings = try? Columns.decode(SessionSettings.self, $0["settings"]) else { return nil }
             var status = SessionStatus(
-                id: SessionID(rawValue: $0["identifier"]),
-                settings: try Columns.decode(SessionSettings.self, $0["settings"]),
+                id: SessionID(rawValue: $0["identifier"]), settings: settings,
                 activeTasks: $0["active"], tasks: $0["tasks"])
             status.app = ($0["app"] as String?).map(AppID.init(rawValue:))
             status.name = $0["name"]

@@ -11,7 +11,7 @@ extension StoreTransaction {
                 WHERE id > (SELECT max(id) FROM journal) - 10000
                     AND task IS NOT NULL AND decision IN ('completed', 'failed', 'cancelled') ORDER BY id DESC LIMIT ?
                 """, arguments: [limit])
-        return try ids.compactMap { try task(TaskID($0)) }.filter(\.state.isTerminal)
+        return try ids.compactMap { try readableTask(TaskID($0)) }.filter(\.state.isTerminal)
     }
 
     /// Adds `record` under new ids and returns it with them; a number in its session that it has already stays. Its session
@@ -45,40 +45,65 @@ extension StoreTransaction {
         return record
     }
 
-    /// Writes all that can change of a task that is there, but for its rules: see ``putRules(_:)``.
+    /// Writes what the service itself changes of a task that is there. What its owner asks for is ``putWishes(_:)``'s, so that
+    /// an older copy of the row undoes no request; what it needs of the device is ``putRules(_:)``'s.
     package func update(_ record: TaskRecord) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE tasks SET state = ?, priority = ?, large = ?, not_before = ?, begin_at = ?, wait_reason = ?,
+                UPDATE tasks SET state = ?, large = ?, not_before = ?, begin_at = ?, wait_reason = ?,
                     wait_since = ?, wait_detail = ?, deadline = ?, time_left = ?, started_at = ?, ended_at = ?,
-                    request = ?, partial = ?, publication = ?, current_url = ?, response = ?, last_error = ?, error = ?,
+                    ended_seen = CASE WHEN ? THEN (SELECT seen_before + ? FROM clock) ELSE ended_seen END, partial = ?, publication = ?, current_url = ?, response = ?, last_error = ?, error = ?,
                     received = ?, sent = ?, file = ?, verified = ?, attempts = ?, restarts = ?, failures = ?,
-                    resume_data = ?, client_data = ?, resumed_at = ?, asks_first = ?, question = ?, upload_source = ?,
+                    resume_data = ?, resumed_at = ?, asks_first = ?, question = ?, upload_source = ?,
                     upload = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
-            record.state.rawValue, record.priority, record.isLarge, record.notBefore, record.beginAt,
+            record.state.rawValue, record.isLarge, record.notBefore, record.beginAt,
             record.wait?.reason.rawValue, record.wait?.since, record.wait?.detail, record.deadline, record.timeLeft,
-            record.startedAt, record.endedAt, try Columns.encode(record.request),
+            record.startedAt, record.endedAt, record.endedAt == nil || record.endedBoot != nil, record.endedBoot,
             try Columns.encodeIfPresent(record.partial), try Columns.encodeIfPresent(record.publication),
             record.currentURL, try Columns.encodeIfPresent(record.response),
             try Columns.encodeIfPresent(record.lastError), try Columns.encodeIfPresent(record.error), record.received,
             record.sent, record.file, record.verified.isEmpty ? nil : try Columns.encode(record.verified),
-            record.attempts, record.restarts, record.failures, record.resumeData, record.clientData, record.resumedAt,
+            record.attempts, record.restarts, record.failures, record.resumeData, record.resumedAt,
             record.asksFirst, record.question?.rawValue, try Columns.encodeIfPresent(record.uploadSource),
             try Columns.encodeIfPresent(record.upload), record.id.rawValue,
         ])
     }
 
+    /// Writes what the owner of a task asks for. Only a request of theirs does.
+    package func putWishes(_ record: TaskRecord) throws {
+        try db.cachedStatement(
+            sql: "UPDATE tasks SET priority = ?, request = ?, client_data = ? WHERE id = ?"
+        ).execute(arguments: [
+            record.priority, try Columns.encode(record.request), record.clientData, record.id.rawValue,
+        ])
+    }
+
+    /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` for a row that makes no sense.
     package func task(_ id: TaskID) throws -> TaskRecord? {
+        let rows = try fetchRows("WHERE tasks.id = ?", [id.rawValue])
+        if let reason = rows.unreadable.first?.reason { throw StoreError.unreadable(id, reason) }
+        return rows.records.first
+    }
+
+    /// The task, where it is there and can be read.
+    package func readableTask(_ id: TaskID) throws -> TaskRecord? {
         try fetchTasks("WHERE tasks.id = ?", [id.rawValue]).first
     }
 
-    /// Tasks in the order of their ids.
+    /// Tasks that can be read, in the order of their ids.
     package func tasks(
-        ids: Set<TaskID>? = nil, session: SessionID?, states: Set<TaskState>?, after: TaskID?, limit: Int
+        session: SessionID?, states: Set<TaskState>?, after: TaskID?, limit: Int
     ) throws -> [TaskRecord] {
+        try rows(session: session, states: states, after: after, limit: limit).records
+    }
+
+    /// Tasks in the order of their ids, with those that cannot be read.
+    package func rows(
+        ids: Set<TaskID>? = nil, session: SessionID?, states: Set<TaskState>?, after: TaskID?, limit: Int
+    ) throws -> TaskRows {
         var conditions = ["tasks.id > ?"]
         var arguments: StatementArguments = [after?.rawValue ?? 0]
         if let ids {
@@ -94,7 +119,7 @@ extension StoreTransaction {
             arguments += StatementArguments(states.map(\.rawValue))
         }
         arguments += [limit]
-        return try fetchTasks("WHERE \(conditions.joined(separator: " AND ")) ORDER BY tasks.id LIMIT ?", arguments)
+        return try fetchRows("WHERE \(conditions.joined(separator: " AND ")) ORDER BY tasks.id LIMIT ?", arguments)
     }
 
     /// The task that has a number in a session.
@@ -120,7 +145,11 @@ extension StoreTransaction {
     /// Paths of all files that hold beginnings of downloads, of ended tasks with resume data too.
     package func partialPaths() throws -> Set<String> {
         try String.fetchSet(
-            db, sql: "SELECT json_extract(partial, '$.path') FROM tasks WHERE partial IS NOT NULL")
+            db,
+            sql: """
+                SELECT json_extract(partial, '$.path') AS path FROM tasks
+                WHERE partial IS NOT NULL AND json_valid(partial) AND path IS NOT NULL
+                """)
     }
 
     /// Paths of the copies that uploads have, of ended ones with resume data too.
@@ -128,22 +157,27 @@ extension StoreTransaction {
         try String.fetchSet(
             db,
             sql: """
-                SELECT json_extract(file.value, '$.path') FROM tasks, json_each(upload_source, '$.files') AS file
-                WHERE upload_source IS NOT NULL AND (ended_at IS NULL OR resume_data IS NOT NULL)
+                SELECT json_extract(file.value, '$.path') AS path
+                FROM tasks, json_each(iif(json_valid(upload_source), upload_source, '{}'), '$.files') AS file
+                WHERE upload_source IS NOT NULL AND path IS NOT NULL AND (ended_at IS NULL OR resume_data IS NOT NULL)
                     AND json_extract(file.value, '$.isSnapshot')
                 """)
     }
 
-    /// Tasks that ended before a time (seconds since 1970) and that no app has still to hear of.
-    package func forgettableTasks(endedBefore time: Double, limit: Int) throws -> [TaskID] {
-        try Int64.fetchAll(
-            db,
-            sql: """
-                SELECT id FROM tasks WHERE state IN ('completed', 'failed', 'cancelled') AND ended_at < ?
-                    AND NOT EXISTS (SELECT 1 FROM messages WHERE task = tasks.id) LIMIT ?
-                """,
-            arguments: [time, limit]
-        ).map { TaskID($0) }
+    /// Tasks that ended `seconds` ago or more, counting only time that was seen to pass, and that no app has still to hear of.
+    package func forgettableTasks(endedFor seconds: Double, now: ClockReading, limit: Int) throws -> [TaskRecord] {
+        try fetchTasks(
+            """
+            WHERE tasks.state IN ('completed', 'failed', 'cancelled')
+                AND tasks.ended_seen <= (SELECT seen_before FROM clock) + ?
+                AND NOT EXISTS (SELECT 1 FROM messages WHERE task = tasks.id) LIMIT ?
+            """, [now.bootSeconds - seconds, limit])
+    }
+
+    /// Whether there is a row of the task, readable or not.
+    package func has(_ id: TaskID) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?)", arguments: [id.rawValue])
+            ?? false
     }
 
     package func taskCount() throws -> Int {
@@ -176,14 +210,46 @@ extension StoreTransaction {
         ).map { TaskID($0) }
     }
 
+    /// The rows that can be read.
     func fetchTasks(_ condition: String, _ arguments: StatementArguments) throws -> [TaskRecord] {
+        try fetchRows(condition, arguments).records
+    }
+
+    /// One row that makes no sense takes no other with it.
+    private func fetchRows(_ condition: String, _ arguments: StatementArguments) throws -> TaskRows {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT tasks.*, sessions.identifier AS session_identifier, sessions.app AS app, lanes.origin AS origin,
-                    json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost') AS connections
+                    iif(json_valid(sessions.settings),
+                        json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost'), NULL) AS connections
                 FROM tasks JOIN sessions ON sessions.id = tasks.session JOIN lanes ON lanes.id = tasks.lane
                 \(condition)
                 """)
-        return try TaskRecord.fetchAll(statement, arguments: arguments)
+        var rows = TaskRows()
+        let cursor = try Row.fetchCursor(statement, arguments: arguments)
+        while let row = try cursor.next() {
+            let id = TaskID(row["id"])
+            rows.last = id
+            do {
+                rows.records.append(try TaskRecord(row: row))
+            } catch {
+                let found = UnreadableTask(id: id, reason: Self.words(for: error))
+                rows.unreadable.append(found)
+                unreadable.note(found)
+            }
+        }
+        return rows
+    }
+
+    private static func words(for error: any Error) -> String {
+        switch error {
+        case let error as StoreError: error.message
+        case DecodingError.keyNotFound(let key, _): "A value '\(key.stringValue)' is missing."
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.dataCorrupted(let context):
+            // Without the text itself, which may hold secrets.
+            "A value is not what it should be: \(context.codingPath.map(\.stringValue).joined(separator: "."))."
+        default: "A value is not what it should be."
+        }
     }
 }

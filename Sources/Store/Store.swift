@@ -14,6 +14,8 @@ package final class Store: Sendable {
     package let journalSignal: GrowthSignal
     /// Tells that there is a new message for an app.
     package let messageSignal: GrowthSignal
+    /// Tasks whose rows make no sense.
+    package let unreadable: UnreadableTasks
 
     /// Opens or creates the database of `paths`, and moves its boot times into the present boot.
     ///
@@ -29,8 +31,14 @@ package final class Store: Sendable {
                     + "to begin anew without its tasks, remove \(marker) and start again.")
         }
         do {
-            // Opening for writing would already change a database that has to be refused.
-            if let size { try Self.check(DatabaseQueue(path: path, configuration: Self.readOnly), size: size) }
+            if let size {
+                // Opening for writing would already change a database that has to be refused. One that has a rollback
+                // journal is not done with being made: what a crash left half written there has to be undone before
+                // anything can be read.
+                let isBeingMade = FileManager.default.fileExists(atPath: "\(path)-journal")
+                let configuration = isBeingMade ? Self.configuration : Self.readOnly
+                try Self.check(DatabaseQueue(path: path, configuration: configuration), size: size)
+            }
             try self.init(writer: DatabasePool(path: path, configuration: Self.configuration), now: now)
             if !FileManager.default.fileExists(atPath: marker) {
                 try Data().write(to: URL(filePath: marker))
@@ -51,6 +59,8 @@ package final class Store: Sendable {
 
     private init(writer: any DatabaseWriter, now: ClockReading) throws {
         self.writer = writer
+        let unreadable = UnreadableTasks()
+        self.unreadable = unreadable
         // A commit that has returned survives a power cut. Said here and not on opening: GRDB's pool sets its writer to
         // NORMAL, which does not sync a commit in WAL mode.
         let level = try writer.writeWithoutTransaction { db in
@@ -60,7 +70,7 @@ package final class Store: Sendable {
         guard level == 2 else { throw StoreError(.other, "The database does not sync its commits.") }
         try Migrations.all.migrate(writer)
         let (entry, message) = try writer.write { db in
-            let transaction = StoreTransaction(db: db)
+            let transaction = StoreTransaction(db: db, unreadable: unreadable)
             try transaction.moveIntoPresentBoot(now)
             return (try transaction.lastJournalEntry(), try transaction.lastMessage())
         }
@@ -90,14 +100,19 @@ package final class Store: Sendable {
     /// Bytes up to which every page is looked at on opening: about half a second. Damage in larger ones shows on use.
     private static let checkedSize = 128 << 20
 
+    /// Seconds for which a lock of another program, such as a backup, is waited for.
+    private static let patience: Double = 5
+
     private static var readOnly: Configuration {
         var configuration = Configuration()
+        configuration.busyMode = .timeout(patience)
         configuration.readonly = true
         return configuration
     }
 
     private static var configuration: Configuration {
         var configuration = Configuration()
+        configuration.busyMode = .timeout(patience)
         configuration.maximumReaderCount = 3
         configuration.prepareDatabase { db in
             // 4 MiB of pages a connection, whatever the size of the database.
@@ -113,8 +128,8 @@ package final class Store: Sendable {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        let (value, entry, message) = try await commits.run { db in
-            let transaction = StoreTransaction(db: db)
+        let (value, entry, message) = try await commits.run { [unreadable] db in
+            let transaction = StoreTransaction(db: db, unreadable: unreadable)
             let value = try body(transaction)
             return (value, try transaction.lastJournalEntry(), try transaction.lastMessage())
         }
@@ -128,7 +143,9 @@ package final class Store: Sendable {
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
-            return try await writer.read { db in try body(StoreTransaction(db: db)) }
+            return try await writer.read { [unreadable] db in
+                try body(StoreTransaction(db: db, unreadable: unreadable))
+            }
         } catch {
             throw StoreError(error)
         }
@@ -153,4 +170,5 @@ package final class Store: Sendable {
 /// What can be done with the store within one transaction.
 package struct StoreTransaction {
     let db: Database
+    let unreadable: UnreadableTasks
 }

@@ -1,4 +1,5 @@
 import GRDB
+import NightshiftAPI
 
 /// Why the store could not do what was asked. Nothing of what was asked has happened.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
@@ -20,6 +21,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         /// A row breaks a rule of the schema: a fault in the caller.
         case constraint
         case closed
+        /// One row makes no sense; the others are read.
+        case unreadable
         case other
     }
 
@@ -31,12 +34,17 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     /// Whether trying again cannot help.
     package var isPermanent: Bool {
         switch code {
-        case .newerVersion, .damaged, .missing, .constraint, .closed: true
+        case .newerVersion, .damaged, .missing, .constraint, .closed, .unreadable: true
         case .diskFull, .inputOutput, .other: false
         }
     }
 
     package var description: String { message }
+
+    static func unreadable(_ id: TaskID, _ reason: String) -> StoreError {
+        StoreError(
+            .unreadable, "What is kept of task \(id) cannot be read: \(reason) 'nightshift remove \(id)' removes it.")
+    }
 
     init(_ error: any Error, path: String? = nil) {
         let place = path.map { " at \($0)" } ?? ""
@@ -54,6 +62,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
             self.init(.diskFull, "There is no space left for the database\(place).")
         case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
             self.init(.inputOutput, "The database\(place) cannot be used: \(error.message ?? "input or output error").")
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.inputOutput, "The database\(place) is locked by another program.")
         case .SQLITE_CONSTRAINT:
             self.init(.constraint, "The database refused a row: \(error.message ?? "constraint").")
         default:

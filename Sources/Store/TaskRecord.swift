@@ -27,6 +27,8 @@ package struct TaskRecord: Sendable, Hashable {
     package var createdAt: Double
     package var startedAt: Double?
     package var endedAt: Double?
+    /// Boot seconds at which it ended, while the row does not say so yet.
+    package var endedBoot: Double?
     /// What was asked, with the session's settings filled in. Holds secrets.
     package var request: TaskRequest
     /// What the file to upload was when the task was accepted.
@@ -223,14 +225,19 @@ extension TaskRecord: FetchableRecord {
         taskIdentifier = row["identifier"]
         lane = LaneID(rawValue: row["lane"])
         origin = row["origin"]
-        maximumConnections = row["connections"]
+        guard let connections: Int = row["connections"] else {
+            throw StoreError(.damaged, "The settings of its session cannot be read.")
+        }
+        maximumConnections = connections
         state = try Self.word(row["state"])
         priority = row["priority"]
         isLarge = row["large"]
         notBefore = row["not_before"]
         beginAt = row["begin_at"]
         if let reason: String = row["wait_reason"] {
-            wait = StoredWait(reason: try Self.word(reason), since: row["wait_since"], detail: row["wait_detail"])
+            wait = StoredWait(
+                reason: try Self.word(reason), since: row["wait_since"] ?? row["created_at"], detail: row["wait_detail"]
+            )
         }
         deadline = row["deadline"]
         timeLeft = row["time_left"]

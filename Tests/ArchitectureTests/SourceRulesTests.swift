@@ -57,6 +57,23 @@ import Testing
         }
     }
 
+    /// The standard library's conversions end the process where a number does not fit. ``NightshiftAPI`` puts its own before
+    /// them, which the compiler refuses: wherever it is imported.
+    @Test func `Where numbers with a fraction become whole ones, the compiler looks on`() throws {
+        let types = ["Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64"]
+        var found = 0
+        try forEachSource { path, source in
+            guard !path.hasPrefix("Sources/NightshiftAPI/"), types.contains(where: { !source.calls(of: $0).isEmpty }),
+                ["Double", "Float", "TimeInterval", "rounded"].contains(where: { !source.mentions(of: $0).isEmpty })
+            else { return }
+            found += 1
+            #expect(source.imports.contains("NightshiftAPI"), "\(path)")
+            // What stands before the compiler's own must not be stepped around.
+            #expect(!source.code.contains("Swift.Int"), "\(path)")
+        }
+        #expect(found > 5)
+    }
+
     @Test(arguments: ["Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Apps/Machine", "Sources/Simulation"])
     func `Decisions read no clock, no chance and no global`(folder: String) throws {
         try forEachSource(below: folder) { path, source in

@@ -36,6 +36,40 @@ import Testing
         try await expectRefusal(service, path)
     }
 
+    @Test("B1: one row that makes no sense takes no other with it, is named, and can be removed")
+    func unreadableRow() async throws {
+        let (service, origin) = (try Service(), try OriginServer())
+        origin.serve("/file", .seeded(size: 100_000, seed: 3))
+        try await service.start()
+        let ids = try await service.api.enqueue(
+            (0..<3).map { number in
+                var request = TaskRequest.download(
+                    origin.url("/file"), to: service.scratch.path("to"), named: "\(number)")
+                request.suspended = true
+                return request
+            })
+        try await stop(service)
+        let change = try await ChildProcess.run(
+            "sqlite3",
+            [
+                service.paths.database.path,
+                "UPDATE tasks SET state = 'waiting', request = 'gone', deadline = 1, loosens_at = 1 WHERE id = \(ids[1])",
+            ])
+        #expect(change.code == 0, "\(change.errors)")
+        try await service.start()
+        let list = try await service.cli(["list", "--all"])
+        #expect(list.code == 0)
+        #expect(list.output.contains("\(ids[0])") && list.output.contains("\(ids[2])"), "\(list.output)")
+        #expect(list.errors.contains("task \(ids[1]) cannot be read"), "\(list.errors)")
+        #expect(try await service.api.get("/v1/tasks", as: TaskPage.self).unreadable?.map(\.id) == [ids[1]])
+        await #expect(throws: Problem.self) { try await service.api.task(ids[1]) }
+        #expect(try await service.cli(["doctor"]).output.contains("nightshift remove \(ids[1])"))
+        for id in [ids[0], ids[2]] { try await service.api.send("POST", "/v1/tasks/\(id)/resume") }
+        for id in [ids[0], ids[2]] { #expect(try await service.waitForEnd(id).state == .completed) }
+        #expect(try await service.cli(["remove", "\(ids[1])"]).code == 0)
+        #expect(try await service.api.get("/v1/tasks", as: TaskPage.self).unreadable == nil)
+    }
+
     @Test("B1: an emptied database is refused")
     func emptied() async throws {
         let service = try await stopped()

@@ -77,6 +77,22 @@ import Transfers
         #expect(try slow.matches(content))
     }
 
+    @Test func uploadsWithoutARateOfTheirOwnKeepToTheCommonOne() async throws {
+        let origin = try OriginServer()
+        origin.serve("/up", .text("thanks"))
+        let content = SeededContent(seed: 9, size: 3_000_000)
+        let file = try TestFile(content)
+        let transport = TestTransport()
+        transport.transport.setRateLimit(2_000_000)
+        let start = ContinuousClock.now
+        let request = WireRequest.direct(origin.url("/up"), method: "PUT").sending(file, size: content.size)
+        #expect(try await transport.end(request).outcome == .complete)
+        // Less what a quarter of a second lets through at once.
+        #expect(start.duration(to: .now) > .milliseconds(1_100))
+        #expect(
+            try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)
+    }
+
     @Test func uploadsKeepToTheirRate() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))

@@ -180,7 +180,11 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(
                     TaskActionResult(id: TaskID(1), task: status, problem: problem),
                     least: TaskActionResult(id: TaskID(1))),
-                try Sample(TaskPage(tasks: [status], next: TaskID(1)), least: TaskPage(tasks: [], next: nil)),
+                try Sample(
+                    TaskPage(
+                        tasks: [status], unreadable: [UnreadableTask(id: TaskID(2), reason: "no JSON")], next: TaskID(1)
+                    ),
+                    least: TaskPage(tasks: [], next: nil)),
                 try Sample(JournalPage(entries: [entry], next: 1), least: JournalPage(entries: [], next: nil)),
                 try Sample(SessionList(sessions: [session]), least: SessionList(sessions: [])),
                 try Sample(session, least: leastSession),

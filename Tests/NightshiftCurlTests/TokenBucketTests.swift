@@ -28,6 +28,15 @@ import Testing
         #expect(bucket.delay(now: 5.5) == 0)
     }
 
+    @Test(
+        arguments: [
+            (0, 512), (1, 512), (5_120, 512), (2_097_152, 209_715), (1e18, 100_000_000_000_000_000),
+            (.infinity, Int.max), (.nan, 512), (-1, 512),
+        ] as [(Double, Int)])
+    func aPieceIsATenthOfASecondWhateverTheRate(rate: Double, piece: Int) {
+        #expect(TokenBucket(rate: rate, burst: 0, now: 0).piece == piece)
+    }
+
     @Test func aClockThatStepsBackGivesNothing() {
         var bucket = TokenBucket(rate: 100, burst: 100, now: 5)
         bucket.take(100, now: 5)

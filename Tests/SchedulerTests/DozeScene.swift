@@ -42,7 +42,7 @@ struct DozeScene {
             note(machine.tick(now: now))
             // A deadline that passes and changes nothing would be waited for without end.
             if log.count == before, machine.nextDeadline.map({ $0 <= time }) ?? false {
-                log.append("stuck \(Int(time))")
+                log.append("stuck \(Int(saturating: time))")
                 break
             }
         }
@@ -64,7 +64,7 @@ struct DozeScene {
                 case .windowOpened(let reason): "window: \(reason.rawValue)"
                 case .windowClosed: "closed"
                 }
-            log.append("\(words) \(Int(time))")
+            log.append("\(words) \(Int(saturating: time))")
         }
     }
 }

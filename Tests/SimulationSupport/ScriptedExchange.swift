@@ -123,7 +123,8 @@ struct ScriptedExchange {
         var answer =
             begun.request.body == nil
             ? version.answer(
-                begun.request, behaviour, date: TestSupport.HTTPDate.string(secondsSince1970: Int(now.wallSeconds)))
+                begun.request, behaviour,
+                date: TestSupport.HTTPDate.string(secondsSince1970: Int(saturating: now.wallSeconds)))
             : ScriptedAnswer(
                 head: ResponseHead(
                     status: 201, headers: [], httpVersion: "1.1", url: begun.request.url, method: begun.request.method),
@@ -225,7 +226,7 @@ struct ScriptedExchange {
     private func share(of state: ScriptedTransport.State) -> Int64 {
         let common = state.rateLimit.map { $0 / Int64(max(1, state.exchanges.count)) } ?? .max
         let speed = min(state.bandwidth, rateLimit ?? .max, common)
-        return max(1, Int64(Double(speed) * state.interval))
+        return max(1, Int64(saturating: Double(speed) * state.interval))
     }
 
     private func end(_ outcome: ExchangeEnd.Outcome) -> Event {

@@ -64,14 +64,14 @@ struct PowerCut {
         guard size >= end else { return }
         switch random.number(0...3) {
         case 0: truncate(path, off_t(end))
-        case 1: truncate(path, off_t(end + Int64(random.fraction() * Double(size - end))))
+        case 1: truncate(path, off_t(end + Int64(saturating: random.fraction() * Double(size - end))))
         case 2: break
         default:
             let descriptor = open(path, O_WRONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw SystemError("open \(path)") }
             defer { close(descriptor) }
             truncate(path, off_t(end))
-            let behind = end..<end + Int64(random.fraction() * Double(size - end + 100_000))
+            let behind = end..<end + Int64(saturating: random.fraction() * Double(size - end + 100_000))
             for range in synced.missing(in: 0..<end).ranges + [behind] {
                 let garbage = [UInt8](repeating: UInt8(random.number(0...255)), count: range.count)
                 _ = garbage.withUnsafeBytes { bytes in

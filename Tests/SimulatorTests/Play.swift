@@ -60,6 +60,6 @@ struct Play {
 enum JSONText {
     /// Whole seconds without a point.
     static func number(_ seconds: Double) -> String {
-        seconds == seconds.rounded() ? String(Int(seconds)) : String(seconds)
+        seconds == seconds.rounded() ? String(Int(saturating: seconds)) : String(seconds)
     }
 }

@@ -111,6 +111,7 @@ import Testing
                 var record = try transaction.insert(.waiting())
                 record.state = state
                 record.endedAt = state.isTerminal ? Double(record.id.rawValue) : nil
+                record.endedBoot = record.endedAt
                 try transaction.update(record)
                 return record.id
             }
@@ -120,7 +121,11 @@ import Testing
         #expect(try await store.read { try $0.finishingTasks() }.map(\.id) == [ids[2]])
         #expect(try await store.read { try $0.unfinishedTasks(session: nil) } == [ids[0], ids[1], ids[2], ids[6]])
         #expect(try await store.read { try $0.unfinishedTasks(session: .terminal) }.count == 4)
-        #expect(try await store.read { try $0.forgettableTasks(endedBefore: 6, limit: 9) } == [ids[3], ids[4]])
+        let old = try await store.read { transaction in
+            let now = ClockReading(bootID: "boot-1", bootSeconds: 15, wallSeconds: 0)
+            return try transaction.forgettableTasks(endedFor: 10, now: now, limit: 9)
+        }
+        #expect(old.map(\.id) == [ids[3], ids[4]])
         let page = try await store.read {
             try $0.tasks(session: .terminal, states: [.waiting, .failed], after: ids[0], limit: 1)
         }

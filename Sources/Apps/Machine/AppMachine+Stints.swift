@@ -13,8 +13,8 @@ extension AppMachine {
     /// What the process reads of its time.
     package var clock: BackgroundClock {
         guard let stint = record.background.stint, let left = stint.left else { return .unlimited }
-        guard let from = stint.countsFrom else { return .standing(Int64((left * 1e9).rounded())) }
-        return .counting(until: Int64(((from + left) * 1e9).rounded()))
+        guard let from = stint.countsFrom else { return .standing(Int64(saturating: (left * 1e9).rounded())) }
+        return .counting(until: Int64(saturating: ((from + left) * 1e9).rounded()))
     }
 
     /// Its background time, as the world sees it.
@@ -149,7 +149,7 @@ extension AppMachine {
     /// Seconds for people: whole ones as such, others to a thousandth.
     static func text(_ seconds: Double) -> String {
         let rounded = (seconds * 1_000).rounded() / 1_000
-        return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
+        return rounded == rounded.rounded() ? String(Int64(saturating: rounded)) : String(rounded)
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NightshiftAPI
 
 /// One cgroup (v2) of processes that are frozen, thawed and killed together: a folder of the kernel's.
 struct ControlGroup: Hashable, Sendable {
@@ -35,7 +36,7 @@ struct ControlGroup: Hashable, Sendable {
             let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
             guard left > 0 else { return false }
             var event = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
-            poll(&event, 1, Int32(left.rounded(.up)))
+            poll(&event, 1, Int32(saturating: left.rounded(.up)))
         }
     }
 

@@ -188,7 +188,7 @@ extension AppService {
         if !wakes.isEmpty {
             variables["NIGHTSHIFT_WAKE"] = Set(wakes.map(\.reason.rawValue)).sorted().joined(separator: ",")
             variables["NIGHTSHIFT_SESSION"] = wakes.map(\.session).joined(separator: "\n")
-            variables["NIGHTSHIFT_WAKE_LIMIT"] = String(Int(manifest.wakeLimit))
+            variables["NIGHTSHIFT_WAKE_LIMIT"] = String(Int(saturating: manifest.wakeLimit))
         }
         return variables
     }

@@ -135,7 +135,7 @@ extension AppStatus {
                 "its tasks ending, or its user"
             )
         }
-        let left = "\(Int(remaining.rounded())) s of its time are left (\(background.policy))."
+        let left = "\(Int(saturating: remaining.rounded())) s of its time are left (\(background.policy))."
         guard !background.standsStill else {
             return (
                 "It works in the background: \(names)\(more). The device dozes, so it stands still. \(left)",

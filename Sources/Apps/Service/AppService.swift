@@ -178,7 +178,7 @@ package actor AppService {
     }
 
     /// Greater than every number that an earlier service can have given: it counts microseconds.
-    var firstNumber: Int64 { Int64(now.wallSeconds * 1_000_000) }
+    var firstNumber: Int64 { Int64(saturating: now.wallSeconds * 1_000_000) }
 
     /// A new message may be a reason to wake somebody.
     private func followMessages() async {

@@ -9,8 +9,8 @@ enum PolicyArgument {
         guard let policy = BackgroundPolicy(text) else {
             let range = BackgroundPolicy.secondsAllowed
             throw ValidationError(
-                "'\(text)' is no policy: contiguous or opportunistic, with :SECONDS (\(Int(range.lowerBound)) to "
-                    + "\(Int(range.upperBound))) if wanted")
+                "'\(text)' is no policy: contiguous or opportunistic, with :SECONDS (\(Int(saturating: range.lowerBound)) to "
+                    + "\(Int(saturating: range.upperBound))) if wanted")
         }
         return policy
     }

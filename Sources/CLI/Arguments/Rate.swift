@@ -1,4 +1,5 @@
 import ArgumentParser
+import NightshiftAPI
 
 /// Bytes per second as typed: `500K`, `2M`, `1.5M`, `100000`; K, M and G are powers of 1024, as with curl and wget.
 struct Rate: Hashable, Sendable {
@@ -21,7 +22,7 @@ struct Rate: Hashable, Sendable {
         guard let value = Double(number), let factor, value * factor < 9e18 else {
             throw ValidationError("a rate is a number with K, M or G, such as 500K or 1.5M, or 'none'")
         }
-        let rate = Int64(value * factor)
+        let rate = Int64(saturating: value * factor)
         guard rate > 0 || value == 0 else { throw ValidationError("less than a byte per second is no rate") }
         return Rate(bytesPerSecond: rate)
     }

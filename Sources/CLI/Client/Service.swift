@@ -37,9 +37,12 @@ struct Service: Sendable {
 
     /// Tells every task that `query` names to `body`, page by page, in the order of their ids.
     ///
-    /// - Parameter query: without `after` and `limit`, as `state=waiting,running`.
+    /// - Parameters:
+    ///   - query: without `after` and `limit`, as `state=waiting,running`.
+    ///   - unreadable: hears of those that cannot be told.
     func forEachTask(
         _ query: String = "", after: TaskID? = nil, through last: TaskID? = nil,
+        unreadable: (UnreadableTask) -> Void = { _ in },
         _ body: (TaskStatus) async throws -> Void
     ) async throws {
         var next = after
@@ -47,6 +50,7 @@ struct Service: Sendable {
             let parameters = [query, next.map { "after=\($0)" } ?? "", "limit=\(Limits.pageSize)"]
             let page = try await get(
                 "/v1/tasks?" + parameters.filter { !$0.isEmpty }.joined(separator: "&"), as: TaskPage.self)
+            for task in page.unreadable ?? [] { unreadable(task) }
             for task in page.tasks {
                 if let last, task.id > last { return }
                 try await body(task)

@@ -29,7 +29,8 @@ struct DevicePolicyCommand: ClientCommand {
         if policy == nil && lead == nil { throw ValidationError("Say what to set: a policy or --lead.") }
         if let lead, !DeviceSettings.leadAllowed.contains(lead) {
             let range = DeviceSettings.leadAllowed
-            throw ValidationError("--lead is from \(Int(range.lowerBound)) to \(Int(range.upperBound)) seconds.")
+            throw ValidationError(
+                "--lead is from \(Int(saturating: range.lowerBound)) to \(Int(saturating: range.upperBound)) seconds.")
         }
     }
 

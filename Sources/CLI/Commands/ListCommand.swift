@@ -55,11 +55,17 @@ struct ListCommand: ClientCommand {
     /// One document, written as it is read: a long list needs no memory.
     private func printJSON(_ query: String, _ invocation: Invocation) async throws {
         var separator = "{\"tasks\":["
-        try await invocation.service.forEachTask(query) { task in
+        var unreadable: [UnreadableTask] = []
+        func keep(_ task: UnreadableTask) { unreadable.append(task) }
+        try await invocation.service.forEachTask(query, unreadable: keep) { task in
             invocation.output.write(Data(separator.utf8) + (try JSON.encode(task)))
             separator = ",\n"
         }
-        invocation.output.line((separator.hasPrefix("{") ? separator : "") + "]}")
+        var end = (separator.hasPrefix("{") ? separator : "") + "]"
+        if !unreadable.isEmpty {
+            end += ",\"unreadable\":" + String(decoding: try JSON.encode(unreadable), as: UTF8.self)
+        }
+        invocation.output.line(end + "}")
     }
 
     private func printTable(_ query: String, _ invocation: Invocation) async throws {
@@ -69,7 +75,12 @@ struct ListCommand: ClientCommand {
         let table = TaskTable(columns: output.isTerminal ? output.size().columns : .max, style: style)
         let times = invocation.times
         var count = 0
-        try await invocation.service.forEachTask(query) { task in
+        func warn(of task: UnreadableTask) {
+            invocation.errors.line(
+                "nightshift: task \(task.id) cannot be read: \(TerminalText.escaped(task.reason)) "
+                    + "'nightshift remove \(task.id)' removes it.")
+        }
+        try await invocation.service.forEachTask(query, unreadable: warn) { task in
             if count == 0 { output.line(style.strong(TaskTable.header)) }
             count += 1
             output.line(table.line(task, times: times))

@@ -75,7 +75,7 @@ struct FollowedTasks: Sendable {
             task.state = .running
             task.wait = nil
         case .held:
-            task.state = .waiting
+            task.state = entry.wait?.reason == .serviceFault ? .suspended : .waiting
             task.wait = entry.wait
             task.bytesPerSecond = 0
         case .asked:
@@ -103,7 +103,8 @@ struct FollowedTasks: Sendable {
             .backgroundTaskRefused, .backgroundTimeExpiring, .backgroundTimeStopped, .backgroundTimeResumed,
             .stintBegan, .stintEnded, .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke,
             .dozeBegan, .dozeEnded, .windowOpened, .windowClosed, .networkChanged, .reconnected, .divided,
-            .undivided, .mirrorDropped, .mirrorAsked, .conditionsLoosened, .conditionsLifted:
+            .undivided, .mirrorDropped, .mirrorAsked, .conditionsLoosened, .conditionsLifted, .serviceFault,
+            .unreadable:
             break
         }
         pending[id] = task

@@ -16,7 +16,7 @@ struct Examination: Sendable {
     func findings() async -> [Finding] {
         let (status, service) = await checkService()
         var findings = [checkPrograms(status), service]
-        if let status { findings += [checkDatabase(status), await checkDevice()] }
+        if let status { findings += [checkDatabase(status), await checkTransfers(), await checkDevice()] }
         findings += [
             checkPrivacy("state", of: invocation.paths.state, mode: 0o700),
             checkPrivacy("runtime", of: invocation.paths.runtime, mode: 0o700),
@@ -113,7 +113,7 @@ struct Examination: Sendable {
         while statvfs(url.path(percentEncoded: false), &information) != 0, url.pathComponents.count > 1 {
             url.deleteLastPathComponent()
         }
-        let free = Int64(clamping: UInt64(information.f_bavail) * UInt64(information.f_frsize))
+        let free = Int64(saturating: Double(information.f_bavail) * Double(information.f_frsize))
         let words = "\(QuantityText.size(free)) free"
         if free < 64 << 20 { return .fail("space", words, advice: "Make room: the service keeps its state there.") }
         if free < 1 << 30 { return .warn("space", words, advice: "Large transfers will wait for room.") }

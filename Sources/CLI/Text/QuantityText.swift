@@ -1,4 +1,5 @@
 import Foundation
+import NightshiftAPI
 
 /// Sizes, rates and lengths of time as people read them.
 enum QuantityText {
@@ -18,14 +19,14 @@ enum QuantityText {
 
     static func rate(_ bytesPerSecond: Double) -> String {
         guard bytesPerSecond.isFinite, bytesPerSecond > 0 else { return "0 B/s" }
-        return size(Int64(min(bytesPerSecond, 9e18))) + "/s"
+        return size(Int64(saturating: bytesPerSecond)) + "/s"
     }
 
     /// "4 s", "1 min 5 s", "2 h 3 min", "3 d 4 h": the two largest units.
     static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite else { return "for ever" }
         // Upwards, so that a pause that is not over yet is never "0 s".
-        let total = Int64(min(max(0, seconds.rounded(.up)), 9e18))
+        let total = Int64(saturating: max(0, seconds.rounded(.up)))
         let parts: [(Int64, String)] = [
             (total / 86_400, "d"), (total % 86_400 / 3_600, "h"), (total % 3_600 / 60, "min"), (total % 60, "s"),
         ]
@@ -36,7 +37,7 @@ enum QuantityText {
     /// "0:04", "12:03", "1:02:03", "3d 04h": the time left, in few columns.
     static func countdown(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds < 8_640_000 else { return "--:--" }
-        let total = Int(max(0, seconds.rounded(.up)))
+        let total = Int(saturating: max(0, seconds.rounded(.up)))
         if total >= 86_400 { return String(format: "%dd %02dh", total / 86_400, total % 86_400 / 3_600) }
         if total >= 3_600 {
             return String(format: "%d:%02d:%02d", total / 3_600, total % 3_600 / 60, total % 60)
@@ -54,14 +55,14 @@ enum QuantityText {
     static func percent(done: Int64, of total: Int64) -> Int? {
         guard total > 0, done >= 0 else { return nil }
         if done >= total { return 100 }
-        return Int(Double(done) / Double(total) * 100)
+        return Int(saturating: Double(done) / Double(total) * 100)
     }
 
     /// "[=====>    ]", `columns` wide with its brackets.
     static func bar(done: Int64, of total: Int64, columns: Int) -> String {
         let inner = columns - 2
         guard inner > 0, total > 0 else { return "" }
-        let filled = min(inner, max(0, Int(Double(inner) * Double(done) / Double(total))))
+        let filled = min(inner, max(0, Int(saturating: Double(inner) * Double(done) / Double(total))))
         if filled == inner { return "[" + String(repeating: "=", count: inner) + "]" }
         return "[" + String(repeating: "=", count: filled) + ">" + String(repeating: " ", count: inner - filled - 1)
             + "]"

@@ -86,6 +86,7 @@ struct TaskReport {
         case .waiting: TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
         case .completed: style.good("completed")
         case .failed: style.bad(TaskText.ending(task))
+        case .suspended where task.wait?.reason == .serviceFault: "suspended: it takes the service down"
         case .suspended, .running, .finishing, .cancelled: task.state.rawValue
         }
     }

@@ -19,6 +19,8 @@ struct TaskTable {
             name += "  (" + TaskText.waiting(task.wait, lastError: task.lastError, now: times.now) + ")"
         case .failed:
             name += "  (" + (task.error.map { TaskText.phrase($0) } ?? "failed") + ")"
+        case .suspended where task.wait?.reason == .serviceFault:
+            name += "  (held back: it takes the service down)"
         case .suspended, .running, .finishing, .completed, .cancelled:
             break
         }

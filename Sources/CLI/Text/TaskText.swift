@@ -53,6 +53,7 @@ enum TaskText {
             case .discretionary: ["for a good moment"]
             case .doze: ["the device dozes"]
             case .sleeping: ["the machine sleeps"]
+            case .serviceFault: ["held back, since it takes the service down"]
             }
         return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
     }

@@ -13,7 +13,7 @@ struct DecisionLog {
 
     /// "0:00.000", "7:30:15.000", "1d 07:30:15.000".
     static func time(_ seconds: Double) -> String {
-        let total = Int((max(0, seconds) * 1_000).rounded())
+        let total = Int(saturating: (max(0, seconds) * 1_000).rounded())
         let (days, hours) = (total / 86_400_000, total / 3_600_000 % 24)
         let (minutes, milliseconds) = (total / 60_000 % 60, total % 60_000)
         let rest = String(format: "%02d:%06.3f", minutes, Double(milliseconds) / 1_000)

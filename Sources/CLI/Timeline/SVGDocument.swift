@@ -1,4 +1,5 @@
 import Foundation
+import NightshiftAPI
 
 /// An SVG document as it is put together: elements with escaped text and short numbers.
 struct SVGDocument {
@@ -54,7 +55,7 @@ struct SVGDocument {
 
     /// At most two digits behind the point: a hundredth of a pixel is nothing to see.
     static func number(_ value: Double) -> String {
-        let hundredths = Int((value * 100).rounded())
+        let hundredths = Int(saturating: (value * 100).rounded())
         let whole = hundredths / 100
         let rest = abs(hundredths % 100)
         guard rest != 0 else { return String(whole) }

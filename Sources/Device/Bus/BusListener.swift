@@ -133,6 +133,6 @@ enum PollTimeout {
     /// Rounded up, so that the time has come when poll(2) returns.
     static func milliseconds(until deadline: Double?, now: Double) -> Int32 {
         guard let deadline else { return -1 }
-        return Int32(min(max(0, ((deadline - now) * 1000).rounded(.up)), 86_400_000))
+        return Int32(saturating: min(max(0, ((deadline - now) * 1000).rounded(.up)), 86_400_000))
     }
 }

@@ -45,7 +45,7 @@ extension SessionCore {
     func newIdentifier() -> Int {
         waitForAttachment()
         return state.withLock { state in
-            let next = state.nextIdentifier ?? Int64(Date().timeIntervalSince1970 * 1_000)
+            let next = state.nextIdentifier ?? Int64(saturating: Date().timeIntervalSince1970 * 1_000)
             state.nextIdentifier = next + 1
             return Int(next)
         }

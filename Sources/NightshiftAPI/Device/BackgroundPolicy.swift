@@ -45,7 +45,8 @@ package struct BackgroundPolicy: Hashable, Sendable, Codable, CustomStringConver
 
     package var description: String {
         guard seconds != kind.defaultSeconds else { return kind.rawValue }
-        return seconds == seconds.rounded() ? "\(kind.rawValue):\(Int(seconds))" : "\(kind.rawValue):\(seconds)"
+        return seconds == seconds.rounded()
+            ? "\(kind.rawValue):\(Int(saturating: seconds))" : "\(kind.rawValue):\(seconds)"
     }
 
     package init(from decoder: any Decoder) throws {

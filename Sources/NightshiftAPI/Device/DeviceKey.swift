@@ -102,6 +102,6 @@ extension DeviceConditions {
     }
 
     private static func number(_ value: Double) -> String {
-        value == value.rounded() ? String(Int(value)) : String(value)
+        value == value.rounded() ? String(Int64(saturating: value)) : String(value)
     }
 }

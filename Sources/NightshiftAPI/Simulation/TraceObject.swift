@@ -100,7 +100,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
     }
 
     private func text(_ value: Double) -> String {
-        value == value.rounded() ? String(Int64(value)) : String(value)
+        value == value.rounded() ? String(Int64(saturating: value)) : String(value)
     }
 }
 

@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// Dates of header fields (RFC 9110, section 5.6.7).
 ///
 /// Written by hand because it runs for every response and must not depend on a locale.
@@ -26,7 +28,7 @@ package enum HTTPDate {
     /// As `Sun, 06 Nov 1994 08:49:37 GMT`. Times before 1970 and after 9999 are moved to those bounds.
     package static func format(_ seconds: Double) -> String {
         let latest = 253_402_300_799.0
-        let whole = Int64(max(0, min(seconds.isNaN ? 0 : seconds, latest)))
+        let whole = Int64(saturating: max(0, min(seconds.isNaN ? 0 : seconds, latest)))
         let (days, time) = whole.quotientAndRemainder(dividingBy: 86_400)
         let date = CivilDate(daysSince1970: days)
         let dayName = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][Int(days % 7)]

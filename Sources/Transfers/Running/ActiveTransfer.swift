@@ -6,6 +6,8 @@ import Store
 struct ActiveTransfer {
     /// As it is in the store, but for what the present exchange has brought.
     var record: TaskRecord
+    /// What its owner asks for, the same for all copies of this value.
+    let wishes: OwnerWishes
     /// Boot seconds.
     var startedAt: Double
     var exchange: Exchange = .starting
@@ -42,6 +44,7 @@ struct ActiveTransfer {
 
     init(record: TaskRecord, startedAt: Double) {
         self.record = record
+        wishes = OwnerWishes(record)
         self.startedAt = startedAt
         let mirrors = record.request.mirrors ?? []
         // Resume data of a task that had others.
@@ -104,7 +107,7 @@ struct ActiveTransfer {
     /// What admission weighs.
     var running: Admission.Running {
         Admission.Running(
-            id: record.id, priority: record.priority, isLarge: record.isLarge, startedAt: startedAt,
+            id: record.id, priority: wishes.priority, isLarge: record.isLarge, startedAt: startedAt,
             isResumable: record.upload != nil
                 || record.partial.map { $0.bytes(count: 1) }.map { ExchangePlan(partial: $0).asksForRange } ?? false)
     }

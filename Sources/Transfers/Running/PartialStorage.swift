@@ -155,7 +155,8 @@ struct PartialStorage: Sendable {
     }
 
     private static func free(_ information: statvfs) -> Int64 {
-        Int64(information.f_bavail) * Int64(information.f_frsize)
+        // A network file system may claim any number.
+        Int64(saturating: Double(information.f_bavail) * Double(information.f_frsize))
     }
 
     /// FNV-1a: the same in every process, unlike Swift's own hashing.

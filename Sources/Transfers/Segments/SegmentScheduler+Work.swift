@@ -1,3 +1,4 @@
+import NightshiftAPI
 import Store
 
 /// Which bytes go to whom.
@@ -132,7 +133,7 @@ extension SegmentScheduler {
         let latency = latency(source)
         let part = new * (bytes - latency * old) / (new + old)
         let saved = old > 0 ? part / old : .infinity
-        let wish = max(rest.upperBound - Int64(max(0, part)), rest.lowerBound + Self.leastKept)
+        let wish = max(rest.upperBound - Int64(saturating: max(0, part)), rest.lowerBound + Self.leastKept)
         let cut = max(Self.aligned(wish), tail.lowerBound)
         if part >= Self.leastPart, cut < tail.upperBound, cut > rest.lowerBound,
             saved >= max(Self.leastSaved, 2 * latency)

@@ -28,6 +28,6 @@ extension TransferService {
 
 extension Problem {
     fileprivate init(_ error: StoreError) {
-        self = .unavailable(error.message)
+        self = error.code == .unreadable ? .conflict(error.message) : .unavailable(error.message)
     }
 }

@@ -24,12 +24,15 @@ extension TransferService {
             hosts[record.origin] = host
         }
         active[record.id] = transfer
+        starts.begin(record.id)
         startTicker()
         await exchange(transfer)
     }
 
     /// Asks the server: the first time, or again at once.
-    func exchange(_ transfer: ActiveTransfer) async {
+    func exchange(_ start: ActiveTransfer) async {
+        var transfer = start
+        transfer.wishes.apply(to: &transfer.record)
         switch transfer.record.kind {
         case .download: await download(transfer)
         case .upload: await upload(transfer)
@@ -346,7 +349,10 @@ extension TransferService {
             return Hold(reason: .retryAfter, failure: failure, notBefore: until, progressed: progressed)
         }
         let failures = progressed ? 1 : transfer.record.failures + 1
-        let own = now.bootSeconds + RetrySchedule.delay(attempt: failures, random: environment.random())
+        var delay = RetrySchedule.delay(attempt: failures, random: environment.random())
+        // Trouble of this machine, such as too many open files, may be over at any moment, and no server is asked in vain.
+        if failure.code == .inputOutput { delay = min(delay, Self.storePause) }
+        let own = now.bootSeconds + delay
         guard failure.code.blamesHost, !progressed, outcome.isOwn else {
             hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
             return Hold(reason: .retry, failure: failure, notBefore: own, progressed: progressed)
@@ -372,6 +378,7 @@ extension TransferService {
 
     /// One of a transfer's URLs answers, which says something of the task's origin if it is its own.
     func sourceAnswered(_ transfer: ActiveTransfer, isOwn: Bool) {
+        noteAnswer(of: transfer.record.id)
         if isOwn { return hostAnswered(transfer.record.origin) }
         hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
     }
@@ -400,6 +407,7 @@ extension TransferService {
     /// The task is no longer active.
     func release(_ id: TaskID) {
         active[id] = nil
+        endStart(id)
         wakeQuietWaiters(id)
     }
 

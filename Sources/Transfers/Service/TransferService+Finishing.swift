@@ -192,6 +192,7 @@ extension TransferService {
     func settleFinishing() async throws(StoreError) {
         for record in try await store.read({ try $0.finishingTasks() }) where !finishing.contains(record.id) {
             finishing.insert(record.id)
+            starts.begin(record.id)
             await settle(record)
         }
         if !finishQueue.isEmpty { startDraining() }
@@ -239,6 +240,7 @@ extension TransferService {
 
     private func endFinishing(_ id: TaskID) {
         finishing.remove(id)
+        endStart(id)
         wakeQuietWaiters(id)
     }
 

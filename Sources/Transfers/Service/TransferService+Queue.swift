@@ -38,6 +38,8 @@ extension TransferService {
             return
         }
         storePausedUntil = nil
+        try await setAsideUnreadable()
+        if try await trySuspects() { return setAlarm(at: trials.trial?.until) }
         var queue = try await look()
         if try await releaseDue(queue) { queue = try await look() }
         let now = now
@@ -54,9 +56,14 @@ extension TransferService {
             starting.subtract(plan.start)
             for id in plan.start { wakeQuietWaiters(id) }
         }
-        let records = try await store.read { transaction in try plan.start.compactMap { try transaction.task($0) } }
+        let records = try await store.read { transaction in
+            try plan.start.compactMap { try transaction.readableTask($0) }
+        }
+        // One that cannot be read must not take the place of others.
+        if records.count < plan.start.count { pumpRequested = true }
         await makeWay(for: records)
         for record in records where !isStopping && held[record.id] == nil && record.state == .waiting {
+            guard !trials.suspects.contains(record.id) else { continue }
             // The moment may be another one than the look's by now.
             if !moment.conditions.isSleeping, hold(record) == nil { await begin(record) }
         }
@@ -183,7 +190,9 @@ extension TransferService {
         let hostEnds = queue.lanes.compactMap { hosts[$0.origin]?.backoff.blockedUntil(now.bootSeconds) }
         let times = queue.times
         let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
-        return ([times.notBefore, beginAt, times.loosensAt, times.deadline, plan.nextLook] + hostEnds)
+        // The store may have failed somebody else while this look was taken.
+        let paused = storePausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
+        return ([times.notBefore, beginAt, times.loosensAt, times.deadline, plan.nextLook, paused] + hostEnds)
             .compactMap(\.self).min()
     }
 

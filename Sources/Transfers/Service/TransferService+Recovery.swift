@@ -21,6 +21,7 @@ extension TransferService {
             try transaction.deleteEmptyLanes()
             try transaction.record(JournalEntry(time: now.date, decision: .serviceStarted))
         }
+        try await examineStarts()
         try await settleFinishing()
         try await forgetOldTasks()
         try await removeOrphans()
@@ -28,14 +29,12 @@ extension TransferService {
         try await removeUnusedCopies()
     }
 
-    /// Ended tasks are kept for a month, so that the list does not grow for ever.
+    /// Ended tasks are kept for a month, so that the list does not grow for ever. A month of time that was seen to pass: a
+    /// wall clock that is wrong deletes nothing.
     private func forgetOldTasks() async throws(StoreError) {
-        let horizon = now.wallSeconds - Self.history
         while true {
-            let old = try await store.read { transaction in
-                try transaction.forgettableTasks(endedBefore: horizon, limit: 1_000).compactMap {
-                    try transaction.task($0)
-                }
+            let old = try await store.read { [now = now] transaction in
+                try transaction.forgettableTasks(endedFor: Self.history, now: now, limit: 1_000)
             }
             guard !old.isEmpty else { return }
             try await store.write { transaction in
@@ -51,7 +50,13 @@ extension TransferService {
         let (ended, unfinished) = try await store.read { transaction in
             let tasks = Set(files.map(\.task))
             // One that has not ended may use either of its places.
-            let unfinished = try tasks.filter { try transaction.task($0)?.state.isTerminal == false }
+            let unfinished = try tasks.filter { id in
+                do {
+                    return try transaction.task(id)?.state.isTerminal == false
+                } catch let error as StoreError where error.code == .unreadable {
+                    return true
+                }
+            }
             return (try transaction.lastEndedTasks(limit: Self.endedJustBefore), unfinished)
         }
         // What lies beside a destination only its task knows of.
@@ -72,7 +77,8 @@ extension TransferService {
         let needed = try await store.read { transaction in
             try Set(
                 tasks.filter { id in
-                    guard let record = try transaction.task(id) else { return false }
+                    // One whose row makes no sense keeps its file.
+                    guard let record = try? transaction.task(id) else { return try transaction.has(id) }
                     return try record.app == nil || !record.state.isTerminal || transaction.hasMessages(id)
                 })
         }

@@ -18,10 +18,14 @@ extension TransferService {
             var status = record.status(now: now)
             if finishing.contains(record.id) { status.state = .finishing }
             if status.state == .waiting { status.wait = wait(of: record, now) }
+            if status.state == .suspended { status.wait = record.wait.map { record.visible($0, now) } }
             return status
         }
         var status = transfer.record.status(now: now)
         status.state = .running
+        status.priority = record.priority
+        status.rateLimit = record.request.rateLimit
+        status.description = record.request.description
         let progress = transfer.progress()
         if record.kind == .download {
             status.countOfBytesReceived = progress.countOfBytesReceived
@@ -44,6 +48,11 @@ extension TransferService {
             return Wait(
                 reason: .diskSpace, since: since, until: now.wallTime(ofBootSeconds: until),
                 detail: "The database cannot be written.")
+        }
+        if let trial = trials.trial {
+            return Wait(
+                reason: .starting, since: since, until: now.wallTime(ofBootSeconds: trial.until),
+                detail: "A fault ended the last service; task \(trial.task) is tried alone first.")
         }
         if record.question != nil {
             let since = record.wait.map { Date(timeIntervalSince1970: $0.since) } ?? since
@@ -142,7 +151,9 @@ extension TaskStatus {
     /// What is going on, in a person's words.
     fileprivate var explanation: String {
         switch state {
-        case .suspended: "It was suspended and waits for 'resume'."
+        case .suspended:
+            wait.map { [$0.reason.sentence, $0.detail].compactMap(\.self).joined(separator: " ") }
+                ?? "It was suspended and waits for 'resume'."
         case .waiting:
             [wait?.reason.sentence, wait?.detail].compactMap(\.self).joined(separator: " ")
         case .running: "It is running."

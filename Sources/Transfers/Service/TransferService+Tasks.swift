@@ -97,42 +97,63 @@ extension TransferService {
         // A task that runs is one that waits, to the store.
         let states = query.states.map { $0.contains(.running) ? $0.subtracting([.running]).union([.waiting]) : $0 }
         var found: [TaskStatus] = []
+        var unreadable: [UnreadableTask] = []
         var after = query.after
         while found.count < limit {
             let wanted = limit - found.count
-            let records = try await ask { [after] transaction in
-                try transaction.tasks(
+            let rows = try await ask { [after] transaction in
+                try transaction.rows(
                     ids: query.tasks, session: query.session, states: states, after: after, limit: wanted)
             }
-            for record in records {
+            for record in rows.records {
                 let status = await status(of: record)
                 if query.states?.contains(status.state) ?? true { found.append(status) }
             }
-            after = records.last?.id
-            if records.count < wanted { return TaskPage(tasks: found, next: nil) }
+            unreadable += rows.unreadable
+            after = rows.last
+            if rows.count < wanted { return TaskPage(tasks: found, unreadable: unreadable, next: nil) }
         }
-        return TaskPage(tasks: found, next: after)
+        return TaskPage(tasks: found, unreadable: unreadable, next: after)
     }
 
     package func change(_ id: TaskID, _ change: TaskChange) async throws(Problem) -> TaskStatus {
         try RequestRules.check(change)
-        let now = now
-        let record = try await self.change { transaction -> Result<TaskRecord, Problem> in
-            guard var record = try transaction.task(id) else { return .failure(Self.noTask(id)) }
-            guard !record.state.isTerminal else {
-                return .failure(.conflict("Task \(id) is \(record.state.rawValue)."))
-            }
-            record.apply(change)
-            try transaction.update(record)
-            try transaction.record(JournalEntry(time: now.date, decision: .changed, task: id))
-            return .success(record)
+        // One that is about to start would do so with what it was before.
+        held[id, default: 0] += 1
+        await started(id)
+        let changed: Result<TaskRecord, Problem>
+        do throws(Problem) {
+            changed = .success(try await write(change, id))
+        } catch {
+            changed = .failure(error)
         }
-        if active[id] != nil {
+        letGo(id)
+        guard case .success(let record) = changed else {
+            await pump()
+            return status(of: try changed.get())
+        }
+        if let transfer = active[id] {
+            starts.begin(id)
+            transfer.wishes.take(record)
             active[id]?.record.apply(change)
             if change.rateLimit != nil { shareRate(id) }
         }
         await pump()
         return status(of: record)
+    }
+
+    private func write(_ change: TaskChange, _ id: TaskID) async throws(Problem) -> TaskRecord {
+        let now = now
+        return try await self.change { transaction -> Result<TaskRecord, Problem> in
+            guard var record = try transaction.task(id) else { return .failure(Self.noTask(id)) }
+            guard !record.state.isTerminal else {
+                return .failure(.conflict("Task \(id) is \(record.state.rawValue)."))
+            }
+            record.apply(change)
+            try transaction.putWishes(record)
+            try transaction.record(JournalEntry(time: now.date, decision: .changed, task: id))
+            return .success(record)
+        }
     }
 
     package func suspend(_ id: TaskID) async throws(Problem) -> TaskStatus {
@@ -175,15 +196,24 @@ extension TransferService {
     package func remove(_ id: TaskID) async throws(Problem) {
         let now = now
         forgotten(
-            try await change { transaction -> Result<TaskRecord, Problem> in
+            try await change { transaction -> Result<TaskRecord?, Problem> in
                 try Self.remove(id, now, in: transaction)
             })
     }
 
+    /// The record of what was removed; nil where its row cannot be read, which can only be removed.
     static func remove(
         _ id: TaskID, _ now: ClockReading, in transaction: StoreTransaction
-    ) throws -> Result<TaskRecord, Problem> {
-        guard let record = try transaction.task(id) else { return .failure(noTask(id)) }
+    ) throws -> Result<TaskRecord?, Problem> {
+        let found: TaskRecord?
+        do {
+            found = try transaction.task(id)
+        } catch let error as StoreError where error.code == .unreadable {
+            try transaction.record(JournalEntry(time: now.date, decision: .removed, task: id))
+            try transaction.delete(id)
+            return .success(nil)
+        }
+        guard let record = found else { return .failure(noTask(id)) }
         guard record.state.isTerminal else {
             return .failure(.conflict("Task \(id) has not ended; cancel it first."))
         }
@@ -196,7 +226,8 @@ extension TransferService {
     }
 
     /// What is left of a task whose row is gone.
-    func forgotten(_ record: TaskRecord) {
+    func forgotten(_ record: TaskRecord?) {
+        guard let record else { return }
         removeFiles(of: record)
         abandonUpload(record)
     }
@@ -269,6 +300,9 @@ extension TransferService {
         for entry in entries { try transaction.record(entry) }
         try also(transaction, &after)
         try transaction.update(after)
+        if after.request != before.request || after.clientData != before.clientData {
+            try transaction.putWishes(after)
+        }
         if after.loosensAt != before.loosensAt { try transaction.putRules(after) }
         return .success((before, after))
     }
@@ -280,6 +314,13 @@ extension TransferService {
     func letGo(_ id: TaskID) {
         guard let count = held[id] else { return }
         held[id] = count > 1 ? count - 1 : nil
+    }
+
+    /// Returns when the task is not about to start.
+    private func started(_ id: TaskID) async {
+        while starting.contains(id) {
+            await withCheckedContinuation { quietWaiters[id, default: []].append($0) }
+        }
     }
 
     /// Returns when nothing runs for the task.

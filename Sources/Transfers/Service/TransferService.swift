@@ -61,6 +61,8 @@ package actor TransferService {
     nonisolated let partials: PartialStorage
     nonisolated let sources: SourceCopies
     let publisher: Publisher
+    /// What is under way, for whoever comes after a fault.
+    package nonisolated let starts: StartLog
     let startedAt: ClockReading
 
     // What runs.
@@ -87,6 +89,8 @@ package actor TransferService {
     var answers: [SessionID: ChallengeAnswers] = [:]
 
     // What decides over starting.
+    /// Which tasks have to show that they do not take the service down.
+    var trials = StartTrials()
     /// The lanes as the last decision saw them, to explain it.
     var latestLanes: [LaneID: Admission.Lane] = [:]
     var hosts: [String: HostState] = [:]
@@ -135,6 +139,7 @@ package actor TransferService {
         sources = SourceCopies(paths: environment.paths, run: Self.newToken())
         publisher = Publisher(paths: environment.paths, partials: partials, mode: fileMode)
         startedAt = environment.clock.now()
+        starts = StartLog(path: environment.paths.starts.path, bootID: startedAt.bootID)
         moment = environment.moment
         (reports, reporting) = AsyncStream.makeStream()
     }
@@ -162,6 +167,7 @@ package actor TransferService {
         stopping.value = 1
         alarm?.task.cancel()
         _ = try? await environment.store.write { [now = now] transaction in
+            try transaction.note(now)
             try transaction.record(JournalEntry(time: now.date, decision: .serviceStopping))
         }
         for id in active.keys { interrupt(id, .starting) }
@@ -169,6 +175,7 @@ package actor TransferService {
         for id in finishing { await quiet(id) }
         ticker?.cancel()
         reporting.finish()
+        starts.close()
     }
 
     nonisolated var now: ClockReading { environment.clock.now() }

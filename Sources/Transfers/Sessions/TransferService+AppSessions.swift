@@ -113,12 +113,12 @@ extension TransferService {
         try await requireSession(session)
         let states = Set(TaskState.allCases.filter { !$0.isTerminal })
         let limit = max(1, min(limit, Limits.pageSize))
-        let records = try await ask { transaction in
-            try transaction.tasks(session: session, states: states, after: after, limit: limit)
+        let rows = try await ask { transaction in
+            try transaction.rows(session: session, states: states, after: after, limit: limit)
         }
         var tasks: [SessionTask] = []
-        for record in records { tasks.append(await sessionTask(record)) }
-        return SessionTaskPage(tasks: tasks, next: records.count == limit ? records.last?.id : nil)
+        for record in rows.records { tasks.append(await sessionTask(record)) }
+        return SessionTaskPage(tasks: tasks, next: rows.count == limit ? rows.last : nil)
     }
 
     /// Cancels and forgets what is left of the session, then the session.

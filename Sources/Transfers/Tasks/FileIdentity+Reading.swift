@@ -1,5 +1,6 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
 import Glibc
+import NightshiftAPI
 import Store
 
 extension FileIdentity {
@@ -20,7 +21,8 @@ extension FileIdentity {
         }
         self.init(
             size: Int64(information.st_size),
-            modifiedNanoseconds: Int64(information.st_mtim.tv_sec) * 1_000_000_000 + Int64(information.st_mtim.tv_nsec),
+            modifiedNanoseconds: Int64(information.st_mtim.tv_sec) &* 1_000_000_000
+                &+ Int64(information.st_mtim.tv_nsec),
             inode: UInt64(information.st_ino), device: UInt64(information.st_dev))
     }
 }

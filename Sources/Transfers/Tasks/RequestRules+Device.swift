@@ -12,7 +12,7 @@ extension RequestRules {
         rules.allowsConstrainedNetworkAccess =
             request.allowsConstrainedNetworkAccess ?? settings.allowsConstrainedNetworkAccess
         rules.requiresExternalPower = request.requiresExternalPower ?? settings.requiresExternalPower
-        rules.minimumBattery = Int((request.minimumBattery ?? settings.minimumBattery).rounded())
+        rules.minimumBattery = Int(saturating: (request.minimumBattery ?? settings.minimumBattery).rounded())
         return rules
     }
 

@@ -276,7 +276,8 @@ package enum RequestRules {
         guard let timeout else { return }
         guard timeout > 0, timeout <= Limits.longestTimeout else {
             throw .invalid(
-                "A timeout is more than 0 and at most \(Int(Limits.longestTimeout)) seconds.", pointer: pointer)
+                "A timeout is more than 0 and at most \(Int(saturating: Limits.longestTimeout)) seconds.",
+                pointer: pointer)
         }
     }
 

@@ -6,6 +6,8 @@ package import Store
 package enum TaskEvent: Sendable {
     case suspend
     case resume
+    /// It was under way whenever a fault ended the service, so often: it waits for a person.
+    case setAside(faults: Int)
     /// The server's answer is accepted and its bytes are being written.
     case accept(AcceptedResponse)
     /// Bytes were synced: they survive a power cut.
@@ -91,9 +93,9 @@ extension TaskRecord {
     /// The states and their legal exits:
     ///
     /// - `suspended`: `resume`, `cancel`, `answer`, `retarget`.
-    /// - `waiting` (and running, which is not stored): `suspend`, `accept`, `checkpoint`, `interrupt`, `hold`, `finish`,
+    /// - `waiting` (and running, which is not stored): `suspend`, `setAside`, `accept`, `checkpoint`, `interrupt`, `hold`, `finish`,
     ///   `fail`, `cancel`, `ask`, `answer`, `loosen`, `retarget`, `keep`, `sendOn`, `sendAgain`.
-    /// - `finishing`: `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
+    /// - `finishing`: `setAside`, `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
     ///   came before everything was on disk), `fail`.
     /// - `failed`: `retarget`, unless all its bytes are kept.
     /// - `completed`, `cancelled`: none.
@@ -114,8 +116,11 @@ extension TaskRecord {
             deadline = timeLeft.map { now.bootSeconds + $0 }
             timeLeft = nil
             failures = 0
+            wait = nil
             scheduleLoosening()
             return [entry(.resumed, now)]
+        case (.waiting, .setAside(let faults)), (.finishing, .setAside(let faults)):
+            return setAside(faults, now)
         case (.waiting, .accept(let accepted)):
             return accept(accepted, now)
         case (.waiting, .checkpoint(let synced)):
@@ -200,6 +205,19 @@ extension TaskRecord {
         }
     }
 
+    private mutating func setAside(_ faults: Int, _ now: ClockReading) -> [JournalEntry] {
+        state = .suspended
+        publication = nil
+        timeLeft = deadline.map { max(0, $0 - now.bootSeconds) }
+        deadline = nil
+        loosensAt = nil
+        notBefore = nil
+        wait = StoredWait(
+            reason: .serviceFault, since: now.wallSeconds,
+            detail: "It was under way at \(faults) faults of the service.")
+        return [entry(.held, now, wait: wait)]
+    }
+
     private mutating func accept(_ accepted: AcceptedResponse, _ now: ClockReading) -> [JournalEntry] {
         startedAt = startedAt ?? now.wallSeconds
         response = accepted.response
@@ -240,6 +258,7 @@ extension TaskRecord {
         if state == .failed {
             state = .waiting
             endedAt = nil
+            endedBoot = nil
             error = nil
             resumeData = nil
             deadline = request.resourceTimeout.map { now.bootSeconds + $0 }
@@ -275,6 +294,7 @@ extension TaskRecord {
     private mutating func end(_ state: TaskState, _ now: ClockReading) {
         self.state = state
         endedAt = now.wallSeconds
+        endedBoot = now.bootSeconds
         deadline = nil
         timeLeft = nil
         notBefore = nil

@@ -162,7 +162,7 @@ extension AppWalk {
 
     /// What the process reads is what the model has.
     private mutating func checkClock(_ status: BackgroundStatus) {
-        let shown = machine.clock.remaining(atNanoseconds: Int64((now.awakeSeconds * 1e9).rounded()))
+        let shown = machine.clock.remaining(atNanoseconds: Int64(saturating: (now.awakeSeconds * 1e9).rounded()))
         guard let budget, !machine.record.state.isEnd else {
             if shown != .infinity { fail("Without a stint it has \(shown) s.") }
             return

@@ -27,7 +27,7 @@ import Testing
         #expect(app.remaining == 150)
         app.feed { $0.apply(.window, now: $1) }
         #expect(app.taken == [.thaw])
-        #expect(app.machine.clock == .counting(until: Int64((app.now.awakeSeconds + 150) * 1e9)))
+        #expect(app.machine.clock == .counting(until: Int64(saturating: (app.now.awakeSeconds + 150) * 1e9)))
         app.pass(40)
         app.feed { $0.apply(.dozing, now: $1) }
         #expect(app.taken == [.freeze] && app.remaining == 110)

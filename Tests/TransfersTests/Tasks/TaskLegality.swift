@@ -6,7 +6,7 @@ import Transfers
 enum TaskLegality {
     enum Kind: String, CaseIterable, Sendable {
         case suspend, resume, accept, checkpoint, interrupt, hold, finish, publish, complete, fetchAgain, fail, cancel
-        case ask, answer, loosen, retarget, keep, sendOn, sendAgain
+        case ask, answer, loosen, retarget, keep, sendOn, sendAgain, setAside
     }
 
     /// Where an event leads from a state; nil where it is not possible.
@@ -14,7 +14,7 @@ enum TaskLegality {
         switch (state, kind) {
         case (.suspended, .resume): .waiting
         case (.suspended, .cancel): .cancelled
-        case (.waiting, .suspend): .suspended
+        case (.waiting, .suspend), (.waiting, .setAside), (.finishing, .setAside): .suspended
         case (.waiting, .accept), (.waiting, .checkpoint), (.waiting, .interrupt), (.waiting, .hold): .waiting
         case (.waiting, .finish): .finishing
         case (.waiting, .fail), (.finishing, .fail): .failed
@@ -41,7 +41,12 @@ enum TaskLegality {
         claim(record.state != .suspended || record.deadline == nil, "no deadline while suspended")
         claim(record.state != .suspended || record.timeLeft != nil, "time left while suspended")
         claim(record.state != .waiting || record.deadline != nil, "a deadline while waiting")
-        claim(record.wait == nil || record.state == .waiting, "a wait only while waiting")
+        claim(
+            record.wait == nil || record.state == .waiting || record.wait?.reason == .serviceFault,
+            "a wait only while waiting, or held back")
+        claim(
+            record.wait?.reason != .serviceFault || record.state == .suspended,
+            "held back for a fault only while suspended")
         claim(record.notBefore == nil || record.state == .waiting, "a pause only while waiting")
         claim(record.publication == nil || record.state == .finishing, "an intent to publish only while finishing")
         claim(

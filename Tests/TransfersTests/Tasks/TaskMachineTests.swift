@@ -73,6 +73,7 @@ import Transfers
                     sharesSecrets: true))
         case .sendOn: return .sendOn(from: 4)
         case .sendAgain: return .sendAgain(reason: "It forgot.")
+        case .setAside: return .setAside(faults: 2)
         }
     }
 

@@ -1,0 +1,34 @@
+import CNightshift
+import Glibc
+
+/// Hears of folders that go away, without looking for them.
+package enum FolderWatch {
+    /// An element whenever one of `folders` may have been removed or moved; whoever reads it looks.
+    ///
+    /// Finished at once where the kernel has no more watches to give.
+    package static func changes(of folders: [String]) -> AsyncStream<Void> {
+        KernelNotices.stream(named: "home", open: { open(folders) }, wait: wait)
+    }
+
+    private static func open(_ folders: [String]) -> Int32 {
+        let descriptor = inotify_init1(Int32(IN_CLOEXEC))
+        guard descriptor >= 0 else { return -1 }
+        // A folder whose last link goes while somebody has it open changes its attributes only.
+        let events = UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_ATTRIB) | UInt32(IN_ONLYDIR)
+        let watches = folders.filter { inotify_add_watch(descriptor, $0, events) >= 0 }
+        guard !watches.isEmpty else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+
+    @Sendable private static func wait(_ descriptor: Int32) -> Int32 {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count > 0 { return 0 }
+            if count == 0 || errno != EINTR { return -1 }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import GRDB
+package import NightshiftAPI
+
+/// Tasks that were under way when a fault ended the service: see `docs/decisions/0021`.
+extension StoreTransaction {
+    /// How many faults each of them was under way at.
+    package func faults() throws -> [TaskID: Int] {
+        let rows = try Row.fetchAll(db, sql: "SELECT task, faults FROM starts")
+        return rows.reduce(into: [:]) { $0[TaskID($1["task"])] = $1["faults"] }
+    }
+
+    /// Counts a fault against tasks that have not ended.
+    package func countFault(_ tasks: Set<TaskID>) throws {
+        for task in tasks {
+            try db.execute(
+                sql: """
+                    INSERT INTO starts (task, faults) SELECT id, 1 FROM tasks WHERE id = ? AND ended_at IS NULL
+                    ON CONFLICT (task) DO UPDATE SET faults = faults + 1
+                    """, arguments: [task.rawValue])
+        }
+    }
+
+    /// Nothing is held against these any more.
+    package func forgetFaults(_ tasks: Set<TaskID>) throws {
+        for task in tasks {
+            try db.execute(sql: "DELETE FROM starts WHERE task = ?", arguments: [task.rawValue])
+        }
+    }
+
+    /// Lets tasks whose rows make no sense wait for a person, so that the queue does not come back to them.
+    package func setAside(_ tasks: [UnreadableTask]) throws {
+        for task in tasks {
+            try db.execute(
+                sql: """
+                    UPDATE tasks SET state = 'suspended', not_before = NULL, begin_at = NULL, loosens_at = NULL,
+                        deadline = NULL
+                    WHERE id = ? AND ended_at IS NULL
+                    """, arguments: [task.id.rawValue])
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Logging
+import NightshiftAPI
+import Store
+
+/// A task that takes the service down does not do it for ever: see ``StartTrials``.
+extension TransferService {
+    /// Looks at what the last service left, and holds back what took it down.
+    func examineStarts() async throws(StoreError) {
+        let known = try await store.read { try $0.faults() }
+        let (trials, findings) = StartTrials.examine(starts.legacy, known: known)
+        self.trials = trials
+        guard let fault = starts.legacy.fault else { return }
+        let names = starts.legacy.underWay.map { "\($0)" }.joined(separator: ", ")
+        logger.error("A fault ended the last service", metadata: ["signal": "\(fault)", "tasks": "\(names)"])
+        let now = now
+        let detail = "Signal \(fault). " + (names.isEmpty ? "No task was under way." : "Under way: \(names).")
+        try await store.write { transaction in
+            try transaction.record(JournalEntry(time: now.date, decision: .serviceFault, detail: detail))
+            try transaction.countFault(findings.counted)
+            try transaction.forgetFaults(findings.cleared)
+            for (task, faults) in findings.held.sorted(by: { $0.key < $1.key }) {
+                guard var record = try transaction.readableTask(task),
+                    let entries = try? record.apply(.setAside(faults: faults), now: now)
+                else { continue }
+                try transaction.update(record)
+                try transaction.putRules(record)
+                for entry in entries { try transaction.record(entry) }
+            }
+        }
+    }
+
+    /// Tries the next suspect that can start; true while nothing else may start.
+    func trySuspects() async throws(StoreError) -> Bool {
+        if let tried = trials.tick(now: now.bootSeconds) {
+            if active[tried] == nil, !finishing.contains(tried) { _ = trials.ended(tried) }
+            interrupt(tried, .starting)
+            await quiet(tried)
+        }
+        guard trials.trial == nil, !trials.suspects.isEmpty else { return trials.trial != nil }
+        let suspects = trials.suspects
+        let records = try await store.read { transaction in try suspects.map { try transaction.readableTask($0) } }
+        for (task, record) in zip(suspects, records) {
+            guard let record, !record.state.isTerminal else {
+                if trials.ended(task) { try await forgetFaults(task) }
+                continue
+            }
+            guard canStart(record), !isStopping else { continue }
+            starting.insert(task)
+            defer {
+                starting.remove(task)
+                wakeQuietWaiters(task)
+            }
+            await makeWay(for: [record])
+            guard held[task] == nil else { continue }
+            trials.begin(task, now: now.bootSeconds)
+            logger.warning("A task is tried alone", metadata: ["task": "\(task)"])
+            await begin(record)
+            if active[task] == nil, !finishing.contains(task) { trials.postpone(task) }
+            if trials.trial != nil { return true }
+        }
+        return false
+    }
+
+    private func canStart(_ record: TaskRecord) -> Bool {
+        record.state == .waiting && record.question == nil && record.beginAt == nil
+            && record.notBefore ?? 0 <= now.bootSeconds && !isBusy(record.id) && !moment.conditions.isSleeping
+            && hold(record) == nil && allowance(record.origin, now.bootSeconds) > 0
+    }
+
+    /// An exchange of the task was answered.
+    func noteAnswer(of task: TaskID) {
+        guard trials.trial?.task == task else { return }
+        trials.answered(task, now: now.bootSeconds)
+        reporting.yield { await $0.pump() }
+    }
+
+    /// Nothing is under way for the task any more.
+    func endStart(_ task: TaskID) {
+        starts.end(task)
+        guard trials.ended(task) else { return }
+        reporting.yield { service in
+            do throws(StoreError) {
+                try await service.forgetFaults(task)
+            } catch {
+                await service.storeFailed(error)
+            }
+        }
+    }
+
+    private func forgetFaults(_ task: TaskID) async throws(StoreError) {
+        try await store.write { try $0.forgetFaults([task]) }
+    }
+
+    /// Takes tasks whose rows make no sense out of the queue.
+    func setAsideUnreadable() async throws(StoreError) {
+        let tasks = store.unreadable.takeFresh()
+        guard !tasks.isEmpty else { return }
+        for task in tasks {
+            logger.error("A task cannot be read", metadata: ["task": "\(task.id)", "reason": "\(task.reason)"])
+        }
+        do throws(StoreError) {
+            try await store.write { [now = now] transaction in
+                try transaction.setAside(tasks)
+                for task in tasks {
+                    try transaction.record(
+                        JournalEntry(time: now.date, decision: .unreadable, task: task.id, detail: task.reason))
+                }
+            }
+        } catch {
+            store.unreadable.putBack(tasks)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// B1: whatever ends the first start of a home, the second one serves.
+@Suite struct FirstStartTests {
+    /// Calls that change what is on disk, one after the other until the first answer.
+    private static let steps = [
+        "mkdir", "openat", "pwrite64", "fdatasync",
+    ]
+
+    @Test(
+        "B1: a first start that is killed at any call leaves a home that opens",
+        .enabled(if: Machine.canTrace, "needs strace and the right to trace"), .timeLimit(.minutes(30)),
+        arguments: steps)
+    func everyCall(call: String) async throws {
+        // Each run takes a while: calls late in the row are less dense.
+        var number = 1
+        while number < 200 {
+            let service = try Service()
+            let process = try service.spawn(under: [
+                "strace", "--follow-forks", "--quiet=all", "--output=/dev/null", "--trace=\(call)",
+                "--inject=\(call):signal=SIGKILL:when=\(number)",
+            ])
+            let serves = try await servesOrEnds(service, process)
+            if serves {
+                // It makes no more such calls in any one thread: everything was tried.
+                try await service.kill()
+                return
+            }
+            try await service.start()
+            #expect(try await service.api.tasks().isEmpty, "\(call) \(number)")
+            try await service.stop()
+            number += max(1, number / 4)
+        }
+    }
+
+    @Test("B1: a first start that is killed at a random moment leaves a home that opens", .timeLimit(.minutes(30)))
+    func randomMoments() async throws {
+        let seed = TestRun.number("NIGHTSHIFT_SEED") ?? UInt64.random(in: 0...UInt64.max)
+        print("first starts: NIGHTSHIFT_SEED=\(seed)")
+        var random = SplitMix64(seed: seed)
+        for round in 0..<(TestRun.number("NIGHTSHIFT_ROUNDS") ?? 12) {
+            let service = try Service()
+            try service.spawn()
+            try await passTime(
+                .milliseconds(Int.random(in: 1...150, using: &random)), because: "a kill comes at any moment")
+            try await service.kill()
+            try await service.start()
+            #expect(try await service.api.tasks().isEmpty, "round \(round)")
+            try await service.stop()
+        }
+    }
+
+    /// Whether the service got as far as to answer.
+    private func servesOrEnds(_ service: Service, _ process: ChildProcess) async throws -> Bool {
+        var serves = false
+        try await eventually("an answer or an end", within: .seconds(60)) {
+            serves = (try? await service.api.status()) != nil
+            return serves || process.exit != nil
+        }
+        return serves
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import Synchronization
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// What the owner of a task was answered holds, whatever the service was doing with the task.
+    @Suite struct OwnershipTests {
+        @Test func aChangeThatWasAnsweredIsNeverUndone() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("changes at every moment") { world in
+                    world.transport.setBandwidth(1_000_000)
+                    await world.start()
+                    for round in 0..<30 {
+                        let url = Story.serve(world, name: "\(round)", size: [1_000, 200_000][round % 2])
+                        let id = await world.enqueue(world.request(url))
+                        let last = Mutex(0)
+                        var next = 0
+                        while let event = world.nextEvent, event < world.now.bootSeconds + 3_600 {
+                            // At the same time as what the moment brings.
+                            let (service, from) = (world.service, next)
+                            next += 20
+                            let changes = Task {
+                                for number in from..<from + 20 {
+                                    let change = TaskChange(
+                                        priority: Double(number % 100) / 100, rateLimit: Int64(10_000_000 + number))
+                                    guard (try? await service.change(id, change)) != nil else { return }
+                                    last.withLock { $0 = number }
+                                }
+                            }
+                            world.clock.advance(to: max(event, world.now.bootSeconds))
+                            world.transport.runDue()
+                            await world.settle()
+                            await changes.value
+                            if await world.status(id)?.state.isTerminal ?? true { break }
+                        }
+                        let status = await world.status(id)
+                        #expect(status?.state == .completed, "round \(round)")
+                        let number = last.withLock { $0 }
+                        #expect(status?.rateLimit == Int64(10_000_000 + number), "round \(round)")
+                        #expect(status?.priority == Double(number % 100) / 100, "round \(round)")
+                    }
+                    try await world.stop()
+                }
+            }
+        }
+
+        /// The start goes by what was answered before it.
+        @Test func aStartGoesByTheLatestAnswer() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("changes at the start") { world in
+                    world.transport.setBandwidth(1_000_000)
+                    await world.start()
+                    for round in 0..<30 {
+                        let url = Story.serve(world, name: "\(round)", size: 5_000_000)
+                        let id = await world.enqueue(world.request(url) { $0.suspended = true })
+                        let limit = Int64(100_000 + round)
+                        let service = world.service
+                        await world.call {
+                            async let resumed: TaskStatus? = try? service.resume(id)
+                            async let changed: TaskStatus? = try? service.change(id, TaskChange(rateLimit: limit))
+                            _ = await (resumed, changed)
+                        }
+                        await world.advance(by: 1)
+                        #expect(world.transport.rateLimits == [limit], "round \(round)")
+                        await world.cancel(id, keeping: false)
+                    }
+                    try await world.stop()
+                }
+            }
+        }
+    }
+}

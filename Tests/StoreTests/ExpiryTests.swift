@@ -1,0 +1,91 @@
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// Ended tasks are forgotten by time that was seen to pass, whatever the wall clock says.
+@Suite struct ExpiryTests {
+    private static let month: Double = 30 * 86_400
+
+    private func ended(_ store: Store, at now: ClockReading) async throws {
+        try await store.write { transaction in
+            try transaction.putSession(.terminal, SessionSettings())
+            var record = try transaction.insert(.waiting())
+            record.state = .completed
+            record.endedAt = now.wallSeconds
+            record.endedBoot = now.bootSeconds
+            try transaction.update(record)
+            try transaction.note(now)
+        }
+    }
+
+    private func forgettable(_ store: Store, at now: ClockReading) async throws -> Int {
+        try await store.read { try $0.forgettableTasks(endedFor: Self.month, now: now, limit: 10) }.count
+    }
+
+    @Test(arguments: ["boot-1", "boot-2"]) func aClockThatIsFortyDaysAheadForgetsNothing(bootID: String) async throws {
+        let fixture = try StoreFixture()
+        var now = StoreFixture.now
+        let store = try fixture.open(now)
+        try await ended(store, at: now)
+        try store.close()
+        now.bootID = bootID
+        now.bootSeconds = bootID == "boot-1" ? now.bootSeconds + 60 : 20
+        now.wallSeconds += 40 * 86_400
+        let again = try fixture.open(now)
+        #expect(try await forgettable(again, at: now) == 0)
+        try again.close()
+    }
+
+    @Test func aMonthThatWasSeenToPassForgets() async throws {
+        let fixture = try StoreFixture()
+        var now = StoreFixture.now
+        let store = try fixture.open(now)
+        try await ended(store, at: now)
+        now.bootSeconds += Self.month - 1
+        // The wall clock is set back meanwhile.
+        now.wallSeconds -= 86_400
+        #expect(try await forgettable(store, at: now) == 0)
+        now.bootSeconds += 1
+        #expect(try await forgettable(store, at: now) == 1)
+        try store.close()
+    }
+
+    @Test func bootsAddUpAndTheTimeBetweenThemDoesNot() async throws {
+        let fixture = try StoreFixture()
+        var now = StoreFixture.now
+        let store = try fixture.open(now)
+        try await ended(store, at: now)
+        try store.close()
+        // Ten days at a time, of which the store hears, then a year off.
+        for boot in 2...4 {
+            now.bootSeconds += 10 * 86_400
+            let open = try fixture.open(now)
+            #expect(try await forgettable(open, at: now) == (boot == 4 ? 1 : 0), "\(boot)")
+            try open.close()
+            now = ClockReading(bootID: "boot-\(boot)", bootSeconds: 0, wallSeconds: now.wallSeconds + 365 * 86_400)
+        }
+    }
+
+    @Test func oneThatIsTriedAgainHasNotEnded() async throws {
+        let fixture = try StoreFixture()
+        var now = StoreFixture.now
+        let store = try fixture.open(now)
+        try await ended(store, at: now)
+        try await store.write { transaction in
+            var record = try #require(try transaction.task(TaskID(1)))
+            record.state = .waiting
+            record.endedAt = nil
+            try transaction.update(record)
+            record.state = .failed
+            record.endedAt = 1
+            record.endedBoot = StoreFixture.now.bootSeconds + 86_400
+            try transaction.update(record)
+        }
+        now.bootSeconds += Self.month
+        #expect(try await forgettable(store, at: now) == 0)
+        now.bootSeconds += 86_400
+        #expect(try await forgettable(store, at: now) == 1)
+        try store.close()
+    }
+}

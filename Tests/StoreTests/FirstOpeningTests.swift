@@ -1,0 +1,79 @@
+import Foundation
+import GRDB
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// What a crash can leave between the first byte of a database and its first answer opens, and so does one that is in use.
+@Suite struct FirstOpeningTests {
+    /// A database that is being made, with its rollback journal: as `sqlite3` itself leaves it when it is killed before its
+    /// first commit is done.
+    private func hotJournal(_ fixture: StoreFixture) async throws {
+        let script = """
+            import os, sqlite3, sys
+            db = sqlite3.connect(sys.argv[1], isolation_level=None)
+            db.execute("PRAGMA cache_size = 1")
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("CREATE TABLE made (text TEXT)")
+            for number in range(200): db.execute("INSERT INTO made VALUES (?)", ("x" * 3000,))
+            os.kill(os.getpid(), 9)
+            """
+        let outcome = try await ChildProcess.run("python3", ["-c", script, fixture.paths.database.path])
+        #expect(outcome.code != 0)
+    }
+
+    @Test func aHotJournalOfADatabaseThatWasBeingMadeIsRolledBack() async throws {
+        let fixture = try StoreFixture()
+        try await hotJournal(fixture)
+        let journal = fixture.paths.database.path + "-journal"
+        let length = try FileManager.default.attributesOfItem(atPath: journal)[.size] as? Int ?? 0
+        try #require(length > 0, "the journal has to be there")
+        let size = try FileManager.default.attributesOfItem(atPath: fixture.paths.database.path)[.size] as? Int ?? 0
+        try #require(size > 0, "something of it has to be written")
+        let store = try fixture.open()
+        #expect(try await store.read { try $0.taskCount() } == 0)
+        try store.close()
+    }
+
+    @Test func whatASecondOfItsLifeLeavesOpens() throws {
+        for leave in [
+            { (_: StoreFixture) in },
+            { try Data().write(to: $0.paths.database) },
+            { fixture in
+                let database = try DatabaseQueue(path: fixture.paths.database.path)
+                try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+                try database.close()
+            },
+            { fixture in
+                try Data().write(to: fixture.paths.database)
+                try Data().write(to: URL(filePath: fixture.paths.database.path + "-journal"))
+            },
+            { fixture in
+                // All but the mark that it was made.
+                try fixture.open().close()
+                try FileManager.default.removeItem(at: fixture.paths.state.appending(path: "database-created"))
+            },
+        ] as [(StoreFixture) throws -> Void] {
+            let fixture = try StoreFixture()
+            try leave(fixture)
+            try fixture.open().close()
+            try fixture.open().close()
+        }
+    }
+
+    @Test func aDatabaseThatAnotherProgramHasLockedIsWaitedFor() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.write { try $0.putSession(.terminal, SessionSettings()) }
+        let other = try DatabaseQueue(path: fixture.paths.database.path)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        async let inserted = store.write { try $0.insert(.waiting()).id }
+        // It cannot be done before this; that it did not fail meanwhile is what is looked at.
+        try await passTime(.milliseconds(200), because: "a write that does not wait would have failed by then")
+        try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        #expect(try await inserted == TaskID(1))
+        try other.close()
+        try store.close()
+    }
+}

@@ -1,0 +1,50 @@
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// What the owner of a task asks for is written by their requests alone.
+@Suite struct OwnershipTests {
+    @Test func anOlderCopyOfTheRowUndoesNoRequest() async throws {
+        let store = try await StoreFixture.inMemory()
+        let old = try await store.write { try $0.insert(.waiting()) }
+        try await store.write { transaction in
+            var record = try #require(try transaction.task(old.id))
+            record.priority = 1
+            record.request.rateLimit = 5_000
+            record.request.description = "mine"
+            record.clientData = "note"
+            try transaction.putWishes(record)
+        }
+        // The service goes on with what it read before.
+        var stale = old
+        stale.received = 77
+        stale.attempts = 3
+        stale.state = .finishing
+        try await store.write { [stale] in try $0.update(stale) }
+        let record = try #require(try await store.read { try $0.task(old.id) })
+        #expect(record.received == 77 && record.attempts == 3 && record.state == .finishing)
+        #expect(record.priority == 1)
+        #expect(record.request.rateLimit == 5_000)
+        #expect(record.request.description == "mine")
+        #expect(record.clientData == "note")
+    }
+
+    @Test func aRequestUndoesNothingOfTheService() async throws {
+        let store = try await StoreFixture.inMemory()
+        let old = try await store.write { try $0.insert(.waiting()) }
+        try await store.write { transaction in
+            var record = old
+            record.received = 99
+            record.state = .suspended
+            try transaction.update(record)
+        }
+        try await store.write { transaction in
+            var stale = old
+            stale.priority = 0
+            try transaction.putWishes(stale)
+        }
+        let record = try #require(try await store.read { try $0.task(old.id) })
+        #expect(record.priority == 0 && record.received == 99 && record.state == .suspended)
+    }
+}
