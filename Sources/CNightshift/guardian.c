@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "CNightshiftKeeper.h"
 #include "CNightshiftProcess.h"
 
 #include <errno.h>
@@ -87,6 +88,7 @@ static void guard(int socket) {
     for (int descriptor = 0; descriptor < 3; descriptor++) dup2(nowhere, descriptor);
     closefrom(4);
     if (chdir("/") != 0) _exit(1);
+    nightshift_drop_memory();
     struct guarded message;
     for (;;) {
         ssize_t length = recv(3, &message, sizeof message, 0);

@@ -32,7 +32,7 @@ static void fail(int report, int step) {
     _exit(127);
 }
 
-static void become(const struct nightshift_launch *launch, int report) {
+static void become(const struct nightshift_launch *launch, int report, int nice) {
     // Whatever numbers they have, they are not to be overwritten by the program's own.
     report = fcntl(report, F_DUPFD_CLOEXEC, first_own_descriptor);
     if (report < 0) _exit(127);
@@ -45,6 +45,8 @@ static void become(const struct nightshift_launch *launch, int report) {
     setsid();
     default_signals();
     if (launch->mask >= 0) umask((mode_t)launch->mask);
+    // Of a thread it is its own on Linux, and libdispatch gives each of its threads another one.
+    setpriority(PRIO_PROCESS, 0, nice);
     struct rlimit limit;
     if (launch->open_files >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = (rlim_t)launch->open_files < limit.rlim_max ? (rlim_t)launch->open_files : limit.rlim_max;
@@ -75,6 +77,8 @@ int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int 
     int report[2];
     *step = nightshift_launch_fork;
     if (pipe2(report, O_CLOEXEC) != 0) return errno;
+    // That of the main thread.
+    int nice = getpriority(PRIO_PROCESS, (id_t)getpid());
     // No handler of this program may run in the child, which has only one thread of it.
     sigset_t all, before;
     sigfillset(&all);
@@ -82,7 +86,7 @@ int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int 
     // Without the handlers that libraries have registered for forks that go on with their work.
     pid_t process = _Fork();
     int reason = errno;
-    if (process == 0) become(launch, report[1]);
+    if (process == 0) become(launch, report[1], nice);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(report[1]);
     if (process < 0) {

@@ -106,6 +106,7 @@ package struct Daemon {
         _ conductor: Conductor, _ fileCreationMask: UInt32, _ logger: Logger
     ) -> AppService.Environment {
         let paths = configuration.paths
+        let manager = SessionManager(environment: configuration.environment)
         return AppService.Environment(
             paths: paths, store: store, host: SystemProcessHost(paths: paths, bootID: clock.now().bootID),
             entries: EntryDirectories(paths: paths, environment: configuration.environment), clock: clock,
@@ -126,7 +127,8 @@ package struct Daemon {
                         logger.error("Messages were not removed", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 }),
-            variables: configuration.environmentOfApps, homeDirectory: configuration.homeDirectory.path,
+            variables: configuration.absoluteEnvironment, sessionVariables: { manager.environment() },
+            homeDirectory: configuration.homeDirectory.path,
             fileCreationMask: fileCreationMask, activity: { conductor.heard($0) }, logger: logger)
     }
 

@@ -43,13 +43,9 @@ package struct DaemonConfiguration: Sendable {
         tls = settings == TLSSettings() ? nil : settings
     }
 
-    /// What apps find in their environment: the service's own, without what systemd says to the service alone, and with
-    /// the home made absolute.
-    var environmentOfApps: [String: String] {
+    /// The environment, with the home made absolute: apps are started in other directories.
+    var absoluteEnvironment: [String: String] {
         var variables = environment
-        for name in ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"] {
-            variables[name] = nil
-        }
         if let home = variables["NIGHTSHIFT_HOME"], !home.isEmpty {
             variables["NIGHTSHIFT_HOME"] = URL(filePath: home, directoryHint: .isDirectory).absoluteURL.path
         }

@@ -6,12 +6,19 @@ import NIOCore
 import NIOPosix
 import NightshiftAPI
 
-/// A file or a part of it as an answer, read as the socket takes it.
+/// A file or a part of it as an answer, read as the socket takes it; or several files that follow one another.
 final class FileContent: Sendable {
-    private let descriptor: Int32
+    private let files: [File]
     private let type: String
-    /// The bytes of the file that are sent.
+    /// The bytes of all files together that are sent.
     private let range: Range<Int64>
+
+    private struct File {
+        var descriptor: Int32
+        var size: Int64
+        /// The same for a file under another name.
+        var inode: UInt64
+    }
 
     /// Bytes read at a time: few system calls, little memory.
     private static let piece = 256 << 10
@@ -19,11 +26,55 @@ final class FileContent: Sendable {
     /// - Parameters:
     ///   - start: The first byte that is sent; behind the end of the file there is nothing to send.
     ///   - limit: Bytes that are sent at most.
-    init(
+    convenience init(
         path: String, type: String = "application/octet-stream", from start: Int64 = 0, limit: Int64 = .max
     ) throws(Problem) {
+        self.init([try Self.opened(path)], type, from: start, limit: limit)
+    }
+
+    /// The halves of a log, of which the newer one is renamed to the older one when it is full, and begins anew.
+    ///
+    /// - Parameter halves: the older one first; one of them need not be there.
+    convenience init(
+        halves: [String], type: String, from start: Int64 = 0, limit: Int64 = .max
+    ) throws(Problem) {
+        var files: [File] = []
+        var missing = Problem.notFound("There is no file.")
+        // Again, where a half was renamed while they were opened; nothing fills halves as fast as this.
+        for _ in 0..<100 {
+            for file in files { close(file.descriptor) }
+            // The newer one first: what it was renamed to is then found under the older one's name, too.
+            files = []
+            var newer: UInt64?
+            for path in halves.reversed() {
+                do throws(Problem) {
+                    files.insert(try Self.opened(path), at: 0)
+                    if path == halves.last { newer = files[0].inode }
+                } catch {
+                    missing = error
+                }
+            }
+            if newer == halves.last.flatMap(Self.inode(of:)), Set(files.map(\.inode)).count == files.count { break }
+        }
+        guard !files.isEmpty else { throw missing }
+        self.init(files, type, from: start, limit: limit)
+    }
+
+    private init(_ files: [File], _ type: String, from start: Int64, limit: Int64) {
+        self.files = files
         self.type = type
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let size = files.reduce(0) { $0 + $1.size }
+        let first = min(start, size)
+        range = first..<first + min(limit, size - first)
+    }
+
+    deinit {
+        for file in files { close(file.descriptor) }
+    }
+
+    private static func opened(_ path: String) throws(Problem) -> File {
+        // Not to wait for somebody who opens the other end, should it be a FIFO.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             let error = errno
             if error == ENOENT { throw .notFound("The file '\(path)' is gone.") }
@@ -34,18 +85,32 @@ final class FileContent: Sendable {
             close(descriptor)
             throw .conflict("'\(path)' is not a file.")
         }
-        let size = Int64(status.st_size)
-        let first = min(start, size)
-        range = first..<first + min(limit, size - first)
+        return File(descriptor: descriptor, size: Int64(status.st_size), inode: UInt64(status.st_ino))
     }
 
-    deinit {
-        close(descriptor)
+    private static func inode(of path: String) -> UInt64? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? UInt64(status.st_ino) : nil
+    }
+
+    /// All of it at once, where it is at most `limit` bytes.
+    func bytes(limit: Int) async throws -> [UInt8]? {
+        guard range.count <= limit else { return nil }
+        var bytes: [UInt8] = []
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let piece = try await read(at: offset)
+            offset += Int64(piece.readableBytes)
+            bytes += piece.readableBytesView
+        }
+        return bytes
     }
 
     var response: Response {
         var headers = HTTPFields.common
         headers[.contentType] = type
+        // What others have written is what its type says, whatever it looks like.
+        headers[.xContentTypeOptions] = "nosniff"
         return Response(
             status: .ok, headers: headers,
             body: ResponseBody(contentLength: range.count) { writer in
@@ -62,11 +127,18 @@ final class FileContent: Sendable {
     /// The next piece; throws where the file has become shorter, so that the connection breaks off instead of
     /// delivering what is no longer there.
     private func read(at offset: Int64) async throws -> ByteBuffer {
-        let wanted = Int(min(Int64(Self.piece), range.upperBound - offset))
+        var (index, place) = (0, offset)
+        while place >= files[index].size {
+            place -= files[index].size
+            index += 1
+        }
+        let file = files[index]
+        let from = place
+        let wanted = Int(min(Int64(Self.piece), range.upperBound - offset, file.size - place))
         return try await NIOThreadPool.singleton.runIfActive {
             var buffer = ByteBufferAllocator().buffer(capacity: wanted)
             let count = try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { bytes in
-                let count = pread(self.descriptor, bytes.baseAddress, wanted, off_t(offset))
+                let count = pread(file.descriptor, bytes.baseAddress, wanted, off_t(from))
                 guard count > 0 else {
                     throw LocalAPIError(.system, "A file became shorter while it was being sent.")
                 }

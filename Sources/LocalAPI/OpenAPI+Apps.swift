@@ -163,7 +163,7 @@ extension OpenAPI {
         """#
 
     private static let logDescription =
-        "Only the end is kept: at most twice the entry's limit, of which the beginning is cut from time to time. A "
+        "Only the end is kept: at most twice the entry's limit, in two halves of which the older one goes when there is too much. A "
         + "reader that follows asks with after for a place before what it has, and looks whether that is still there."
 
     private static let appAnswer = #"""

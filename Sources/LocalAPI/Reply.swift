@@ -58,6 +58,15 @@ struct Reply: Sendable {
     }
 }
 
+extension Reply {
+    /// A PNG file that was looked at.
+    static func picture(_ bytes: [UInt8]) -> Reply {
+        var reply = Reply(status: .ok, contentType: "image/png", bytes: ByteBuffer(bytes: bytes))
+        reply.headers[.xContentTypeOptions] = "nosniff"
+        return reply
+    }
+}
+
 extension HTTPFields {
     /// What every answer carries.
     static var common: HTTPFields {

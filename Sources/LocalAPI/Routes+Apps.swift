@@ -40,11 +40,20 @@ extension Routes {
                 let limit = try call.query.integer("limit", in: 1...Int64.max) ?? .max
                 // What programs write has no encoding that anybody knows.
                 return try FileContent(
-                    path: try await apps.logFile(call.appID()), type: "text/plain", from: start, limit: limit
+                    halves: try await apps.logFiles(call.appID()), type: "text/plain", from: start, limit: limit
                 ).response
             },
             Route(.get, "/v1/apps/{id}/snapshot") { call in
-                try FileContent(path: try await apps.snapshotFile(call.appID()), type: "image/png").response
+                let path = try await apps.snapshotFile(call.appID())
+                guard let bytes = try await FileContent(path: path).bytes(limit: Limits.snapshotBytes) else {
+                    throw Problem.conflict("'\(path)' has more than the \(Limits.snapshotBytes) bytes of a snapshot.")
+                }
+                do throws(PictureProblem) {
+                    try PictureProblem.check(bytes)
+                } catch {
+                    throw Problem.conflict("'\(path)' is no picture: \(error.sentence)")
+                }
+                return Reply.picture(bytes).response
             },
         ]
     }

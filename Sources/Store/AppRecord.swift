@@ -6,6 +6,8 @@ package struct AppRecord: Hashable, Sendable, Codable {
     package var state: AppState
     package var stateSince: Double
     package var process: StoredProcess?
+    /// Nil without a process, and in a record that an earlier version has written.
+    package var processState: StoredProcessState?
     package var isForceQuit: Bool
     /// Whether a process of it has ever read commands: then an exit status alone completes nothing.
     package var linksLibrary: Bool

@@ -2,7 +2,7 @@ import GRDB
 package import NightshiftAPI
 
 /// Why an app has to be woken, as its sessions' rows say.
-package struct WantedWake: Hashable, Sendable {
+package struct WantedWake: Hashable, Sendable, Codable {
     package var app: AppID
     /// The session, as the app calls it.
     package var session: String

@@ -1,7 +1,17 @@
 import ArgumentParser
 import Daemon
+import Glibc
 
 @main
+enum Program {
+    static func main() async {
+        // Before any thread of libdispatch is there. Some of its threads ask for a better nice value than a user may have, and
+        // it writes a line to the system's log for each that is refused: thousands in a day. LIBDISPATCH_LOG=YES has them.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
+        await Nightshiftd.main()
+    }
+}
+
 struct Nightshiftd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nightshiftd",

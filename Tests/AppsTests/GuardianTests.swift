@@ -149,6 +149,33 @@ extension ProcessTests {
             try await clean(probe)
         }
 
+        @Test func `T11: What a process has started runs again with the next service, though it has ended itself`()
+            async throws
+        {
+            let probe = try await startProbe(.signals)
+            defer { end(probe.frozen) }
+            let leader = probe.frozen[0]
+            let child = try #require(Proc.members(ofSession: leader.pid).first { $0 != leader.pid })
+            // The guardian is stopped, and then both are killed: nobody is left who would thaw.
+            kill(probe.guardian, SIGSTOP)
+            try await eventually("the guardian to stop") { Proc.fields(probe.guardian)?[0] == "T" }
+            probe.process.kill(SIGKILL)
+            _ = try await probe.process.waitForExit()
+            kill(probe.guardian, SIGKILL)
+            kill(leader.pid, SIGKILL)
+            try await eventually("their end") { !Proc.isRunning(leader.pid) && !Proc.isRunning(probe.guardian) }
+            #expect(Proc.fields(child)?[0] == "T")
+            let next = try Scene(.signals, scratch: scratch)
+            #expect(!next.host.adopt(leader))
+            try await eventually("the child to run") { Proc.fields(child)?[0] != "T" }
+            #expect(next.host.adopt(probe.frozen[1]))
+            try await expectRunning([probe.frozen[1]])
+            end(probe.frozen)
+            kill(child, SIGKILL)
+            next.end()
+            try await clean(probe)
+        }
+
         @Test func `A guardian that was killed is replaced, and the new one knows everything`() async throws {
             let scene = try Scene(.signals)
             defer { scene.end() }

@@ -38,25 +38,4 @@ import Testing
         #expect(!LogFile.trim(scratch.path("link"), limit: 4_096))
         #expect(try fileBytes(target).count == 20_000)
     }
-
-    @Test func `A process that writes goes on writing to its end`() async throws {
-        let scene = try Scene()
-        defer { scene.end() }
-        let stop = scratch.path("stop")
-        let process = try scene.launchShell(
-            "i=0; while [ ! -e \(stop) ]; do i=$((i+1)); echo line $i; done; echo the last line; exit 5")
-        let log = scene.plan("sh").log
-        var cuts = 0
-        try await eventually("four cuts", within: .seconds(60)) {
-            if LogFile.trim(log, limit: 65_536) { cuts += 1 }
-            return cuts == 4
-        }
-        _ = try scratch.write("", to: "stop")
-        #expect(try await scene.end(of: process) == .exited(5))
-        let bytes = try fileBytes(log)
-        #expect(!bytes.contains(0), "no holes")
-        #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("\nthe last line\n"))
-        LogFile.trim(log, limit: 65_536)
-        #expect(try fileBytes(log).count <= 2 * 65_536)
-    }
 }

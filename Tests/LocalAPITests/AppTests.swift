@@ -60,6 +60,31 @@ import Testing
         #expect([400, 404, 409, 422].contains(try answer.problem.status), "\(answer.text)")
     }
 
+    @Test func `L7: A file that an app keeps up to date is given out where it is a picture`() async throws {
+        try await withAPI { server, test in
+            let picture = test.directory.path("picture")
+            let keys = "transfer;\nX-Nightshift-Snapshot=\(picture)"
+            let body = "{\"entry\":\"\(try entry(in: test.directory, modes: keys))\"}"
+            #expect(try await server.request("POST", "/v1/apps", body: body).status == 200)
+            let path = "/v1/apps/org.example.Photos/snapshot"
+            #expect(try await server.request("GET", path).problem.status == 404)
+            let good = ProcessTests.picture
+            try test.directory.write(good, to: "picture")
+            let answer = try await server.request("GET", path)
+            #expect(answer.body == good && answer.headers["content-type"] == "image/png")
+            #expect(answer.headers["x-content-type-options"] == "nosniff")
+            let large = good + [UInt8](repeating: 0, count: Limits.snapshotBytes)
+            for bad in [Array("<script>alert(1)</script>".utf8), [], Array(good.prefix(20)), large] {
+                try test.directory.write(bad, to: "picture")
+                let problem = try await server.request("GET", path).problem
+                #expect(problem.status == 409 && problem.detail?.contains(picture) == true, "\(problem)")
+            }
+            unlink(picture)
+            #expect(mkfifo(picture, 0o600) == 0)
+            #expect(try await server.request("GET", path).problem.status == 409, "and nobody waits for its writer")
+        }
+    }
+
     @Test func `L1: An app is launched, heard and ended`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
@@ -73,6 +98,7 @@ import Testing
             }
             let log = try await server.request("GET", path + "/log")
             #expect(log.headers["content-type"] == "text/plain")
+            #expect(log.headers["x-content-type-options"] == "nosniff", "whatever the app has written")
             #expect(try await server.request("GET", path + "/log?after=4").text == "two three\n")
             #expect(try await server.request("GET", path + "/log?after=4&limit=3").text == "two")
             let behind = try await server.request("GET", path + "/log?after=100&limit=3")

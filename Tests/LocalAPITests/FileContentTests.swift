@@ -52,4 +52,53 @@ import Testing
             #expect((rest?.count ?? 0) < 8 << 20)
         }
     }
+
+    @Test(arguments: [(0, 10), (0, 3), (2, 4), (4, 10), (5, 1), (9, 10)])
+    func `Halves of a log come as one, from anywhere`(start: Int, limit: Int) async throws {
+        let halves = [directory.path("log.1"), directory.path("log")]
+        let routes = [
+            Route(.get, "/content") { _ in
+                try FileContent(halves: halves, type: "text/plain", from: Int64(start), limit: Int64(limit)).response
+            }
+        ]
+        func text() async throws -> Answer {
+            try await withServer(routes: routes) { try await $0.request("GET", "/content") }
+        }
+        #expect(try await text().problem.status == 404)
+        for (older, newer) in [(nil, "abcdefgh"), ("abcde", "fgh"), ("abcdefgh", nil), ("abcdefgh", "")] {
+            for (name, content) in [("log.1", older), ("log", newer)] {
+                unlink(directory.path(name))
+                if let content { try directory.write(content, to: name) }
+            }
+            let expected = String("abcdefgh".dropFirst(start).prefix(limit))
+            #expect(try await text().text == expected)
+        }
+    }
+
+    @Test func `A log that is renamed all the time has neither gaps nor anything twice`() async throws {
+        let (older, newer) = (directory.path("log.1"), directory.path("log"))
+        try directory.write("0", to: "log.1")
+        try directory.write("1", to: "log")
+        let done = Watched(false)
+        async let renaming: Void = {
+            for number in 2..<5_000 {
+                rename(newer, older)
+                // As the keeper does: there is no newer half for a moment.
+                try "\(number)".write(toFile: newer, atomically: true, encoding: .utf8)
+            }
+            done.update { $0 = true }
+        }()
+        let routes = [
+            Route(.get, "/content") { _ in try FileContent(halves: [older, newer], type: "text/plain").response }
+        ]
+        try await withServer(routes: routes) { server in
+            while !done.read({ $0 }) {
+                let text = try await server.request("GET", "/content").text
+                let isOne = Int(text).map { $0 < 5_000 } ?? false
+                let isTwo = (0..<5_000).contains { text == "\($0)\($0 + 1)" }
+                #expect(isOne || isTwo, "\(text)")
+            }
+        }
+        try await renaming
+    }
 }

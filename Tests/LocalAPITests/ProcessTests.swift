@@ -11,7 +11,10 @@ import Testing
 
 /// The process of an app: this test's own, which the service knows by its connections.
 @Suite struct ProcessTests {
-    private static let picture: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + Array("rest".utf8)
+    /// The beginning of a PNG file of two by three points.
+    static let picture: [UInt8] =
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
+        + [0, 0, 0, 2, 0, 0, 0, 3, 8, 6, 0, 0, 0, 9, 9, 9, 9] + Array("rest".utf8)
     private let sessionPath = "/v1/process/sessions/photos%20of%20mine"
 
     /// An open stream, with what it began with.
@@ -97,11 +100,14 @@ import Testing
             #expect(try await put(Self.picture, ["Content-Type": "application/json"]).problem.status == 415)
             #expect(try await put(Array("GIF89a".utf8), ["Content-Type": "image/png"]).problem.status == 422)
             #expect(try await put([], ["Content-Type": "image/png"]).problem.status == 422)
+            let cut = Array(Self.picture.prefix(20))
+            #expect(try await put(cut, ["Content-Type": "image/png"]).problem.status == 422)
             let large = ["Content-Type": "image/png", "Content-Length": "\(Limits.snapshotBytes + 1)"]
             #expect(try await put([], large).problem.status == 413)
             #expect(try await put(Self.picture, ["Content-Type": "Image/PNG"]).status == 204)
             let picture = try await server.request("GET", path)
             #expect(picture.body == Self.picture && picture.headers["content-type"] == "image/png")
+            #expect(picture.headers["x-content-type-options"] == "nosniff")
         }
     }
 

@@ -159,6 +159,8 @@ package final class ScriptedProcessHost: ProcessHost {
         }
     }
 
+    package func keepLog(of app: AppID, log: String, limit: Int64) {}
+
     package func suspend(_ process: ProcessIdentity) -> Bool {
         change(process) { entry, deeds in
             entry.isSuspended = true

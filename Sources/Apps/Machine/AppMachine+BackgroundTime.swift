@@ -75,9 +75,8 @@ extension AppMachine {
         setCounting(true, now)
         record.background.stint?.left = left
         record.background.stint?.isExpiring = true
-        var command = ProcessCommand(number: nextNumber, action: .expire)
+        var command = newCommand(.expire)
         command.limit = left
-        nextNumber += 1
         let names = record.background.tasks.map(\.name)
         var actions: [AppAction] = [
             .note(
@@ -92,7 +91,7 @@ extension AppMachine {
         guard record.background.tasks.contains(where: { $0.guest == nil }) else { return actions }
         guard hasConnected else { return actions + [.terminate, .send(command)] }
         // Who is not connected hears of it when it is.
-        commands.append(Pending(command: command))
+        commands.append(PendingCommand(command: command))
         if isConnected { actions.append(.send(command)) }
         return actions
     }

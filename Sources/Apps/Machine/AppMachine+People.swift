@@ -85,18 +85,18 @@ extension AppMachine {
         let cause: ExitCause = force ? .forceQuit : .quit
         if phase == .standing { actions += goOn(now) }
         guard phase == .present, record.process != nil else {
-            ending = Ending(cause: cause, deadline: nil)
+            ending = RequestedEnd(cause: cause, deadline: nil)
             // As on iOS: who is suspended is not told.
             return actions + [.kill]
         }
-        ending = Ending(cause: cause, deadline: now.awakeSeconds + Self.quitLimit)
+        ending = RequestedEnd(cause: cause, deadline: now.awakeSeconds + Self.quitLimit)
         return actions + (isConnected ? send(.terminate, to: nil, limit: nil, now) : [.terminate])
     }
 
     /// Ends it as a crash would.
     package mutating func kill() -> [AppAction] {
         guard phase != .absent else { return [] }
-        ending = Ending(cause: .killed, deadline: nil)
+        ending = RequestedEnd(cause: .killed, deadline: nil)
         return [.kill]
     }
 

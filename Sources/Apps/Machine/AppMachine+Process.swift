@@ -149,34 +149,12 @@ extension AppMachine {
         return dropped + (isSettled ? rest(now) : consider(now))
     }
 
-    /// What a service that starts makes of what the last one left.
-    ///
-    /// - Parameter isAlive: whether the process of the record is still there; it is not frozen then.
-    package mutating func recover(isAlive: Bool, now: ClockReading) -> [AppAction] {
-        // The service may have died between the user's force quit and the last of the transfers.
-        let rest: [AppAction] = record.isForceQuit ? [.cancelTransfers] : []
-        guard record.process != nil else {
-            record.state = .notRunning
-            forgetTasks()
-            return endStint(.ended, now) + rest
-        }
-        guard isAlive else {
-            return ended(AppExit(time: now.date, cause: .unseen), now) + rest
-        }
-        phase = .present
-        hasConnected = true
-        if record.state == .suspended { enter(.background, now) }
-        connectBy = now.awakeSeconds + Self.connectLimit
-        let adopted: AppAction = .note(.appAdopted, "Process \(record.process?.processID ?? 0).")
-        return [adopted] + recoverStint(now) + rest
-    }
-
     mutating func end(_ cause: ExitCause) -> [AppAction] {
-        ending = Ending(cause: cause, deadline: nil)
+        ending = RequestedEnd(cause: cause, deadline: nil)
         return [.kill]
     }
 
-    private mutating func ended(_ exit: AppExit, _ now: ClockReading) -> [AppAction] {
+    mutating func ended(_ exit: AppExit, _ now: ClockReading) -> [AppAction] {
         let wasBackground = record.state == .background || record.state == .suspended
         let isFault = !begun.isEmpty || wasBackground && exit.cause.isFault && exit.cause != .unseen
         if isFault, exit.cause != .quit, exit.cause != .forceQuit {
@@ -188,15 +166,7 @@ extension AppMachine {
         forgetTasks()
         phase = .absent
         isConnected = false
-        hasConnected = false
-        commands = []
-        begun = []
-        ending = nil
-        connectBy = nil
-        launchBy = nil
-        launchedAt = nil
-        leftAtRest = nil
-        needsSnapshot = false
+        record.processState = nil
         record.process = nil
         record.lastExit = exit
         enter(.notRunning, now)

@@ -126,7 +126,8 @@ extension AppMachine {
 
     /// Goes on with the time that the last service has left.
     mutating func recoverStint(_ now: ClockReading) -> [AppAction] {
-        unconfirmed = Set(record.background.tasks.map(\.key))
+        // A command is its own task: whoever has run it need not be there any more.
+        if !isCommand { unconfirmed = Set(record.background.tasks.map(\.key)) }
         if !unconfirmed.isEmpty { confirmBy = now.awakeSeconds + Self.connectLimit }
         guard record.state == .background else { return [] }
         guard let open = record.background.stint else { return beginStint(now) }

@@ -115,14 +115,13 @@ extension AppMachine {
     /// Asks the app to handle a session's events.
     mutating func handle(_ index: Int, _ now: ClockReading) -> [AppAction] {
         let wake = begun[index].wake
-        var command = ProcessCommand(number: nextNumber, action: .handleEvents)
-        nextNumber += 1
+        var command = newCommand(.handleEvents)
         command.session = wake.session
         command.through = wake.through
         command.limit = begun[index].deadline.map { max(0, $0 - now.awakeSeconds) }
         begun[index].command = command.number
         // Its limit is the wake's own.
-        commands.append(Pending(command: command))
+        commands.append(PendingCommand(command: command))
         return [.send(command)]
     }
 
@@ -136,17 +135,16 @@ extension AppMachine {
         _ action: ProcessCommand.Action, to state: AppState?, limit: Double?, _ now: ClockReading
     ) -> [AppAction] {
         guard hasConnected else { return [] }
-        var command = ProcessCommand(number: nextNumber, action: action)
-        nextNumber += 1
+        var command = newCommand(action)
         command.state = state
         command.limit = limit
         guard isConnected else {
             // Its connection broke. What it is to do waits for the next one, and so does the limit.
-            commands.append(Pending(command: command))
+            commands.append(PendingCommand(command: command))
             connectBy = connectBy ?? now.awakeSeconds + Self.connectLimit
             return []
         }
-        commands.append(Pending(command: command, deadline: limit.map { now.awakeSeconds + $0 }))
+        commands.append(PendingCommand(command: command, deadline: limit.map { now.awakeSeconds + $0 }))
         return [.send(command)]
     }
 

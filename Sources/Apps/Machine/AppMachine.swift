@@ -6,6 +6,9 @@ package import Store
 /// It reads no clock and touches no process. Limits count awake seconds (``ClockReading/awakeSeconds``), pauses seconds
 /// since 1970. The states and their exits are UIKit's: not running → inactive → active → inactive → background →
 /// suspended, and from every one of them to not running.
+///
+/// What it knows of the process is in ``record`` and outlives the service (`AppMachine+ProcessState`). Everything that it
+/// keeps beside the record is told or found out anew by a service that starts.
 package struct AppMachine: Sendable {
     /// What is kept.
     package internal(set) var record: AppRecord
@@ -23,38 +26,15 @@ package struct AppMachine: Sendable {
     var phase = Phase.absent
     /// Whether the process reads commands.
     package internal(set) var isConnected = false
-    /// Whether it ever has: it links the library.
-    var hasConnected = false
-    /// Commands that are not acknowledged, in their order.
-    var commands: [Pending] = []
+    /// Of the next command; ``newCommand(_:)`` keeps the last one.
     var nextNumber: Int64
     /// Reasons to wake it, as the store tells them.
     var wanted: [WantedWake] = []
     /// How far it has completed each session's events: what the store tells may be older.
     var finished: [String: Int64] = [:]
-    /// Reasons that it was woken for and has not completed.
-    var begun: [BegunWake] = []
-    /// Why its end was asked for, and when it is made to end.
-    var ending: Ending?
-    /// Something has changed since the last snapshot.
-    var needsSnapshot = false
-    /// Awake seconds at which the service launched the process.
-    var launchedAt: Double?
-    /// Whether it was launched without its user seeing it.
-    var isBackgroundLaunch = false
-    /// Until when a process launched in the background may still turn out to link the library.
-    var connectBy: Double?
-    /// Until when an app that is known to link the library has to have connected and entered its first state.
-    var launchBy: Double?
     /// Background tasks that the process has not told again since its connection broke, and until when it has to.
     var unconfirmed: Set<TaskKey> = []
     var confirmBy: Double?
-    /// Background time that was left when it was last suspended.
-    var leftAtRest: Double?
-    /// Whether locks that it holds were told in this stint.
-    var hasToldLocks = false
-    /// Whether it is a command that somebody runs as background work, not an app: nobody but that caller hears of it.
-    var isCommand = false
     /// Whether the pause after faults has been told.
     var hasToldPause = false
 
@@ -67,26 +47,6 @@ package struct AppMachine: Sendable {
         case frozen
         /// In doze, with background tasks open: it stands still until a window.
         case standing
-    }
-
-    struct Pending: Sendable {
-        var command: ProcessCommand
-        /// Awake seconds.
-        var deadline: Double?
-    }
-
-    struct BegunWake: Sendable {
-        var wake: WantedWake
-        /// The command that asks the app to handle it; nil until it is connected.
-        var command: Int64?
-        /// Awake seconds; nil while the user sees the app.
-        var deadline: Double?
-    }
-
-    struct Ending: Sendable {
-        var cause: ExitCause
-        /// Awake seconds at which it is killed; nil when it has been.
-        var deadline: Double?
     }
 
     /// A background task: its number, and the process that gave it where that is not the app's own.

@@ -22,7 +22,7 @@ struct ControlGroups: Sendable {
     init(home: String) throws(Unavailable) {
         guard let mount = Self.mountPoint() else { throw Unavailable(message: "no cgroup v2 is mounted") }
         self.mount = mount
-        name = Self.prefix + Self.tag(of: home)
+        name = Self.prefix + AppID.tag(of: home)
         let base = try Self.base(mount: mount)
         path = "\(base)/\(name)"
         // A process can only be moved by those who may write to the cgroup that both places lie in.
@@ -46,11 +46,11 @@ struct ControlGroups: Sendable {
     ///
     /// A second process of the app, beside one that has a cgroup in `taken`, is to be suspended by itself.
     func group(of app: AppID, besides taken: Set<ControlGroup>) -> ControlGroup? {
-        var group = ControlGroup(path: "\(path)/\(Self.fileName(of: app))")
+        var group = ControlGroup(path: "\(path)/\(Self.appPrefix)\(app.shortFileName)")
         var number = 1
         while taken.contains(group) {
             number += 1
-            group = ControlGroup(path: "\(path)/\(Self.fileName(of: app))~\(number)")
+            group = ControlGroup(path: "\(path)/\(Self.appPrefix)\(app.shortFileName)~\(number)")
         }
         guard mkdir(group.path, 0o755) == 0 || errno == EEXIST, group.thaw() else { return nil }
         return group
@@ -79,24 +79,6 @@ struct ControlGroups: Sendable {
     }
 
     private static let appPrefix = "app-"
-
-    /// A name for a folder that no two apps share and that the kernel takes.
-    private static func fileName(of app: AppID) -> String {
-        let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_".utf8)
-        if app.rawValue.utf8.count <= 200, app.rawValue.utf8.allSatisfy(allowed.contains) {
-            return appPrefix + app.rawValue
-        }
-        // The tilde stands in no plain name.
-        return "\(appPrefix)~\(tag(of: app.rawValue))"
-    }
-
-    /// FNV-1a in 64 bits: any name in 16 hexadecimal digits, the same for ever.
-    private static func tag(of text: String) -> String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        let digits = String(hash, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
 
     /// The folder of the service's own cgroup.
     ///

@@ -11,8 +11,10 @@ package struct LaunchPlan: Hashable, Sendable {
     /// Nothing is added to it.
     package var environment: [String: String]
     package var directory: String
-    /// The file to whose end both outputs are written; made, with its folders, where there is none.
+    /// The file to whose end both outputs come; made, with its folders, where there is none.
     package var log: String
+    /// Bytes that each half of the log may have: as many of the last are kept at least, and twice as many at most.
+    package var logLimit = AppManifest.defaultLogLimit
     /// The umask it gets; that of the service where it is nil.
     package var fileCreationMask: UInt32?
     /// How many descriptors it may have open unless it asks for more; as many as the service where it is nil.

@@ -16,8 +16,11 @@ package protocol ProcessHost: AnyObject, Sendable {
 
     /// Takes over a process that a service before this one has launched: false where it has ended.
     ///
-    /// It runs from now on, though it may have been suspended.
+    /// It runs from now on, though it may have been suspended, and so does what it has started, though it may have ended.
     func adopt(_ process: ProcessIdentity) -> Bool
+
+    /// Makes sure that somebody reads what the adopted processes of an app write, into a log with halves of `limit` bytes.
+    func keepLog(of app: AppID, log: String, limit: Int64)
 
     /// Locks that the process and what it has started hold on files that others have open as well.
     func locks(_ process: ProcessIdentity) -> [HeldLock]

@@ -3,10 +3,14 @@ import Glibc
 import Synchronization
 
 extension SystemProcessHost {
-    /// On the watcher's thread: a process, a guardian, or the last one of a cgroup has ended.
+    /// On the watcher's thread: a process, a guardian, a keeper, or the last one of a cgroup has ended.
     func descriptorBecameReadable(_ token: UInt64) {
         if Guardian.owns(token) {
             state.withLock { $0.guardian.childEnded(token: token) }
+            return
+        }
+        if LogKeepers.owns(token) {
+            state.withLock { $0.keepers.ended(token: token) }
             return
         }
         let ended = state.withLock { state -> (ProcessIdentity, ProcessEnd)? in

@@ -1,7 +1,7 @@
 import CNightshift
 import Foundation
 import Glibc
-import NightshiftAPI
+package import NightshiftAPI
 import Synchronization
 
 extension SystemProcessHost {
@@ -13,9 +13,11 @@ extension SystemProcessHost {
         guard let program = ExecutableSearch(environment: plan.environment).path(of: plan.program) else {
             throw LaunchFailure(reason: ENOENT, "There is no program '\(plan.program)' that can be executed")
         }
-        let output = try Self.openLog(plan.log)
-        defer { close(output) }
-        let (pid, group) = try start(program, plan, output: output, besides: taken)
+        let output = AppOutput(paths, app: plan.app, log: plan.log, limit: plan.logLimit)
+        let descriptor = try output.open()
+        defer { close(descriptor) }
+        try keep(output)
+        let (pid, group) = try start(program, plan, output: descriptor, besides: taken)
         guard let identity = ProcessIdentity.of(pid, bootID: bootID), host(identity, group: group) else {
             Glibc.kill(pid, SIGKILL)
             waitpid(pid, nil, 0)
@@ -28,13 +30,37 @@ extension SystemProcessHost {
         if state.withLock({ $0.processes[process] != nil }) { return true }
         guard process.bootID == bootID, let statistics = ProcessStatistics(of: process.pid),
             statistics.startTime == process.startTime, !statistics.isZombie
-        else { return false }
+        else {
+            // What it has started may live on, stopped with it by a service that could not let it go on.
+            if process.bootID == bootID { process.signalGroup(SIGCONT) }
+            return false
+        }
         let group = groups?.group(ofProcess: process.pid)
         guard host(process, group: group) else { return false }
         // The service before this one, and its guardian with it, may have been ended without a chance to thaw.
         _ = group?.thaw()
         if statistics.isStopped { process.signalGroup(SIGCONT) }
         return true
+    }
+
+    package func keepLog(of app: AppID, log: String, limit: Int64) {
+        let output = AppOutput(paths, app: app, log: log, limit: limit)
+        // One that an earlier version has launched writes to the file itself.
+        guard output.hasWriters else { return }
+        // Where that fails, the app waits for the next launch or service as soon as its FIFO is full.
+        try? keep(output)
+    }
+
+    private func keep(_ output: AppOutput) throws(LaunchFailure) {
+        let result = state.withLock { state -> Result<Void, LaunchFailure> in
+            guard !state.isShutDown else { return .success(()) }
+            do throws(LaunchFailure) {
+                return .success(try state.keepers.ensure(output))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
     }
 
     /// Watches a process from now on; false where it cannot be, or is another one.
@@ -123,15 +149,6 @@ extension SystemProcessHost {
             default: "\(program) cannot be started"
             }
         throw FailedStart(step: failedStep, failure: LaunchFailure(what, code: result))
-    }
-
-    private static func openLog(_ path: String) throws(LaunchFailure) -> Int32 {
-        let folder = URL(filePath: path).deletingLastPathComponent()
-        try? FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw LaunchFailure("The log \(path) cannot be opened", code: errno) }
-        return descriptor
     }
 
     private static func withCStrings<Result>(

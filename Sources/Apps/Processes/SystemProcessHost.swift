@@ -13,6 +13,7 @@ package final class SystemProcessHost: ProcessHost {
     let continuation: AsyncStream<(ProcessIdentity, ProcessEnd)>.Continuation
     let bootID: String
     let groups: ControlGroups?
+    let paths: ServicePaths
     let state: Mutex<State>
 
     /// How processes are suspended.
@@ -36,6 +37,7 @@ package final class SystemProcessHost: ProcessHost {
     struct State {
         let watcher: DescriptorWatcher
         var guardian: Guardian
+        var keepers: LogKeepers
         var processes: [ProcessIdentity: Hosted] = [:]
         var identities: [UInt64: ProcessIdentity] = [:]
         var lastToken: UInt64 = 0
@@ -47,6 +49,7 @@ package final class SystemProcessHost: ProcessHost {
     /// `paths` tells services apart; no two that run at once have the same.
     package init(paths: ServicePaths, bootID: String, suspension: Suspension = .automatic) {
         self.bootID = bootID
+        self.paths = paths
         switch suspension {
         case .signals:
             groups = nil
@@ -63,12 +66,16 @@ package final class SystemProcessHost: ProcessHost {
         }
         (exits, continuation) = AsyncStream.makeStream()
         let watcher = DescriptorWatcher()
-        state = Mutex(State(watcher: watcher, guardian: Guardian(watcher: watcher)))
+        state = Mutex(
+            State(watcher: watcher, guardian: Guardian(watcher: watcher), keepers: LogKeepers(watcher: watcher)))
         watcher.start { self.descriptorBecameReadable($0) }
     }
 
     /// The process that will thaw everything if this one dies; nil while nothing is frozen.
     package var guardian: Int32? { state.withLock { $0.guardian.pid } }
+
+    /// The processes that keep the logs of apps.
+    package var keepers: [Int32] { state.withLock { $0.keepers.processes } }
 
     package func terminate(_ process: ProcessIdentity) {
         state.withLock { state in
@@ -91,6 +98,7 @@ package final class SystemProcessHost: ProcessHost {
             state.isShutDown = true
             for process in state.processes.keys { state.thaw(process) }
             state.guardian.shutdown()
+            state.keepers.shutdown()
             return state.watcher
         }
         // Outside of the lock: what the thread does last may want it.

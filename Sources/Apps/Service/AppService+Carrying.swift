@@ -121,7 +121,11 @@ extension AppService {
         do {
             try await store.write { transaction in
                 // A program without an entry is known only while it runs.
-                if let record, !id.isProgram { try transaction.put(record) }
+                if let record, !id.isProgram || record.process != nil {
+                    try transaction.put(record)
+                } else if id.isProgram {
+                    try transaction.deleteApp(id)
+                }
                 for entry in entries { try transaction.record(entry) }
                 for wake in finished {
                     try transaction.finishWake(SessionID(app: id, identifier: wake.session), through: wake.through)
@@ -140,13 +144,13 @@ extension AppService {
             return input(id) { $0.spawnFailed("Its desktop entry is gone.", now: $1) }
         }
         let command = background && !wakes.isEmpty ? manifest.wakeCommand ?? manifest.command : manifest.command
-        LogFile.trim(logPath(id), limit: manifest.logLimit)
         var plan = LaunchPlan(
             app: id, program: command[0], arguments: Array(command.dropFirst()) + arguments,
             environment: launchVariables(id, manifest, background: background, wakes: wakes),
             directory: manifest.directory ?? environment.homeDirectory, log: logPath(id))
         plan.fileCreationMask = environment.fileCreationMask
         plan.openFiles = Self.openFiles
+        plan.logLimit = manifest.logLimit
         do {
             let process = try environment.host.launch(plan)
             return input(id) { $0.spawned(StoredProcess(process, isManaged: true), now: $1) }
@@ -181,7 +185,11 @@ extension AppService {
     private func launchVariables(
         _ id: AppID, _ manifest: AppManifest, background: Bool, wakes: [WantedWake]
     ) -> [String: String] {
-        var variables = environment.variables
+        var variables =
+            AppEnvironment(
+                service: environment.variables, session: environment.sessionVariables(), account: .current,
+                homeDirectory: environment.homeDirectory
+            ).variables
         variables["NIGHTSHIFT_APP"] = id.rawValue
         variables["NIGHTSHIFT_SOCKET"] = environment.paths.socket.path
         variables["NIGHTSHIFT_LAUNCH"] = background ? "background" : "foreground"
@@ -212,11 +220,7 @@ extension AppService {
 
     private func setAlarm() {
         let now = now
-        let runs = machines.values.contains {
-            !$0.isFrozen && $0.record.state != .notRunning && $0.record.process?.isManaged == true
-        }
-        if !runs { trimAt = nil } else if trimAt == nil { trimAt = now.awakeSeconds + Self.trimInterval }
-        let next = (machines.values.map(\.nextDeadline) + [trimAt]).compactMap(\.self).min()
+        let next = machines.values.compactMap(\.nextDeadline).min()
         guard alarm?.awakeSeconds != next else { return }
         alarm?.task.cancel()
         alarm = nil
@@ -233,25 +237,9 @@ extension AppService {
 
     private func alarmRang(_ awakeSeconds: Double) async {
         if alarm?.awakeSeconds == awakeSeconds { alarm = nil }
-        if trimAt ?? .infinity <= now.awakeSeconds {
-            trimAt = nil
-            for (id, machine) in machines where machine.record.process?.isManaged == true {
-                if let manifest = manifest(id) { LogFile.trim(logPath(id), limit: manifest.logLimit) }
-            }
-        }
         for (id, machine) in machines where machine.nextDeadline ?? .infinity <= now.awakeSeconds {
             await perform(id) { $0.tick(now: $1) }
         }
         setAlarm()
-    }
-
-    /// Seconds between two looks at the logs of apps that run.
-    private static let trimInterval: Double = 30
-}
-
-extension AppID {
-    /// A name for files: no two apps share it, and it has no slash.
-    var fileName: String {
-        rawValue.replacing("%", with: "%25").replacing("/", with: "%2F")
     }
 }

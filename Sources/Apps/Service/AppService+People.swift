@@ -43,6 +43,7 @@ extension AppService {
         } catch {
             throw Problem(error)
         }
+        AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
         let now = now
         machines[id] = nil
         do {

@@ -98,6 +98,11 @@ extension AppService {
     /// The picture that stands for the app while it is not seen: PNG.
     package func putSnapshot(process pid: Int32, _ png: [UInt8]) async throws(Problem) {
         let id = try app(ofProcess: pid)
+        do throws(PictureProblem) {
+            try PictureProblem.check(png)
+        } catch {
+            throw .invalid("The body is no snapshot: \(error.sentence)")
+        }
         do {
             try Data(png).write(to: URL(filePath: path(id, "png")), options: .atomic)
         } catch {

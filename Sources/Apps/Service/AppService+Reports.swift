@@ -46,15 +46,23 @@ extension AppService {
         return AppExplanation(app: status, sentence: sentence, endedBy: endedBy, history: history)
     }
 
-    /// The file that holds what the app has written.
-    package func logFile(_ id: AppID) throws(Problem) -> String {
+    /// The files that hold what the app has written, the older one first; one of them may not be there.
+    ///
+    /// What it has written before is in them, unless it writes faster than its log is kept.
+    package func logFiles(_ id: AppID) async throws(Problem) -> [String] {
         try requireApp(id)
         let path = logPath(id)
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard AppOutput.halves(path).contains(where: FileManager.default.fileExists) else {
             throw .notFound("\(id) has written nothing, or was not launched by the service yet.")
         }
-        return path
+        let output = AppOutput(environment.paths, app: id, log: path, limit: 0)
+        let end = ContinuousClock.now + Self.longestReading
+        while !output.isRead, ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(1))) != nil {}
+        return AppOutput.halves(path)
     }
+
+    /// A keeper that was stopped must not keep those from reading who ask.
+    private static let longestReading: Duration = .milliseconds(500)
 
     /// The file that holds the app's snapshot.
     package func snapshotFile(_ id: AppID) throws(Problem) -> String {

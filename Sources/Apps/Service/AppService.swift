@@ -17,8 +17,10 @@ package actor AppService {
         package var entries: EntryDirectories
         package var clock: any ServiceClock
         package var transfers: TransferHooks
-        /// What launched processes find in their environment, beside what is said of their launch.
+        /// The environment of the service, of which launched processes find a part in theirs: ``AppEnvironment``.
         package var variables: [String: String]
+        /// What the session's manager gives to what it starts, as of now; nil where there is none.
+        package var sessionVariables: @Sendable () -> [String: String]?
         package var homeDirectory: String
         /// The umask of launched processes.
         package var fileCreationMask: UInt32
@@ -28,7 +30,8 @@ package actor AppService {
 
         package init(
             paths: ServicePaths, store: Store, host: any ProcessHost, entries: EntryDirectories,
-            clock: any ServiceClock, transfers: TransferHooks, variables: [String: String], homeDirectory: String,
+            clock: any ServiceClock, transfers: TransferHooks, variables: [String: String],
+            sessionVariables: @escaping @Sendable () -> [String: String]? = { nil }, homeDirectory: String,
             fileCreationMask: UInt32, activity: @escaping @Sendable (AppActivity) -> Void = { _ in }, logger: Logger
         ) {
             self.paths = paths
@@ -38,6 +41,7 @@ package actor AppService {
             self.clock = clock
             self.transfers = transfers
             self.variables = variables
+            self.sessionVariables = sessionVariables
             self.homeDirectory = homeDirectory
             self.fileCreationMask = fileCreationMask
             self.activity = activity
@@ -78,8 +82,6 @@ package actor AppService {
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// The next look at the clocks, in awake seconds.
     var alarm: (awakeSeconds: Double, task: Task<Void, Never>)?
-    /// Awake seconds at which logs are looked at again; nil while no app runs.
-    var trimAt: Double?
     var isStopping = false
     /// What people have set for the device.
     var settings = DeviceSettings()
@@ -125,7 +127,11 @@ package actor AppService {
     package func run() async throws(StoreError) {
         environment.logger.info("Apps are suspended by \(environment.host.name)")
         try await prepare()
-        for (id, actions) in recovered { await carryOut(actions, id) }
+        for (id, actions) in recovered {
+            await carryOut(actions, id)
+            // A program without an entry is known only while it runs.
+            if id.isProgram, machines[id]?.record.process == nil { machines[id] = nil }
+        }
         recovered = []
         await look()
         await withDiscardingTaskGroup { group in
@@ -169,6 +175,10 @@ package actor AppService {
             machines[record.id]?.device = phase
             var machine = machine(record.id)
             let isAlive = record.process.map { environment.host.adopt(ProcessIdentity($0)) } ?? false
+            if isAlive, machine.isManaged {
+                let limit = manifest(record.id)?.logLimit ?? AppManifest.defaultLogLimit
+                environment.host.keepLog(of: record.id, log: logPath(record.id), limit: limit)
+            }
             recovered.append((record.id, machine.recover(isAlive: isAlive, now: now)))
             machines[record.id] = machine
             writeClock(record.id)

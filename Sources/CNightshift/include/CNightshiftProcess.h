@@ -35,7 +35,8 @@ enum nightshift_launch_step {
     nightshift_launch_exec,
 };
 
-/// Starts a process in a session of its own, with default signals, input from /dev/null and no other descriptor.
+/// Starts a process in a session of its own, with default signals, input from /dev/null, no other descriptor, and the nice
+/// value of the main thread.
 ///
 /// Returns when the program runs: 0, or an error number and the step. Nothing is left behind by a failure.
 int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int *step);

@@ -13,7 +13,7 @@ struct AppWalk {
         var isManaged: Bool
         var isFrozen = false
         var isConnected = false
-        /// It has connected to this service, or an earlier one may have known that it does.
+        /// It has connected to a service.
         var links = false
         var isKilled = false
         var isAskedToEnd = false
@@ -188,6 +188,9 @@ struct AppWalk {
         let (toldAt, killedAt) = (budget?.toldAt, killedAt)
         self.killedAt = nil
         feed("exited") { $0.exited(exit, now: $1) }
+        if machine.record.lastExit?.cause == .backgroundTimeout, !ended.links {
+            fail("It was ended for not answering, and nobody could ask it.")
+        }
         if machine.record.lastExit?.cause == .taskOverdue { checkEnd(toldAt: toldAt, killedAt: killedAt) }
         if let left = process, left.number == ended.number { fail("A process that has ended is still there.") }
     }
@@ -196,20 +199,20 @@ struct AppWalk {
         restarts += 1
         let isAlive = process != nil && Bool.random(using: &random)
         if !isAlive { process = nil }
-        // Nothing stays frozen without a service, and nobody keeps commands of one that is gone.
+        // Nothing stays frozen without a service.
         process?.isFrozen = false
         process?.isConnected = false
-        process?.commands = []
-        process?.wakes = [:]
-        process?.links = true
+        // What it was told and has not done, it hears again when it connects.
+        process?.commands.removeAll { $0.action == .enter || $0.action == .snapshot }
         // The guest tells its own again only when it is back; until then they are nobody's.
         process?.guestTasks = []
-        // Who was to be ended may live on: nobody remembers.
-        process?.isAskedToEnd = false
+        // Who has not been killed yet is killed again.
         process?.isKilled = false
         let record = machine.record
         machine = AppMachine(
-            record: record, isInstalled: machine.isInstalled, wakeLimit: 30, firstNumber: restarts * 1_000_000)
+            record: record, isInstalled: machine.isInstalled, wakeLimit: 30,
+            // Or the wall clock was set back meanwhile.
+            firstNumber: Bool.random(using: &random) ? restarts * 1_000_000 : 1)
         // What stood still goes on with the process.
         if budget?.from == nil { budget?.from = now.awakeSeconds }
         killedAt = nil

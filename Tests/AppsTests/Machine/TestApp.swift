@@ -108,11 +108,11 @@ struct TestApp {
         acknowledgeAll()
     }
 
-    mutating func restartService(isAlive: Bool, _ phase: DozePhase = .awake) {
+    mutating func restartService(isAlive: Bool, _ phase: DozePhase = .awake, firstNumber: Int64 = 1_000_000) {
         commands = []
         machine = AppMachine(
             record: machine.record, isInstalled: machine.isInstalled, wakeLimit: machine.wakeLimit,
-            firstNumber: 1_000_000)
+            firstNumber: firstNumber)
         feed { $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, now: $1) }
     }
 

@@ -1,0 +1,111 @@
+import Foundation
+import Glibc
+
+/// What launched processes find in their environment: the session's, not that of whichever shell has started the service.
+///
+/// Documented in docs/apps.md.
+package struct AppEnvironment: Sendable {
+    /// The environment of the service.
+    package var service: [String: String]
+    /// What the session's manager gives to what it starts; nil where there is none.
+    package var session: [String: String]?
+    package var account: Account?
+    package var homeDirectory: String
+
+    /// What the system's list of users says of one.
+    package struct Account: Hashable, Sendable {
+        package var name: String
+        package var shell: String
+
+        package init(name: String, shell: String) {
+            self.name = name
+            self.shell = shell
+        }
+    }
+
+    package init(service: [String: String], session: [String: String]?, account: Account?, homeDirectory: String) {
+        self.service = service
+        self.session = session
+        self.account = account
+        self.homeDirectory = homeDirectory
+    }
+
+    /// Where programs are looked for when nobody has said so: systemd's default for users.
+    package static let defaultPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
+
+    package var variables: [String: String] {
+        var variables = (session ?? service).filter { session != nil || Self.isOfSession($0.key) }
+        for name in variables.keys where Self.isOfOneProcess(name) || name.hasPrefix("NIGHTSHIFT_") {
+            variables[name] = nil
+        }
+        variables["PATH"] = path
+        variables["HOME"] = service["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? homeDirectory
+        variables["USER"] = account?.name ?? variables["USER"]
+        variables["LOGNAME"] = account?.name ?? variables["LOGNAME"]
+        variables["SHELL"] = account?.shell ?? variables["SHELL"]
+        // The library looks for the service by these, and starts it with them where it is gone.
+        for name in Self.ofPaths { variables[name] = service[name] }
+        for (name, value) in service where name.hasPrefix("NIGHTSHIFT_") && !Self.ofLaunch.contains(name) {
+            variables[name] = value
+        }
+        return variables
+    }
+
+    /// Folders where the shell happened to stand are no places to take programs from.
+    private var path: String {
+        let folders = (session?["PATH"] ?? service["PATH"] ?? "").split(separator: ":").filter { $0.hasPrefix("/") }
+        return folders.isEmpty ? Self.defaultPath : folders.joined(separator: ":")
+    }
+
+    // MARK: - Names
+
+    /// Whether a variable is the login's or the desktop's, and not one that somebody has set in a shell.
+    static func isOfSession(_ name: String) -> Bool {
+        login.contains(name) || desktop.contains(name) || proxies.contains(name.lowercased())
+            || name.hasPrefix("LC_") || name.hasPrefix("XDG_")
+    }
+
+    private static let login: Set = [
+        "HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR",
+    ]
+    private static let desktop: Set = [
+        "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS",
+        "DESKTOP_SESSION", "XMODIFIERS", "GTK_IM_MODULE", "QT_IM_MODULE", "GDK_BACKEND", "QT_QPA_PLATFORM",
+        "PULSE_SERVER",
+    ]
+    /// On some networks nothing can be reached without them.
+    private static let proxies: Set = ["http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy"]
+
+    /// Whether a variable is said to one process alone, and is wrong for every other.
+    private static func isOfOneProcess(_ name: String) -> Bool { ofOneProcess.contains(name) }
+
+    /// systemd.exec(5), sd_notify(3), sd_listen_fds(3); the desktop's tokens for one launch.
+    private static let ofOneProcess: Set = [
+        "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "FDSTORE",
+        "MAINPID", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID", "MANAGERPID", "MEMORY_PRESSURE_WATCH",
+        "MEMORY_PRESSURE_WRITE", "XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID",
+    ]
+
+    /// By which the service and the library find each other.
+    private static let ofPaths = ["XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]
+
+    /// What is said to one launch: a service that an app has started has that app's.
+    private static let ofLaunch: Set = [
+        "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE", "NIGHTSHIFT_SESSION",
+        "NIGHTSHIFT_WAKE_LIMIT",
+    ]
+}
+
+extension AppEnvironment.Account {
+    /// The user of this process; nil where the system does not know one.
+    package static let current: AppEnvironment.Account? = {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 16 << 10)
+        guard getpwuid_r(getuid(), &entry, &buffer, buffer.count, &found) == 0, found != nil,
+            let name = entry.pw_name, let shell = entry.pw_shell
+        else { return nil }
+        let path = String(cString: shell)
+        return AppEnvironment.Account(name: String(cString: name), shell: path.isEmpty ? "/bin/sh" : path)
+    }()
+}

@@ -1,0 +1,97 @@
+#define _GNU_SOURCE
+#include "CNightshiftKeeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Only async-signal-safe calls: this runs in forks of a program with threads.
+
+struct mapping {
+    uintptr_t start, end;
+    int is_private_writable, has_file, is_heap;
+};
+
+// What the C library and its loader ask the kernel for at the start of a program, and go on to need, is smaller: memory of
+// allocators comes in pieces of 64 MiB, stacks have 8 MiB.
+static const uintptr_t smallest = 1 << 20;
+
+static uintptr_t hexadecimal(const char **text) {
+    uintptr_t value = 0;
+    for (;; (*text)++) {
+        char digit = **text;
+        if (digit >= '0' && digit <= '9') {
+            value = value << 4 | (uintptr_t)(digit - '0');
+        } else if (digit >= 'a' && digit <= 'f') {
+            value = value << 4 | (uintptr_t)(digit - 'a' + 10);
+        } else {
+            return value;
+        }
+    }
+}
+
+// `start-end rwxp offset device inode path` (proc_pid_maps(5)); 0 where it cannot be understood.
+static int parse(const char *line, struct mapping *mapping) {
+    mapping->start = hexadecimal(&line);
+    if (*line++ != '-') return 0;
+    mapping->end = hexadecimal(&line);
+    if (strlen(line) < 6) return 0;
+    mapping->is_private_writable = line[2] == 'w' && line[4] == 'p';
+    line += 6;
+    // The offset and the device; then the inode, which is 0 without a file.
+    for (int field = 0; field < 2; field++) {
+        line = strchr(line, ' ');
+        if (line == NULL) return 0;
+        line++;
+    }
+    mapping->has_file = *line != '0';
+    mapping->is_heap = strstr(line, "[heap]") != NULL;
+    return 1;
+}
+
+static void drop(uintptr_t start, uintptr_t end) {
+    if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
+static void consider(const struct mapping *mapping, const struct mapping *before) {
+    if (!mapping->is_private_writable || mapping->has_file) return;
+    // What directly follows a file's own data is the rest of that data.
+    if (before->has_file && before->is_private_writable && before->end == mapping->start) return;
+    if (!mapping->is_heap && mapping->end - mapping->start < smallest) return;
+    // The stack, with what the C library keeps of the thread; of the main thread that is elsewhere, and may have become one
+    // with what was allocated beside it.
+    uintptr_t here = (uintptr_t)&mapping, thread = (uintptr_t)&errno & ~(smallest - 1);
+    if (here >= mapping->start && here < mapping->end) return;
+    drop(mapping->start, mapping->end < thread - smallest ? mapping->end : thread - smallest);
+    drop(mapping->start > thread + 2 * smallest ? mapping->start : thread + 2 * smallest, mapping->end);
+}
+
+void nightshift_drop_memory(void) {
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    char text[8192];
+    size_t length = 0;
+    struct mapping before = {0, 0, 0, 0, 0};
+    for (;;) {
+        ssize_t count = read(file, text + length, sizeof text - 1 - length);
+        if (count <= 0) break;
+        length += (size_t)count;
+        text[length] = 0;
+        char *line = text;
+        for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            *end = 0;
+            struct mapping mapping;
+            if (!parse(line, &mapping)) continue;
+            consider(&mapping, &before);
+            before = mapping;
+        }
+        length -= (size_t)(line - text);
+        // A line longer than this is no mapping of ours.
+        if (length == sizeof text - 1) break;
+        memmove(text, line, length);
+    }
+    close(file);
+}

@@ -1,0 +1,77 @@
+import Apps
+import Foundation
+import Testing
+
+/// What apps find in their environment: the session's (decision 0023).
+@Suite struct AppEnvironmentTests {
+    private static let account = AppEnvironment.Account(name: "anna", shell: "/bin/bash")
+
+    /// A shell in which somebody was at work, which has started the service.
+    private static let shell = [
+        "HOME": "/home/anna", "USER": "somebody", "LOGNAME": "somebody", "SHELL": "/bin/false", "LANG": "de_DE.UTF-8",
+        "LC_TIME": "C", "TZ": "UTC", "PATH": "/home/anna/bin:.:bin::/usr/bin", "DISPLAY": ":0",
+        "WAYLAND_DISPLAY": "wayland-0", "XAUTHORITY": "/run/xauth", "XDG_RUNTIME_DIR": "/run/user/1000",
+        "XDG_CURRENT_DESKTOP": "GNOME", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/user/1000/bus",
+        "https_proxy": "http://proxy:3128", "NO_PROXY": "localhost", "NIGHTSHIFT_HOME": "/home/anna/n",
+        "NIGHTSHIFT_PROXY": "http://p",
+    ]
+    private static let secrets = [
+        "GITHUB_TOKEN": "secret", "AWS_SECRET_ACCESS_KEY": "secret", "SSH_AUTH_SOCK": "/tmp/ssh-1/agent",
+        "SSH_TTY": "x",
+        "LD_PRELOAD": "/tmp/x.so", "LD_LIBRARY_PATH": "/tmp", "PYTHONPATH": "/tmp", "VIRTUAL_ENV": "/tmp/venv",
+        "TERM": "xterm", "PWD": "/tmp", "OLDPWD": "/", "SHLVL": "2", "_": "/usr/bin/x", "PS1": "$", "EDITOR": "vi",
+        "XDG_ACTIVATION_TOKEN": "t", "DESKTOP_STARTUP_ID": "i", "WAYLAND_SOCKET": "7", "BASH_FUNC_x%%": "() { :; }",
+        "NOTIFY_SOCKET": "/run/n", "WATCHDOG_USEC": "1", "WATCHDOG_PID": "1", "LISTEN_FDS": "1", "LISTEN_PID": "2",
+        "LISTEN_FDNAMES": "a", "INVOCATION_ID": "i", "JOURNAL_STREAM": "8:1", "MANAGERPID": "1",
+        "SYSTEMD_EXEC_PID": "1",
+        // Of a service that an app has started.
+        "NIGHTSHIFT_APP": "org.example.Other", "NIGHTSHIFT_WAKE": "sessionEvents", "NIGHTSHIFT_SESSION": "s",
+        "NIGHTSHIFT_WAKE_LIMIT": "30", "NIGHTSHIFT_LAUNCH": "background", "NIGHTSHIFT_SOCKET": "/s",
+    ]
+
+    private func variables(_ service: [String: String], session: [String: String]? = nil) -> [String: String] {
+        AppEnvironment(
+            service: service, session: session, account: Self.account, homeDirectory: "/home/of/the/account"
+        ).variables
+    }
+
+    @Test func `L1: Without a manager apps get what the login and the desktop have set, and nothing of the shell's`() {
+        var expected = Self.shell
+        expected["USER"] = "anna"
+        expected["LOGNAME"] = "anna"
+        expected["SHELL"] = "/bin/bash"
+        expected["PATH"] = "/home/anna/bin:/usr/bin"
+        #expect(variables(Self.shell.merging(Self.secrets) { $1 }) == expected)
+        #expect(variables(Self.shell) == expected)
+    }
+
+    @Test func `L1: It is the same for a service that an app has started`() {
+        let first = variables(Self.shell.merging(Self.secrets) { $1 })
+        #expect(variables(first) == first)
+        #expect(variables(first.merging(["NIGHTSHIFT_WAKE": "x", "NIGHTSHIFT_APP": "y"]) { $1 }) == first)
+    }
+
+    @Test func `L1: With a manager apps get what it gives, and what service and library find each other by`() {
+        let session = [
+            "LANG": "en_GB.UTF-8", "PATH": "/usr/local/bin:/usr/bin", "SSH_AUTH_SOCK": "/run/user/1000/keyring/ssh",
+            "QT_STYLE": "x", "XDG_RUNTIME_DIR": "/elsewhere", "XDG_STATE_HOME": "/elsewhere", "USER": "anna",
+            "INVOCATION_ID": "i", "NOTIFY_SOCKET": "/run/n", "NIGHTSHIFT_APP": "z", "HOME": "/elsewhere",
+        ]
+        let found = variables(Self.shell.merging(Self.secrets) { $1 }, session: session)
+        #expect(
+            found == [
+                "LANG": "en_GB.UTF-8", "PATH": "/usr/local/bin:/usr/bin", "QT_STYLE": "x", "USER": "anna",
+                "LOGNAME": "anna", "SHELL": "/bin/bash", "SSH_AUTH_SOCK": "/run/user/1000/keyring/ssh",
+                "XDG_RUNTIME_DIR": "/run/user/1000", "HOME": "/home/anna", "NIGHTSHIFT_HOME": "/home/anna/n",
+                "NIGHTSHIFT_PROXY": "http://p",
+            ])
+    }
+
+    @Test func `L1: A bare environment is completed`() {
+        let found = AppEnvironment(service: [:], session: nil, account: nil, homeDirectory: "/root").variables
+        #expect(found == ["HOME": "/root", "PATH": AppEnvironment.defaultPath])
+        #expect(variables(["PATH": "bin:.", "HOME": "here"])["PATH"] == AppEnvironment.defaultPath)
+        #expect(variables(["HOME": "here"])["HOME"] == "/home/of/the/account")
+        #expect(AppEnvironment.Account.current?.name.isEmpty == false)
+    }
+}

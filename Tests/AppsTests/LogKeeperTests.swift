@@ -1,0 +1,193 @@
+import Apps
+import CNightshift
+import Foundation
+import Glibc
+import NightshiftAPI
+import TestSupport
+import Testing
+
+extension ProcessTests {
+    /// Logs are bounded whatever is written, and no app dies of its log (decision 0023).
+    @Suite struct LogKeeperTests {
+        private static let limit: Int64 = 65_536
+
+        private func plan(_ scene: Scene, _ script: String, limit: Int64 = limit) -> LaunchPlan {
+            var plan = scene.plan("sh", ["-c", script])
+            plan.logLimit = limit
+            return plan
+        }
+
+        /// Both halves, the older one first.
+        private func log(_ plan: LaunchPlan) -> String {
+            AppOutput.halves(plan.log).map { (try? String(contentsOfFile: $0, encoding: .utf8)) ?? "" }.joined()
+        }
+
+        private func waitForKeepersToEnd(_ scene: Scene) async throws {
+            try await eventually("the keepers' end") { scene.host.keepers.isEmpty }
+        }
+
+        @Test func `L1: Whoever writes all the time never has more than twice the limit on the disk`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let plan = plan(scene, "echo begun; exec yes a line of output that is neither short nor long")
+            let process = try scene.launch(plan)
+            try await eventually("a flood") { log(plan).contains("[nightshift left out ") }
+            var largest = 0
+            try await eventually("more of it") {
+                let sizes = try AppOutput.halves(plan.log).map { path in
+                    FileManager.default.fileExists(atPath: path) ? try fileBytes(path).count : 0
+                }
+                largest = max(largest, sizes.reduce(0, +))
+                return log(plan).components(separatedBy: "[nightshift left out ").count > 2
+                    || Proc.ticks(process.pid) > 200
+            }
+            #expect(largest <= 2 * Self.limit && largest > 0)
+            scene.host.kill(process)
+            _ = try await scene.end(of: process)
+            try await waitForKeepersToEnd(scene)
+            #expect(log(plan).utf8.count <= 2 * Self.limit)
+        }
+
+        @Test(arguments: [4_096, 65_536, 1 << 20] as [Int64])
+        func `L1: The end of what was written is kept, in whole lines, and what is left out is said`(limit: Int64)
+            async throws
+        {
+            let scene = try Scene()
+            defer { scene.end() }
+            let plan = plan(scene, "seq 1 400000; echo the last line; exit 5", limit: limit)
+            let process = try scene.launch(plan)
+            #expect(try await scene.end(of: process) == .exited(5))
+            try await waitForKeepersToEnd(scene)
+            let text = log(plan)
+            #expect(text.hasSuffix("\n399999\n400000\nthe last line\n"), "\(text.suffix(100))")
+            #expect(text.utf8.count <= 2 * limit)
+            // Numbers grow by one, but where something is said to be left out: there a line may be cut.
+            let lines = text.split(separator: "\n")
+            var last: Int?
+            for (index, line) in lines.enumerated() {
+                let isCut = index + 1 < lines.count && lines[index + 1].hasPrefix("[nightshift left out ")
+                guard let number = Int(line), !isCut else {
+                    last = nil
+                    continue
+                }
+                if let last { #expect(number == last + 1) }
+                last = number
+            }
+            if limit <= 65_536 { #expect(text.contains("[nightshift left out ")) }
+        }
+
+        @Test func `L1: Slow words come as they are written, without a line's end, too`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let plan = plan(scene, "printf one; echo error >&2; printf two; exec sleep 600")
+            _ = try scene.launch(plan)
+            try await eventually("all of it") { log(plan) == "oneerror\ntwo" }
+            let attributes = try FileManager.default.attributesOfItem(atPath: plan.log)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+        }
+
+        @Test func `L1: A keeper that is killed is replaced, and the app notices nothing`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let stop = scene.scratch.path("stop")
+            let plan = plan(
+                scene, "i=0; while [ ! -e \(stop) ]; do i=$((i+1)); echo line $i; sleep 0.01; done; echo end; exit 7")
+            let process = try scene.launch(plan)
+            for _ in 0..<5 {
+                let keeper = try #require(scene.host.keepers.first)
+                kill(keeper, SIGKILL)
+                try await eventually("another one") { scene.host.keepers.first.map { $0 != keeper } ?? false }
+                let before = log(plan)
+                try await eventually("more lines") { log(plan).count > before.count }
+            }
+            _ = try scene.scratch.write("", to: "stop")
+            #expect(try await scene.end(of: process) == .exited(7))
+            try await waitForKeepersToEnd(scene)
+            let numbers = log(plan).split(separator: "\n").compactMap { Int($0.dropFirst(5)) }
+            #expect(Set(numbers).count == numbers.last, "nothing is lost")
+            #expect(log(plan).hasSuffix("\nend\n"))
+        }
+
+        @Test func `L1: The keeper outlives the service, the next one finds it, and only one works`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let plan = plan(scene, "while :; do echo line; sleep 0.01; done")
+            // Not as one that the scene ends.
+            let process = try scene.host.launch(plan)
+            let keeper = try #require(scene.host.keepers.first)
+            scene.host.shutdown()
+            defer { for member in Proc.members(ofSession: process.pid) { kill(member, SIGKILL) } }
+            let before = log(plan).count
+            try await eventually("lines without a service") { log(plan).count > before }
+            // What ends a service in an orderly way does not end it.
+            for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] { kill(keeper, signal) }
+
+            let next = try Scene(scratch: scene.scratch)
+            #expect(next.host.adopt(process))
+            next.host.keepLog(of: plan.app, log: plan.log, limit: plan.logLimit)
+            #expect(next.host.keepers == [keeper])
+            // Another process of the app writes the same way.
+            let other = try next.launch(self.plan(next, "echo the other; exit 0"))
+            _ = try await next.end(of: other)
+            try await eventually("its words") { log(plan).contains("the other\n") }
+            #expect(next.host.keepers == [keeper])
+            // Both die, and the app waits for somebody to read; the next service lets it go on.
+            next.host.shutdown()
+            kill(keeper, SIGKILL)
+            try await eventually("the keeper's end") { !Proc.isRunning(keeper) }
+            #expect(Proc.isRunning(process.pid))
+            let third = try Scene(scratch: scene.scratch)
+            #expect(third.host.adopt(process))
+            third.host.keepLog(of: plan.app, log: plan.log, limit: plan.logLimit)
+            let size = log(plan).count
+            try await eventually("more lines") { log(plan).count > size }
+            third.host.kill(process)
+            _ = try await third.end(of: process)
+            try await waitForKeepersToEnd(third)
+            third.end()
+        }
+
+        @Test func `L1: A keeper has nothing of the service's, and rests when nobody writes`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            // Memory that the service has used.
+            var waste = [UInt8](repeating: 1, count: 64 << 20)
+            let process = try scene.launchShell("echo begun; exec sleep 600")
+            waste[0] = 2
+            let keeper = try #require(scene.host.keepers.first)
+            try await eventually("its words") { log(scene.plan("sh")) == "begun\n" }
+            withExtendedLifetime(waste) {}
+            #expect(Proc.status(keeper, "Name") == "nightshift-log")
+            #expect(Proc.fields(keeper)?[3] == "\(keeper)"[...], "a session of its own")
+            #expect(Proc.fields(keeper)?[1] != "\(getpid())"[...], "nobody's child")
+            let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(keeper)/fd")
+            #expect(Set(open) == ["0", "1", "2", "3", "4", "5", "6", "7"])
+            #expect(Proc.controlGroup(keeper) != Proc.controlGroup(process.pid) || !Scene.hasControlGroups)
+            let rollup = try String(contentsOfFile: "/proc/\(keeper)/smaps_rollup", encoding: .utf8)
+            let anonymous = rollup.split(separator: "\n").first { $0.hasPrefix("Anonymous:") }?
+                .split(separator: " ").dropFirst().first.flatMap { Int($0) }
+            #expect(try #require(anonymous) < 32 << 10, "KiB of what this process has allocated")
+            let switches = Proc.status(keeper, "voluntary_ctxt_switches")
+            try await BusyProcess().run(ticks: 30)
+            #expect(Proc.status(keeper, "voluntary_ctxt_switches") == switches)
+            scene.host.kill(process)
+            _ = try await scene.end(of: process)
+            try await waitForKeepersToEnd(scene)
+            try await eventually("its end") { !Proc.isRunning(keeper) }
+        }
+
+        @Test func `L1: What an earlier version has written without bounds is cut at the next launch`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let plan = plan(scene, "echo the end")
+            try FileManager.default.createDirectory(
+                atPath: URL(filePath: plan.log).deletingLastPathComponent().path, withIntermediateDirectories: true)
+            let line = "a line of an earlier version\n"
+            try Data(String(repeating: line, count: 100_000).utf8).write(to: URL(filePath: plan.log))
+            let process = try scene.launch(plan)
+            _ = try await scene.end(of: process)
+            try await waitForKeepersToEnd(scene)
+            #expect(log(plan).utf8.count <= 2 * Self.limit && log(plan).hasSuffix(line + "the end\n"))
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+/// A service that starts knows of a process what the one before it knew (mission rows L1, L3, T9).
+@Suite struct AdoptionMachineTests {
+    /// What a service that starts is told or finds out itself. Everything else belongs into the record: a new property of
+    /// the machine that is not in this list is lost when the service dies.
+    private static let foundOut: Set = [
+        "record",
+        // From the desktop entry, the settings and the device.
+        "isInstalled", "wakeLimit", "hasWakeCommand", "terms", "device",
+        // Nothing is frozen without a service, and no connection outlives it.
+        "phase", "isConnected",
+        // From the clock and the record's last number.
+        "nextNumber",
+        // From the store.
+        "wanted", "finished",
+        // Background tasks are told again by those who connect again.
+        "unconfirmed", "confirmBy",
+        // From the record's faults.
+        "hasToldPause", "faultPauseEnd",
+    ]
+
+    @Test func `L1: what a machine keeps beside its record is found out anew`() {
+        let labels = Mirror(reflecting: TestApp().machine).children.compactMap(\.label)
+        #expect(Set(labels) == Self.foundOut)
+    }
+
+    @Test func `L1: an app without the library is suspended, adopted, used, left and suspended again, not ended`() {
+        var app = TestApp()
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        app.spawned()
+        app.pass(AppMachine.connectLimit)
+        app.feed { $0.back(now: $1) }
+        #expect(app.state == .suspended)
+
+        app.restartService(isAlive: true)
+        #expect(app.state == .suspended && app.taken.contains(.freeze), "nobody is waited for who cannot connect")
+        app.feed { $0.front(now: $1) }
+        #expect(app.state == .active && app.commands.isEmpty)
+        app.pass(AppMachine.connectLimit)
+        app.feed { $0.back(now: $1) }
+        app.pass(AppMachine.backgroundLimit * 10)
+        #expect(app.state == .suspended)
+        #expect(!app.all.contains(.kill))
+        #expect(app.machine.record.lastExit == nil)
+    }
+
+    @Test func `L1: one that was launched just before the service died may still turn out to link the library`() {
+        var app = TestApp()
+        app.feed { $0.launch(background: true, arguments: [], now: $1) }
+        app.spawned()
+        app.pass(1)
+        app.restartService(isAlive: true)
+        #expect(app.state == .background && !app.taken.contains(.freeze))
+        app.connected()
+        #expect(app.state == .suspended)
+        #expect(app.commands.isEmpty, "it was launched into the background and knows that")
+    }
+
+    @Test func `L3: what an app was told when the service died it is told again, once, and has its time anew`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.feed { $0.back(now: $1) }
+        let told = app.commands
+        app.pass(4)
+        app.restartService(isAlive: true)
+        app.pass(10)
+        app.connected()
+        #expect(app.commands == told)
+        app.pass(4)
+        #expect(!app.all.contains(.kill))
+        app.pass(2)
+        #expect(app.taken == [.kill])
+    }
+
+    @Test func `L1: a quit goes on with the next service, and its cause is told`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.feed { $0.quit(force: false, now: $1) }
+        app.pass(2)
+        app.restartService(isAlive: true)
+        #expect(!app.taken.contains(.kill))
+        app.connected()
+        #expect(app.commands.map(\.action) == [.terminate])
+        app.pass(AppMachine.quitLimit)
+        #expect(app.taken == [.kill])
+        // The service dies once more before the process is gone.
+        app.restartService(isAlive: true)
+        #expect(app.taken == [.kill])
+        app.restartService(isAlive: false)
+        #expect(app.machine.record.lastExit?.cause == .quit)
+    }
+
+    @Test func `L7: a snapshot that was under way is asked for again`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.leave()
+        #expect(app.commands.map(\.action) == [.snapshot])
+        app.restartService(isAlive: true)
+        app.connected()
+        #expect(app.commands.map(\.action) == [.snapshot])
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+    }
+
+    @Test func `L2: a command goes on with its task when service and caller are gone`() {
+        var app = TestApp(isInstalled: false)
+        let process = StoredProcess(processID: 4_711, startTime: 7, bootID: "boot", isManaged: true)
+        app.feed { $0.adoptedCommand(process, now: $1) }
+        #expect(app.begin(1) == nil)
+        app.pass(100)
+        app.restartService(isAlive: true)
+        app.pass(AppMachine.connectLimit * 2)
+        #expect(app.state == .background && app.status.tasks.count == 1 && !app.all.contains(.freeze))
+        #expect(app.remaining == 40)
+        app.pass(35)
+        #expect(app.taken.contains(.terminate), "its time is nearly over")
+    }
+
+    @Test func `L1: numbers of commands grow though the clock was set back`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.leave()
+        let last = app.commands.last?.number ?? 0
+        app.acknowledgeAll()
+        app.now.wallSeconds -= 86_400
+        app.restartService(isAlive: true, firstNumber: 1)
+        app.connected()
+        app.feed { $0.front(now: $1) }
+        #expect(app.commands.allSatisfy { $0.number > last } && !app.commands.isEmpty)
+    }
+
+    @Test func `L1: of a record that an earlier version has written, the rest is taken as that version took it`() throws
+    {
+        var app = TestApp()
+        app.launchedByUser()
+        app.leave()
+        app.acknowledgeAll()
+        var fields = try #require(
+            JSONSerialization.jsonObject(with: JSONEncoder().encode(app.machine.record)) as? [String: Any])
+        #expect(fields.removeValue(forKey: "processState") != nil)
+        let record = try JSONDecoder().decode(AppRecord.self, from: JSONSerialization.data(withJSONObject: fields))
+        app.machine = AppMachine(record: record, isInstalled: true, wakeLimit: 30, firstNumber: 1_000)
+        app.feed { $0.recover(isAlive: true, now: $1) }
+        #expect(app.state == .background)
+        app.connected()
+        app.feed { $0.front(now: $1) }
+        #expect(app.commands.map(\.state).suffix(2) == [.inactive, .active])
+    }
+
+    /// Anything in any order; then the service dies, and what the next one knows is compared.
+    @Test(arguments: 1...60) func `L1: whatever has happened, the next service knows it`(seed: UInt64) throws {
+        var walk = AppWalk(seed: seed, isSteady: seed.isMultiple(of: 2))
+        for _ in 0..<40 {
+            for _ in 0..<15 { walk.step() }
+            if walk.hasFailed { return }
+            guard walk.process != nil else { continue }
+            let before = walk.machine.record
+            let kept = try JSONDecoder().decode(AppRecord.self, from: JSONEncoder().encode(before))
+            #expect(kept == before)
+            var next = AppMachine(
+                record: kept, isInstalled: walk.machine.isInstalled, wakeLimit: 30, firstNumber: 1)
+            next.terms = walk.terms
+            let actions = next.apply(walk.phase, now: walk.now) + next.recover(isAlive: true, now: walk.now)
+            let after = next.record
+            #expect(Facts(after) == Facts(before), "seed \(seed)")
+            // A suspended one runs again for a moment, which is another stint.
+            if before.state != .suspended {
+                #expect(after.processState?.hasToldLocks == before.processState?.hasToldLocks)
+            }
+            #expect(after.process == before.process && after.background.tasks == before.background.tasks)
+            #expect(next.background(now: walk.now).policy == walk.machine.background(now: walk.now).policy)
+            // What had a limit has one, and who was suspended is on the way to it.
+            let isResting = actions.contains(.freeze) || next.nextDeadline != nil
+            if before.state == .suspended { #expect(isResting, "seed \(seed)") }
+        }
+    }
+
+    /// What no death of a service changes.
+    private struct Facts: Equatable {
+        var hasConnected, isCommand, isBackgroundLaunch: Bool
+        var launchedAt: Double?
+        var lastCommand: Int64
+        var commands: [ProcessCommand]
+        var wakes: [WantedWake]
+        var handling: [Int64?]
+        var ending: ExitCause?
+        var wantsSnapshot: Bool
+
+        init(_ record: AppRecord) {
+            let state = record.processState ?? StoredProcessState()
+            hasConnected = state.hasConnected
+            isCommand = state.isCommand
+            isBackgroundLaunch = state.isBackgroundLaunch
+            launchedAt = state.launchedAt
+            lastCommand = state.lastCommand
+            commands = state.commands.map(\.command).filter { $0.action != .snapshot }
+            wakes = state.begun.map(\.wake)
+            handling = state.begun.map(\.command)
+            ending = state.ending?.cause
+            wantsSnapshot = state.needsSnapshot || state.commands.contains { $0.command.action == .snapshot }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// The system's log belongs to what somebody may want to read.
+@Suite(.timeLimit(.minutes(20))) struct QuietJournalTests {
+    private static let canBeSomebody =
+        Machine.isRoot && Machine.canTrace && Machine.has("setpriv")
+        && FileManager.default.isExecutableFile(atPath: Programs.daemon)
+
+    /// libdispatch wants better nice values for some of its threads than a user's service may give them.
+    @Test(.enabled(if: canBeSomebody, "needs root, strace and setpriv"))
+    func `B1: A user's service writes nothing of its threads to the system's log`() async throws {
+        let service = try Service()
+        let user = 65_534
+        try FileManager.default.createDirectory(atPath: service.home, withIntermediateDirectories: true)
+        for path in [service.scratch.path, service.home] {
+            #expect(chown(path, uid_t(user), gid_t(user)) == 0)
+        }
+        let trace = service.scratch.path("trace")
+        try service.spawn(under: [
+            "setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--", "strace", "-f", "-e",
+            "trace=setpriority,connect,sendto", "-o", trace,
+        ])
+        defer { service.process?.kill(SIGKILL) }
+        func calls() -> [Substring] {
+            ((try? String(contentsOfFile: trace, encoding: .utf8)) ?? "").split(separator: "\n")
+        }
+        try await eventually("a thread that was refused") {
+            if service.process?.exit != nil { throw NotPossibleHere(description: service.log) }
+            return calls().contains { $0.contains("setpriority(") && $0.contains("EACCES") }
+        }
+        try await eventually("its socket") {
+            FileManager.default.fileExists(atPath: service.paths.socket.path)
+        }
+        try await service.stop()
+        #expect(calls().filter { $0.contains("/dev/log") } == [])
+    }
+}
