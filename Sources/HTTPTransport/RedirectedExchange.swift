@@ -14,6 +14,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     private var request: CurlRequest
     /// The request's own fields, from which a redirect may take some away for good.
     private var fields: [HeaderField]
+    /// Nil where cookies are not handled.
+    private var cookies: RedirectCookies?
     private var questions: Questions
     private let answersElsewhere: [String: OriginAnswer]
     private var meter: ByteMeter?
@@ -39,6 +41,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         self.loop = loop
         self.finish = finish
         fields = wire.headers
+        cookies = wire.handlesCookies ? RedirectCookies() : nil
         questions = Questions(methods: wire.asksAbout, trustedCertificates: wire.trustedCertificates)
         answersElsewhere = wire.answersElsewhere
         meter = wire.body?.meter
@@ -115,6 +118,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         switch redirect {
         case .follow(let url, let method, let keepsBody, let sameOrigin):
             hop += 1
+            cookies?.take(head.headers, from: request.url)
             next = NextRequest(url: url, method: method, keepsBody: keepsBody, sameOrigin: sameOrigin)
         case .refuse(let failure):
             end(.failed(failure))
@@ -174,9 +178,11 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     }
 
     private func responseHead(_ head: CurlHead) -> ResponseHead {
-        ResponseHead(
+        var result = ResponseHead(
             status: head.status, headers: head.fields.map { HeaderField(name: $0.name, value: $0.value) },
             httpVersion: head.version, url: request.url, method: request.method)
+        result.redirectCookies = cookies?.received ?? []
+        return result
     }
 
     // MARK: - Hops
@@ -202,7 +208,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     private func follow(_ next: NextRequest) {
         fields = RedirectPolicy.headers(fields, sameOrigin: next.sameOrigin, keepsBody: next.keepsBody)
-        request.headers = Self.curlFields(fields)
+        request.headers = Self.curlFields(fieldsWithCookies(for: next.url))
         request.url = next.url
         request.method = next.method
         if !next.keepsBody { request.body = .none }
@@ -214,6 +220,13 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             questions.trustedCertificates = answer?.trustedCertificates ?? []
         }
         beginHop()
+    }
+
+    private func fieldsWithCookies(for url: String) -> [HeaderField] {
+        guard let cookies else { return fields }
+        let value = cookies.field(for: url, given: fields.first("Cookie"))
+        let others = fields.filter { $0.name.lowercased() != "cookie" }
+        return others + (value.map { [HeaderField(name: "Cookie", value: $0)] } ?? [])
     }
 
     /// Ends the exchange now, also when no body comes.

@@ -71,11 +71,19 @@ extension ResponseSummary {
             return bytes <= Limits.responseHeaderBytes
         }
         self.init(status: head.status, headers: Array(kept), httpVersion: head.httpVersion)
+        redirectCookies = head.redirectCookies.isEmpty ? nil : head.redirectCookies
+    }
+
+    /// What servers have set, in the order in which they did.
+    func cookies(of url: String) -> [SetCookie]? {
+        let all = (redirectCookies ?? []) + headers.all("Set-Cookie").map { SetCookie(url: url, value: $0) }
+        return all.isEmpty ? nil : all
     }
 
     /// `Set-Cookie` is to the cookie what a key is to its copy.
     var withoutSecrets: ResponseSummary {
         var copy = self
+        copy.redirectCookies = nil
         for index in copy.headers.indices
         where copy.headers[index].isSecret || copy.headers[index].name.lowercased() == "set-cookie" {
             copy.headers[index].value = Redaction.mask
