@@ -49,7 +49,7 @@ let package = Package(
     targets: [
         // L0: words and shims.
         .target(name: "NightshiftAPI", swiftSettings: strict),
-        .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("z")]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
