@@ -50,7 +50,7 @@ let package = Package(
         // L0: words and shims.
         .target(name: "NightshiftAPI", swiftSettings: strict),
         .target(name: "FoundationSessions", swiftSettings: strict),
-        .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("z")]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),

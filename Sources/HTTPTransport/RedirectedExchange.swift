@@ -14,6 +14,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     /// As it is now: a redirect may have taken something away for good.
     private var wire: WireRequest
     private var request: CurlRequest
+    /// Nil where cookies are not handled.
+    private var cookies: RedirectCookies?
     private var questions: Questions
     private var meter: ByteMeter?
     private var current: CurlExchange?
@@ -38,6 +40,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         self.loop = loop
         self.finish = finish
         self.wire = wire
+        cookies = wire.handlesCookies ? RedirectCookies() : nil
         questions = Questions(methods: wire.asksAbout, trustedCertificates: wire.trustedCertificates)
         meter = wire.body?.meter
         request = CurlRequest(url: wire.url, method: wire.method)
@@ -54,7 +57,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     /// What the server of this hop is shown.
     private func introduce() {
-        request.headers = Self.curlFields(wire.headers)
+        request.headers = Self.curlFields(fieldsWithCookies(for: wire.url))
         request.credential = wire.credential.map(CurlCredential.init)
         request.certificateAuthority = wire.tls?.certificateAuthority
         request.clientCertificate = wire.tls?.clientCertificate
@@ -119,6 +122,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         switch redirect {
         case .follow(let url, let method, let keepsBody):
             hop += 1
+            cookies?.take(head.headers, from: request.url)
             next = NextRequest(url: url, method: method, keepsBody: keepsBody)
         case .refuse(let failure):
             end(.failed(failure))
@@ -178,9 +182,11 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     }
 
     private func responseHead(_ head: CurlHead) -> ResponseHead {
-        ResponseHead(
+        var result = ResponseHead(
             status: head.status, headers: head.fields.map { HeaderField(name: $0.name, value: $0.value) },
             httpVersion: head.version, url: request.url, method: request.method)
+        result.redirectCookies = cookies?.received ?? []
+        return result
     }
 
     // MARK: - Hops
@@ -211,6 +217,13 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.method = next.method
         if !next.keepsBody { request.body = .none }
         beginHop()
+    }
+
+    private func fieldsWithCookies(for url: String) -> [HeaderField] {
+        guard let cookies else { return wire.headers }
+        let value = cookies.field(for: url, given: wire.headers.first("Cookie"))
+        let others = wire.headers.filter { $0.name.lowercased() != "cookie" }
+        return others + (value.map { [HeaderField(name: "Cookie", value: $0)] } ?? [])
     }
 
     /// Ends the exchange now, also when no body comes.

@@ -148,6 +148,13 @@ extension OpenAPI {
                   "clientData": {"type": "string", "description": "What the app's library noted with the task"},
                   "resumedAt": {
                     "type": "integer", "description": "From which byte a task made from resume data went on, once it has"
+                  },
+                  "cookies": {
+                    "type": "array", "description": "The Set-Cookie fields of its response and of redirects on the way",
+                    "items": {
+                      "type": "object", "required": ["url", "value"],
+                      "properties": {"url": {"type": "string"}, "value": {"type": "string"}}
+                    }
                   }
                 }
               },

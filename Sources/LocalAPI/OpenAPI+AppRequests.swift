@@ -94,6 +94,10 @@ extension OpenAPI {
                   },
                   "asksBeforeBeginning": {
                     "type": ["boolean", "null"], "description": "Whether the app is asked when the begin date has come"
+                  },
+                  "sourceDescriptor": {
+                    "type": ["integer", "null"], "minimum": 0, "maximum": 2147483647,
+                    "description": "A descriptor by which the calling process has the source open: a copy is made from there before the answer, and the file may go"
                   }
                 }
               },

@@ -58,6 +58,10 @@ extension OpenAPI {
                     "anyOf": [{"$ref": "#/components/schemas/SnapshotPolicy"}, {"type": "null"}],
                     "description": "Whether the service keeps a copy of what is uploaded; reflink unless given"
                   },
+                  "handlesCookies": {
+                    "type": ["boolean", "null"],
+                    "description": "Whether cookies that redirects set go along to where these lead: to the host that set them, or below it"
+                  },
                   "destination": {
                     "anyOf": [{"$ref": "#/components/schemas/Destination"}, {"type": "null"}],
                     "description": "Without one the service keeps the file until its owner fetches or removes it"

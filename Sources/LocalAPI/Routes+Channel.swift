@@ -23,5 +23,6 @@ extension Routes {
 }
 
 extension HTTPField.Name {
-    fileprivate static let channel = HTTPField.Name(ProcessHello.channelField)!  // A token as RFC 9110 wants it: cannot be nil.
+    // A token as RFC 9110 wants it: cannot be nil.
+    fileprivate static let channel = HTTPField.Name(ProcessHello.channelField)!
 }

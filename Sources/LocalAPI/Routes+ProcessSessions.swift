@@ -37,7 +37,7 @@ extension Routes {
                 let request = try await decoder.decode(
                     SessionEnqueueRequest.self, from: call.request, limit: Limits.requestBody)
                 let ids = try await service.enqueue(
-                    app, identifier, request, startDelay: await apps.startDelay(app),
+                    app, identifier, request, process: try call.process(), startDelay: await apps.startDelay(app),
                     fromBackground: await apps.isInBackground(app))
                 return try Reply.json(EnqueueResponse(ids: ids), status: .created).response
             },

@@ -48,6 +48,8 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var requiresExternalPower: Bool?
     /// Percent below which it does not run on battery; 0...100.
     package var minimumBattery: Double?
+    /// Whether cookies that redirects set go along to where these lead.
+    package var handlesCookies: Bool?
     /// Created suspended, to be resumed by its owner, as URLSession's tasks are.
     package var suspended: Bool?
     /// Continues a cancelled task from the token its cancelling gave. Single use.
@@ -94,6 +96,7 @@ package struct TaskRequest: Hashable, Sendable, Codable {
             Bool.self, forKey: .allowsConstrainedNetworkAccess)
         requiresExternalPower = try container.decodeIfPresent(Bool.self, forKey: .requiresExternalPower)
         minimumBattery = try container.decodeIfPresent(Double.self, forKey: .minimumBattery)
+        handlesCookies = try container.decodeIfPresent(Bool.self, forKey: .handlesCookies)
         suspended = try container.decodeIfPresent(Bool.self, forKey: .suspended)
         resumeData = try container.decodeIfPresent(String.self, forKey: .resumeData)
     }

@@ -89,11 +89,24 @@ package struct ResponseSummary: Hashable, Sendable, Codable {
     package var headers: [HeaderField]
     /// "1.0", "1.1", "2" or "3".
     package var httpVersion: String
+    /// What redirects on the way have set; never shown.
+    package var redirectCookies: [SetCookie]?
 
     package init(status: Int, headers: [HeaderField], httpVersion: String) {
         self.status = status
         self.headers = headers
         self.httpVersion = httpVersion
+    }
+}
+
+/// One `Set-Cookie` field with who has sent it: a secret.
+package struct SetCookie: Hashable, Sendable, Codable {
+    package var url: String
+    package var value: String
+
+    package init(url: String, value: String) {
+        self.url = url
+        self.value = value
     }
 }
 

@@ -13,8 +13,9 @@ extension ServiceClient {
         within seconds: Double = 60
     ) throws -> Data {
         let collector = Collector()
-        let exchange = Self.loop.begin(
-            exchange(method, path, body, contentType: contentType), delegate: collector)
+        var request = exchange(method, path, body, contentType: contentType)
+        request.idleTimeout = max(Self.idleTimeout, seconds)
+        let exchange = Self.loop.begin(request, delegate: collector)
         if collector.isDone.wait(timeout: .now() + seconds) == .timedOut {
             exchange.cancel()
             collector.isDone.wait()

@@ -77,6 +77,8 @@ package struct WireRequest: Sendable {
     /// Certificates that this request's own origin may show whatever the system says of their chain, names and dates:
     /// SHA-256 of their DER in lower-case hexadecimal digits.
     package var trustedCertificates: Set<String> = []
+    /// Whether cookies that redirects set go along to where these lead.
+    package var handlesCookies = false
     /// What other origins are shown and allowed, should redirects lead there: by scheme, host and port.
     package var answersElsewhere: [String: OriginAnswer] = [:]
 
@@ -137,6 +139,8 @@ package struct ResponseHead: Hashable, Sendable {
     package var url: String
     /// After redirects.
     package var method: String
+    /// What the redirects on the way have set.
+    package var redirectCookies: [SetCookie] = []
 
     package init(status: Int, headers: [HeaderField], httpVersion: String, url: String, method: String) {
         self.status = status

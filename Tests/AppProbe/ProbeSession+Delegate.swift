@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import Nightshift
 
 extension ProbeSession: URLSessionDownloadDelegate, URLSessionDataDelegate, URLSessionBackgroundDelegate {
@@ -70,6 +71,8 @@ extension ProbeSession: URLSessionDownloadDelegate, URLSessionDataDelegate, URLS
             sighting.code = failure?.code
             sighting.reason = (error as? URLError)?.backgroundTaskCancelledReason?.rawValue
             sighting.hasResumeData = data != nil
+            let cookies = task.currentRequest?.url.flatMap { HTTPCookieStorage.shared.cookies(for: $0) } ?? []
+            sighting.cookies = cookies.map { "\($0.name)=\($0.value)" }.sorted()
         }
         let deeds = conduct.deeds(at: .completed, task: task)
         if deeds.contains(.retry), let data { resume(data, as: "\(task.taskDescription ?? "") again") }

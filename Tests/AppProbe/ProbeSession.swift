@@ -48,6 +48,7 @@ final class ProbeSession: NSObject, Sendable {
             if let delay = order.beginsIn { task.earliestBeginDate = Date(timeIntervalSinceNow: delay) }
             note(.made, task)
             task.resume()
+            if order.removesSource == true, let source = order.source { unlink(source) }
         }
     }
 

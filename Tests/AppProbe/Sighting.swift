@@ -27,6 +27,8 @@ package struct Sighting: Sendable, Codable {
     package var remaining: Double?
     /// A body, a realm, the process id of a child, why a background task was refused.
     package var text: String?
+    /// What the app's cookie storage has for the task's address.
+    package var cookies: [String]?
     /// What a challenge is about.
     package var space: ProtectionSpace?
 

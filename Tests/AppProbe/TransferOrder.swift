@@ -5,6 +5,8 @@ package struct TransferOrder: Sendable, Codable {
     package var description: String
     /// The file of an upload; nil for a download.
     package var source: String?
+    /// Whether that is removed as soon as the task was resumed.
+    package var removesSource: Bool?
     package var priority: Float?
     /// Seconds from when it is made: the task's earliest begin date.
     package var beginsIn: Double?

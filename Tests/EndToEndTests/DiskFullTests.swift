@@ -119,4 +119,28 @@ import Testing
         while write(descriptor, bytes, bytes.count) > 0 {}
         guard errno == ENOSPC else { throw SystemError("write \(path)/ballast") }
     }
+
+    @Test("T5: no room for the copy of an upload is said at once, with numbers, and leaves nothing")
+    func fullCopies() async throws {
+        let small = try await Mount.memory(megabytes: 40)
+        let service = try Service(home: small.path + "/home")
+        try await service.start()
+        let source = try service.scratch.write([UInt8](repeating: 7, count: 30 << 20), to: "source")
+        var request = TaskRequest.upload(source, to: "http://127.0.0.1:9/up")
+        request.snapshot = .copy
+        do {
+            _ = try await service.api.enqueue(request)
+            Issue.record("30 MiB have no room in 40 MiB beside what the service keeps for itself")
+        } catch let problem as Problem {
+            #expect(problem.status == 422 && problem.pointer == "/tasks/0/source")
+            #expect(problem.detail?.contains("no room") == true && problem.detail?.contains("31457280") == true)
+        }
+        #expect(service.names(in: service.paths.sources.path).isEmpty)
+        try FileManager.default.removeItem(atPath: source)
+        let less = try service.scratch.write([UInt8](repeating: 7, count: 1 << 20), to: "less")
+        var smaller = TaskRequest.upload(less, to: "http://127.0.0.1:9/up")
+        smaller.snapshot = .copy
+        _ = try await service.api.enqueue(smaller)
+        #expect(service.names(in: service.paths.sources.path).count == 1)
+    }
 }

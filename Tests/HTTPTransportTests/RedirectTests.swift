@@ -23,6 +23,37 @@ import Transfers
         #expect(origin.connectionCount == 1)
     }
 
+    @Test func cookiesOfRedirectsGoOnWhereTheyMay() async throws {
+        let origin = try OriginServer()
+        func step(_ to: String, _ cookies: String...) -> Resource {
+            .text("", .status(302, fields: [HTTPField("Location", to)] + cookies.map { HTTPField("Set-Cookie", $0) }))
+        }
+        let elsewhere = "http://localhost:\(origin.port)/c"
+        origin.serve("/a", step("/b", "sid=new; Path=/; HttpOnly", "far=1; Domain=example.org"))
+        origin.serve("/b", step(elsewhere, "two=2"))
+        origin.serve("/c", step(origin.url("/d"), "other=3"))
+        origin.serve("/d", .text("here", .field("Set-Cookie", "last=4")))
+        var request = WireRequest.direct(
+            origin.url("/a"), headers: [HeaderField(name: "Cookie", value: "sid=old; mine=0")])
+        request.handlesCookies = true
+        let end = try await TestTransport().end(request)
+        #expect(end.body == Array("here".utf8))
+        #expect(origin.requests(for: "/a").first?.field("Cookie") == "sid=old; mine=0")
+        #expect(origin.requests(for: "/b").first?.field("Cookie") == "mine=0; sid=new")
+        #expect(origin.requests(for: "/c").first?.field("Cookie") == nil)
+        // What was dropped once does not come back; what the host itself has set does.
+        #expect(origin.requests(for: "/d").first?.field("Cookie") == "sid=new; two=2")
+        #expect(
+            end.head?.redirectCookies.map(\.value)
+                == ["sid=new; Path=/; HttpOnly", "far=1; Domain=example.org", "two=2", "other=3"])
+        #expect(end.head?.redirectCookies.map(\.url).last == elsewhere)
+        // Not asked for: none.
+        request.handlesCookies = false
+        let plain = try await TestTransport().end(request)
+        #expect(plain.head?.redirectCookies == [])
+        #expect(origin.requests(for: "/d").last?.field("Cookie") == nil)
+    }
+
     @Test func aLoopEnds() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text("", .redirectLoop()))

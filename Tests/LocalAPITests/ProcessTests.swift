@@ -80,6 +80,33 @@ import Testing
         }
     }
 
+    @Test func `L1: What was meant for another stream is refused`() async throws {
+        try await withAPI { server, _ in
+            let (first, hello) = try await connect(server)
+            defer { withExtendedLifetime(first) {} }
+            let name = try #require(hello.channel)
+            func change(_ channel: String) async throws -> Answer {
+                try await server.request(
+                    "POST", "/v1/process/state", headers: ["Nightshift-Channel": channel],
+                    body: "{\"state\":\"active\"}")
+            }
+            #expect(try await change(name).status == 204)
+            let (second, next) = try await connect(server)
+            defer { withExtendedLifetime(second) {} }
+            #expect(next.channel != nil && next.channel != name)
+            #expect(try await change(name).problem.type == "/problems/not-connected")
+            #expect(try await change(try #require(next.channel)).status == 204)
+            let stale = try await server.request(
+                "PUT", "/v1/process/sessions/a", headers: ["Nightshift-Channel": name], body: "{}")
+            #expect(try stale.problem.type == "/problems/not-connected")
+            let task = try await server.request(
+                "DELETE", "/v1/process/background-tasks/1", headers: ["Nightshift-Channel": name])
+            #expect(try task.problem.type == "/problems/not-connected")
+            // Who names none is heard.
+            #expect(try await server.request("PUT", "/v1/process/sessions/a", body: "{}").status == 200)
+        }
+    }
+
     @Test func `L7: A picture is a PNG file of bounded size`() async throws {
         try await withAPI { server, _ in
             let (client, hello) = try await connect(server)

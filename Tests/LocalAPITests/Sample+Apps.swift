@@ -9,6 +9,7 @@ extension Sample {
             var fullTask = task
             fullTask.clientData = "d"
             fullTask.asksBeforeBeginning = true
+            fullTask.sourceDescriptor = 3
             let answer = MessageAnswer(message: 1, disposition: .useCredential)
             var fullAnswer = answer
             fullAnswer.credential = Credential(user: "a", password: "b")
@@ -68,7 +69,8 @@ extension Sample {
             command.through = 3
             command.limit = 30
             let attachment = SessionAttachment(session: SessionID(app: id, identifier: "s"), nextTaskIdentifier: 1)
-            let task = SessionTask(task: leastStatus, clientData: "d", resumedAt: 1)
+            var task = SessionTask(task: leastStatus, clientData: "d", resumedAt: 1)
+            task.cookies = [SetCookie(url: "https://example.org/a", value: "a=1")]
             let leastTask = SessionTask(task: leastStatus, clientData: nil, resumedAt: nil)
             let leastChallenge = Challenge(method: .basic, host: "a", port: 443, scheme: "https")
             var challenge = leastChallenge
@@ -77,6 +79,7 @@ extension Sample {
             challenge.reason = "expired"
             var managed = hello
             managed.clock = "/run/c"
+            managed.channel = "c"
             return [
                 try Sample(managed, least: hello),
                 try Sample(command, least: leastCommand),

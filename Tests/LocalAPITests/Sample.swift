@@ -52,6 +52,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         task.form = [formField]
         task.resumption = .draft
         task.snapshot = .copy
+        task.handlesCookies = true
         task.destination = destination
         task.checksum = checksum
         task.mirrors = ["https://mirror.example/"]

@@ -77,6 +77,34 @@ import Testing
         #expect(try await answer(to: challenge(.basic), by: delegate).disposition == expected)
     }
 
+    @Test(arguments: [(0, "ann"), (1, nil)] as [(Int, String?)])
+    func `T12: The credential storage's default is proposed, and used once by default`(
+        failures: Int, user: String?
+    ) async throws {
+        let world = try World()
+        var asked = challenge(.basic)
+        asked.previousFailureCount = failures
+        let space = URLProtectionSpace(
+            host: "example.org", port: 443, protocol: "https", realm: "photos",
+            authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+        let storage = URLCredentialStorage()
+        storage.setDefaultCredential(
+            URLCredential(user: "ann", password: "secret", persistence: .forSession), for: space)
+        let proposed = Watched<[String?]>([])
+        let delegate = Recorder(onChallenge: { challenge in
+            proposed.update { $0.append(challenge.proposedCredential?.user) }
+            return (.performDefaultHandling, nil)
+        })
+        let session = world.process().session(delegate) { $0.urlCredentialStorage = storage }
+        session.downloadTask(with: url()).resume()
+        world.service.push(.challenge, 1, challenge: asked)
+        try await world.service.state.wait(for: "the answer") { $0.answers.count == 1 }
+        let answer = try #require(world.service.state.read { $0.answers.first })
+        #expect(answer.credential?.user == user)
+        #expect(answer.disposition == (user == nil ? .performDefaultHandling : .useCredential))
+        #expect(proposed.read { $0 } == ["ann"])
+    }
+
     @Test func `T12: Server trust is the session's question first`() async throws {
         let delegate = TrustingDelegate()
         let answer = try await answer(to: challenge(.serverTrust), by: delegate)

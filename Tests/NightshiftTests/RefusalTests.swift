@@ -47,11 +47,11 @@ import Testing
         expect("Upload tasks from a stream are not supported in background sessions.", in: result)
     }
 
-    @Test func `T7: A data task and a web socket`() async {
+    @Test func `T7: A data task with a handler, and a web socket`() async {
         let data = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = try RefusalTests.session().dataTask(with: url())
+            _ = try RefusalTests.session().dataTask(with: url()) { _, _, _ in }
         }
-        expect("Data tasks are not supported in background sessions of Nightshift", in: data)
+        expect("Completion handler blocks are not supported in background sessions.", in: data)
         let socket = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try RefusalTests.session().webSocketTask(with: url("ws://example.org"))
         }

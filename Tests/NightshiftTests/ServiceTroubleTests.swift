@@ -73,10 +73,63 @@ import Testing
         world.service.stop()
         let session = world.process().session(Recorder())
         let first = session.downloadTask(with: url())
-        #expect(first.taskIdentifier > 1_700_000_000_000)
-        try world.service.start()
+        let second = session.downloadTask(with: url())
+        #expect(first.taskIdentifier >= 1 << 42 && second.taskIdentifier == first.taskIdentifier + 1)
         first.resume()
-        #expect(world.service.state.read { $0.requests.keys.map { Int($0) } } == [first.taskIdentifier])
+        try world.service.start()
+        try await world.service.state.wait(for: "the task") { !$0.order.isEmpty }
+        #expect(world.service.state.read { $0.order.map { Int($0) } } == [first.taskIdentifier])
+    }
+
+    /// Nobody to reach and nothing to start: ten seconds for the first number and five for each task, where each was waited for.
+    @Test
+    func `T13: Without a service nobody is made to wait, and every task is told when it is there: once, in order`()
+        async throws
+    {
+        let world = try World()
+        world.service.stop()
+        let delegate = Recorder()
+        let process = world.process()
+        let session = process.session(delegate)
+        let made = Watched<[URLSessionDownloadTask]>([])
+        Thread.detachNewThread {
+            let tasks = (1...40).map { _ in session.downloadTask(with: url()) }
+            for task in tasks.reversed() {
+                task.resume()
+                made.update { $0.append(task) }
+            }
+        }
+        try await made.wait(for: "40 tasks") { $0.count == 40 }
+        let tasks = made.read { $0 }
+        #expect(tasks.allSatisfy { $0.state == .running })
+        #expect(Set(tasks.map(\.taskIdentifier)).count == 40)
+        #expect(world.service.state.read { $0.log } == [])
+        let listed = Watched<[Int]?>(nil)
+        session.getAllTasks { tasks in listed.update { $0 = tasks.map(\.taskIdentifier) } }
+        try await listed.wait(for: "the list") { $0 != nil }
+        #expect(listed.read { $0 } == tasks.map(\.taskIdentifier).sorted())
+        // One that is cancelled meanwhile is never told of.
+        tasks[20].cancel()
+        try await delegate.heard.wait(for: "the cancellation") { $0 == ["\(tasks[20].taskIdentifier) completed -999"] }
+        try world.service.start()
+        try await world.service.state.wait(for: "the tasks") { $0.order.count >= 39 }
+        let expected = tasks.filter { $0 !== tasks[20] }.map { Int64($0.taskIdentifier) }
+        #expect(world.service.state.read { $0.order } == expected)
+        try world.service.end(expected[0])
+        try await delegate.heard.wait(for: "an end") { $0.last == "\(expected[0]) completed" }
+        #expect(session.downloadTask(with: url()).taskIdentifier > tasks.map(\.taskIdentifier).max() ?? 0)
+    }
+
+    @Test func `T13: A task that cannot be told of says why, once, and what to do`() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let world = try World()
+            world.service.stop()
+            let session = world.process().session(Recorder())
+            for _ in 1...3 { session.downloadTask(with: url()).resume() }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.ranges(of: "The service cannot be reached.").count == 1)
+        #expect(text.contains("nightshift doctor") && text.contains("nightshiftd was not found"))
     }
 
     @Test func `T13: A session is attached again when the service does not know the process any more`() async throws {

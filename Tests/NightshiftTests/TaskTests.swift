@@ -124,6 +124,61 @@ import Testing
         try await delegate.heard.wait(for: "its end") { $0.last == "3 completed -1002" }
     }
 
+    /// As download managers for iOS pause: they look for the file that the data names, move it to a safe place, and begin at 0
+    /// where it is missing.
+    @Test func `T13: Resume data names a file that is there, as long as what has come, until it is used`() async throws
+    {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let download = session.downloadTask(with: url())
+        download.resume()
+        world.service.change(1) { $0.task.countOfBytesReceived = 3 << 30 }
+        let data = try #require(await download.cancelByProducingResumeData())
+        let list = try #require(try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
+        let name = try #require(list["NSURLSessionResumeInfoTempFileName"] as? String)
+        let file = NSTemporaryDirectory() + name
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber
+        #expect(size?.int64Value == 3 << 30 && list["NSURLSessionResumeBytesReceived"] as? Int == 3 << 30)
+        // The error of the same end names the same file, and is no second one.
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed -999" }
+        let again = (delegate.errors.read { $0[1] } as? URLError)?.downloadTaskResumeData
+        #expect(again.map { String(decoding: $0, as: UTF8.self).contains(name) } == true)
+        let kept = "\(world.directory.path)/kept"
+        try FileManager.default.moveItem(atPath: file, toPath: kept)
+        try FileManager.default.moveItem(atPath: kept, toPath: file)
+        session.downloadTask(withResumeData: data).resume()
+        #expect(world.service.state.read { $0.requests[2]?.request.resumeData } == "token-100")
+        #expect(!FileManager.default.fileExists(atPath: file))
+    }
+
+    /// Larger than what resume() waits for: the service takes its time to copy it.
+    @Test(arguments: [8, 8 << 20])
+    func `T5: The file of an upload may go when resume() has returned`(size: Int) async throws {
+        let tasks = "POST /v1/process/sessions/org.example.photos/tasks"
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let gate = Gate()
+        if size > 1 << 20 { world.service.state.update { $0.gates[tasks] = gate } }
+        let file = "\(world.directory.path)/source"
+        try Data(repeating: 7, count: size).write(to: URL(filePath: file))
+        let task = session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: file))
+        task.resume()
+        try FileManager.default.removeItem(atPath: file)
+        // Others do not wait for it.
+        let cancelled = session.downloadTask(with: url())
+        cancelled.cancel()
+        try await delegate.heard.wait(for: "the cancellation") { $0 == ["2 completed -999"] }
+        gate.open()
+        try await world.service.state.wait(for: "the upload") { $0.sources[1] != nil }
+        #expect(world.service.state.read { $0.sources[1] } == Int64(size))
+        #expect(world.service.state.read { $0.requests[1]?.request.snapshot } == .copy)
+        #expect(world.service.state.read { $0.requests[1]?.request.source } == file)
+        try world.service.end(1, content: nil)
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+    }
+
     @Test func `T5 T13: An upload goes on from the resume data of a cancelled one, and names no file`() async throws {
         let world = try World()
         let delegate = Recorder()

@@ -3,6 +3,7 @@
 #define CNIGHTSHIFT_H
 
 #include "CNightshiftCurl.h"
+#include "CNightshiftInflate.h"
 #include "CNightshiftKeeper.h"
 #include "CNightshiftKernel.h"
 #include "CNightshiftProcess.h"

@@ -65,9 +65,12 @@ extension Challenge.Method {
 }
 
 extension URLAuthenticationChallenge {
-    convenience init(_ challenge: Challenge, response: URLResponse?, reply: ChallengeReply) {
+    /// - Parameter proposed: what the session's credential storage has for it.
+    convenience init(
+        _ challenge: Challenge, proposed: URLCredential?, response: URLResponse?, reply: ChallengeReply
+    ) {
         self.init(
-            protectionSpace: BackgroundProtectionSpace(challenge), proposedCredential: nil,
+            protectionSpace: BackgroundProtectionSpace(challenge), proposedCredential: proposed,
             previousFailureCount: challenge.previousFailureCount, failureResponse: response, error: nil, sender: reply)
     }
 }

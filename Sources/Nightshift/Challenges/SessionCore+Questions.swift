@@ -11,12 +11,18 @@ extension SessionCore {
             return
         }
         task.core.apply(message.task)
+        let proposed = defaultCredential(for: asked)
         let reply = ChallengeReply { [self] disposition, credential in
-            answer(MessageAnswer(message: message.id, asked, disposition, credential))
+            if disposition == .performDefaultHandling, let proposed, asked.previousFailureCount == 0 {
+                answer(MessageAnswer(message: message.id, asked, .useCredential, proposed))
+            } else {
+                answer(MessageAnswer(message: message.id, asked, disposition, credential))
+            }
         }
         let url = task.currentRequest?.url
         let response = asked.response.flatMap { summary in url.flatMap { HTTPURLResponse(summary, url: $0) } }
-        let challenge = URLAuthenticationChallenge(asked, response: response ?? task.response, reply: reply)
+        let challenge = URLAuthenticationChallenge(
+            asked, proposed: proposed, response: response ?? task.response, reply: reply)
         if delegate == nil { reply.give(.performDefaultHandling, nil) }
         callDelegate { session, delegate in
             let taskDelegate = delegate as? any URLSessionTaskDelegate
@@ -35,6 +41,12 @@ extension SessionCore {
                 }
             }
         }
+    }
+
+    /// What the app has put into the session's credential storage for such a question.
+    private func defaultCredential(for asked: Challenge) -> URLCredential? {
+        guard !asked.method.concernsConnection, let storage = configuration.urlCredentialStorage else { return nil }
+        return storage.defaultCredential(for: BackgroundProtectionSpace(asked))
     }
 
     func askBeforeBeginning(_ task: any BackgroundTask, _ message: SessionMessage) {

@@ -25,13 +25,19 @@ package final class ServiceConnection: Sendable {
     private let queue = DispatchQueue(label: "nightshift.channel")
     private let state = Mutex(State())
 
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var hello: ProcessHello?
         /// The name of the last channel, which may not be ready yet: ``ProcessHello/channel``.
         var channel: String?
         var reader: EventReader?
+        /// Whether the channel under way was given up here, which is no failure of the service.
+        var isDropped = false
         /// Whether the queue is at work on opening the channel, or will be.
         var isOpening = false
+        /// Tells the attempt that is due from one that was put off before it.
+        var attempt = 0
+        /// Whether an attempt has failed since the channel was last open: who is in a hurry does not wait for the next one.
+        var isUnreachable = false
         var isClosed = false
         /// Somebody has stopped the service: it is waited for, and started only when the app wants something new of it.
         var wasStopped = false
@@ -40,6 +46,8 @@ package final class ServiceConnection: Sendable {
         var trouble: String?
         /// Threads that wait for the channel.
         var waiters: [DispatchSemaphore] = []
+        /// Threads that wait for the end of the attempt under way, whether there is a channel then or not.
+        var hastyWaiters: [DispatchSemaphore] = []
     }
 
     /// The connection of this process, as its environment says.
@@ -87,17 +95,19 @@ package final class ServiceConnection: Sendable {
     /// Throws ``Problem`` for a refusal that will stand, ``ServiceUnreachable`` otherwise, `CancellationError` behind ``close()``, and
     /// where the channel that it was meant for is gone.
     ///
-    /// - Parameter channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
+    /// - Parameters:
+    ///   - channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
+    ///   - hasty: whether to give up at once where there is no service, and none can be started.
     func send(
         _ method: String, _ path: String, _ body: Data? = nil, contentType: String = "application/json",
-        on channel: String? = nil, patience: Duration, while isWanted: () -> Bool = { true },
+        on channel: String? = nil, hasty: Bool = false, patience: Duration, while isWanted: () -> Bool = { true },
         retries: (Problem) -> Bool = \.isPassing
     ) throws -> Data {
         let deadline = ContinuousClock.now + patience
         var pause: Duration = .milliseconds(10)
         while true {
             var message: String
-            let hello = try openChannel(until: deadline)
+            let hello = try openChannel(until: deadline, hasty: hasty)
             if let channel, hello.channel != channel { throw CancellationError() }
             do {
                 let left = Double((deadline - .now).components.seconds) + 1
@@ -119,22 +129,27 @@ package final class ServiceConnection: Sendable {
 
     /// Who the service takes this process for; waits until the channel is open.
     @discardableResult
-    func openChannel(until deadline: ContinuousClock.Instant) throws -> ProcessHello {
+    func openChannel(until deadline: ContinuousClock.Instant, hasty: Bool = false) throws -> ProcessHello {
         while true {
             let waiter = DispatchSemaphore(value: 0)
-            let (hello, trouble, isClosed) = state.withLock { state in
-                if state.hello == nil && !state.isClosed {
-                    state.waiters.append(waiter)
+            let (hello, trouble, isClosed, isHopeless) = state.withLock { state in
+                let isHopeless = hasty && state.isUnreachable
+                if state.hello == nil && !state.isClosed && !isHopeless {
+                    if hasty { state.hastyWaiters.append(waiter) } else { state.waiters.append(waiter) }
                     open(&state, after: .zero)
                 }
-                return (state.hello, state.trouble, state.isClosed)
+                return (state.hello, state.trouble, state.isClosed, isHopeless)
             }
             if let hello { return hello }
             if isClosed { throw CancellationError() }
+            if isHopeless { throw ServiceUnreachable(message: trouble ?? "The service cannot be reached.") }
             let left = deadline - .now
             let nanoseconds = left.components.seconds * 1_000_000_000 + left.components.attoseconds / 1_000_000_000
             if left <= .zero || waiter.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) == .timedOut {
-                state.withLock { $0.waiters.removeAll { $0 === waiter } }
+                state.withLock { state in
+                    state.waiters.removeAll { $0 === waiter }
+                    state.hastyWaiters.removeAll { $0 === waiter }
+                }
                 throw ServiceUnreachable(message: trouble ?? "The service does not answer.")
             }
         }
@@ -145,17 +160,24 @@ package final class ServiceConnection: Sendable {
         let (reader, waiters) = state.withLock { state in
             state.isClosed = true
             state.hello = nil
-            defer { state.waiters = [] }
-            return (state.reader, state.waiters)
+            return (state.reader, state.takeWaiters())
         }
         reader?.cancel()
         for waiter in waiters { waiter.signal() }
         sessions.abandonAll()
     }
 
-    /// The app wants something new: a service that was stopped may be started again.
+    /// The app wants something new: a service that was stopped may be started again, and is tried at once.
     func wake() {
-        state.withLock { $0.wasStopped = false }
+        state.withLock { state in
+            guard state.wasStopped else { return }
+            state.wasStopped = false
+            state.isUnreachable = false
+            state.pause = .zero
+            guard state.hello == nil, state.reader == nil, !state.isClosed else { return }
+            state.isOpening = false
+            open(&state, after: .zero)
+        }
     }
 
     /// - Parameter hello: whose channel it is; one that has taken its place meanwhile stays.
@@ -163,6 +185,7 @@ package final class ServiceConnection: Sendable {
         let reader = state.withLock { state -> EventReader? in
             guard state.channel == hello.channel else { return nil }
             state.hello = nil
+            state.isDropped = true
             return state.reader
         }
         reader?.cancel()
@@ -171,12 +194,14 @@ package final class ServiceConnection: Sendable {
     private func open(_ state: inout State, after pause: Duration) {
         guard !state.isOpening, !state.isClosed else { return }
         state.isOpening = true
+        state.attempt += 1
+        let attempt = state.attempt
         let milliseconds = Int(pause.components.seconds * 1_000 + pause.components.attoseconds / 1_000_000_000_000_000)
-        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in connect() }
+        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in connect(attempt) }
     }
 
-    private func connect() {
-        guard !state.withLock(\.isClosed) else { return }
+    private func connect(_ attempt: Int) {
+        guard state.withLock({ !$0.isClosed && $0.attempt == attempt }) else { return }
         do {
             if state.withLock(\.wasStopped), ServiceSocket.state(of: launcher.socket) != .accepting {
                 return ended(trouble: "The service was stopped.")
@@ -207,12 +232,13 @@ package final class ServiceConnection: Sendable {
                 guard !state.isClosed else { return [DispatchSemaphore]() }
                 state.hello = hello
                 state.wasStopped = false
+                state.isUnreachable = false
                 state.pause = .zero
                 state.trouble = nil
-                defer { state.waiters = [] }
-                return state.waiters
+                return state.takeWaiters()
             }
             for waiter in waiters { waiter.signal() }
+            sessions.serviceIsBack()
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
         } else if event.name == "command", let command = try? JSON.decode(ProcessCommand.self, from: data) {
@@ -222,14 +248,39 @@ package final class ServiceConnection: Sendable {
 
     /// The channel is gone, or was not to be had: tried again after a pause that grows, for as long as the process lives.
     private func ended(trouble: String) {
-        state.withLock { state in
+        let (waiters, isNews) = state.withLock { state -> ([DispatchSemaphore], Bool) in
+            // One that was open is opened again before anybody is told to wait.
+            let hasFailed = state.hello == nil && !state.isDropped
+            state.isDropped = false
+            let isNews = hasFailed && !state.isUnreachable && !state.wasStopped && !state.isClosed
+            state.isUnreachable = state.isUnreachable || hasFailed
             state.hello = nil
             state.reader = nil
             state.trouble = trouble
             state.isOpening = false
             open(&state, after: state.pause)
             state.pause = min(max(state.pause * 2, .milliseconds(50)), .seconds(5))
+            guard hasFailed else { return ([], false) }
+            defer { state.hastyWaiters = [] }
+            return (state.hastyWaiters, isNews)
         }
+        // Before anybody goes on, and perhaps ends the process.
+        if isNews {
+            Notice.say(
+                "The service cannot be reached. Transfers and background tasks wait until it can be; 'nightshift service start' "
+                    + "starts it, 'nightshift doctor' says what is wrong. \(trouble)")
+        }
+        for waiter in waiters { waiter.signal() }
+    }
+
+    /// Whether the last attempt to reach the service has failed.
+    var isUnreachable: Bool { state.withLock(\.isUnreachable) }
+}
+
+extension ServiceConnection.State {
+    fileprivate mutating func takeWaiters() -> [DispatchSemaphore] {
+        defer { (waiters, hastyWaiters) = ([], []) }
+        return waiters + hastyWaiters
     }
 }
 

@@ -24,6 +24,11 @@ final class SessionRegistry: Sendable {
         }
     }
 
+    /// The service can be reached (again): sessions that wait for it do so no longer.
+    func serviceIsBack() {
+        for core in sessions.withLock({ Array($0.values) }) { core.serviceIsBack() }
+    }
+
     /// Ends them without a word to anybody.
     func abandonAll() {
         let cores = sessions.withLock { sessions in

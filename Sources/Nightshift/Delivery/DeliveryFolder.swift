@@ -113,6 +113,12 @@ final class DeliveryFolder {
         return URL(filePath: path)
     }
 
+    /// What a coded file holds, in a file of its own; nil where it is in no coding after all, and is to be taken as it is.
+    func decode(_ file: String, coding: String, message: Int64) throws -> URL? {
+        let path = "\(links)/CFNetworkDownload_\(message).decoded.tmp"
+        return try ContentCoding.decode(file, to: path, mayBeBare: coding == "deflate") ? URL(filePath: path) : nil
+    }
+
     func remove(_ link: URL) {
         unlink(link.path(percentEncoded: false))
     }

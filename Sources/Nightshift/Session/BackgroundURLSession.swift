@@ -17,8 +17,9 @@ import Synchronization
 ///   `urlSession(_:didBecomeInvalidWithError:)` has returned.
 /// - Methods may be called on any thread. Delegate methods are called on ``delegateQueue``, one at a time: the next message waits
 ///   until the method has returned.
+/// - Data tasks are loaded in this process and end with it; the service carries out the others.
 /// - Delegate methods that are never called here: `willPerformHTTPRedirection` (redirects are followed),
-///   `needNewBodyStream`, `didReceive response`, `willCacheResponse`, `didFinishCollecting metrics`.
+///   `needNewBodyStream`, `didReceive response` for uploads, `willCacheResponse`, `didFinishCollecting metrics`.
 public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     // Unchecked as its base class is: what is added is constant.
     let core: SessionCore
@@ -139,18 +140,19 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         // Called once, on the delegate queue.
         nonisolated(unsafe) let handler = completionHandler
         core.waiting.async { [core] in
-            let tasks = core.openTasks()
+            let tasks: [URLSessionTask] = core.openTasks() + core.openDataTasks
             core.onDelegateQueue { handler(tasks) }
         }
     }
 
-    /// As ``getAllTasks(completionHandler:)``, by kind; there are no data tasks.
+    /// As ``getAllTasks(completionHandler:)``, by kind.
     public override func getTasksWithCompletionHandler(
         _ completionHandler: @escaping ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
     ) {
         getAllTasks { tasks in
             completionHandler(
-                [], tasks.compactMap { $0 as? URLSessionUploadTask }, tasks.compactMap { $0 as? URLSessionDownloadTask }
+                tasks.compactMap { $0 as? BackgroundDataTask }, tasks.compactMap { $0 as? URLSessionUploadTask },
+                tasks.compactMap { $0 as? URLSessionDownloadTask }
             )
         }
     }
@@ -161,8 +163,8 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         downloadTask(with: URLRequest(url: url))
     }
 
-    /// A suspended download. Its number comes from the service: until that has answered for the first time, this waits, 10 s at
-    /// most.
+    /// A suspended download. Its number comes from the service: while that is being started for the first one, this waits, 2 s at
+    /// most, and not at all where it cannot be reached.
     ///
     /// - Parameter request: for http or https, without a body.
     public override func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
@@ -186,7 +188,20 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
         let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
         task.state.withLock { $0.token = plan?.token }
+        plan?.use()
         return added(task)
+    }
+
+    public override func dataTask(with url: URL) -> URLSessionDataTask { dataTask(with: URLRequest(url: url)) }
+
+    /// A suspended data task. This process loads it: it ends with the app, and stands still while that is suspended, as on Apple's
+    /// systems. What is to go on is made a download, at the latest by answering its response with `.becomeDownload`; the file is
+    /// then asked for again.
+    ///
+    /// Of the credentials that a server may ask for, it has Basic ones only; for Digest, use a download.
+    public override func dataTask(with request: URLRequest) -> URLSessionDataTask {
+        check(request)
+        return core.dataTask(with: request)
     }
 
     func upload(continuing resumeData: Data) -> BackgroundUploadTask {
@@ -195,6 +210,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
         let task = TaskCore(core, kind: .upload, identifier: core.newIdentifier(), request: request)
         task.state.withLock { $0.token = plan?.token }
+        plan?.use()
         return addedUpload(task)
     }
 
@@ -232,10 +248,6 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     }
 
     // MARK: - What background sessions refuse
-
-    public override func dataTask(with url: URL) -> URLSessionDataTask { fatalError(Refusal.dataTask) }
-
-    public override func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError(Refusal.dataTask) }
 
     public override func dataTask(
         with url: URL, completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void

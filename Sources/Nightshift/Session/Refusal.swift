@@ -4,8 +4,6 @@ enum Refusal {
         "Completion handler blocks are not supported in background sessions. Use a delegate instead."
     static let uploadFromData = "Upload tasks from NSData are not supported in background sessions."
     static let uploadFromStream = "Upload tasks from a stream are not supported in background sessions."
-    static let dataTask =
-        "Data tasks are not supported in background sessions of Nightshift: they could not outlive the app. Use a download task."
     static let identifier = "A background session needs an identifier that is not empty."
     static func foundationsInitializer(_ identifier: String) -> String {
         """

@@ -14,11 +14,13 @@ extension SessionCore {
     }
 
     /// Waits a while for the service to have said what there is; nil when it has, or the error with which the session failed.
+    ///
+    /// Where it cannot be reached this does not wait at all.
     @discardableResult
     func waitForAttachment() -> URLError? {
         let waiter = DispatchSemaphore(value: 0)
         let isPending = state.withLock { state in
-            guard case .pending = state.attachment, !state.isInvalid else { return false }
+            guard case .pending = state.attachment, !state.isInvalid, !state.isAway else { return false }
             state.waiters.append(waiter)
             return true
         }
@@ -40,12 +42,13 @@ extension SessionCore {
 
     /// The number of a new task.
     ///
-    /// The service says where to begin. Where it cannot be reached, milliseconds since 1970 are a number that no task of the
-    /// session has, and the service goes on from there.
+    /// The service says where to begin. Where it cannot be reached, numbers begin at a random place that no task of the session
+    /// has come near to, and the service goes on from there. A clock would not do: set back, it would give a number twice, and
+    /// the service would take one task for the other.
     func newIdentifier() -> Int {
         waitForAttachment()
         return state.withLock { state in
-            let next = state.nextIdentifier ?? Int64(saturating: Date().timeIntervalSince1970 * 1_000)
+            let next = state.nextIdentifier ?? Int64.random(in: 1 << 42..<1 << 52)
             state.nextIdentifier = next + 1
             return Int(next)
         }
@@ -53,10 +56,11 @@ extension SessionCore {
 
     /// On ``requests``: says that the session is here, learns what the service has of it, and begins to read its messages.
     private func attach() {
-        guard !state.withLock(\.isInvalid) else { return }
+        guard state.withLock({ !$0.isInvalid && $0.needsAttachment }) else { return }
         do {
             let answer = try connection.send(
-                "PUT", path, try JSON.encode(SessionSettings(configuration)), patience: Self.requestPatience)
+                "PUT", path, try JSON.encode(SessionSettings(configuration)), hasty: true,
+                patience: Self.requestPatience)
             let attachment = try JSON.decode(SessionAttachment.self, from: answer)
             let tasks = try openTasksOfService()
             attached(attachment, tasks)
@@ -99,6 +103,8 @@ extension SessionCore {
                 }
             }
             if case .pending = state.attachment { state.attachment = .attached }
+            state.needsAttachment = false
+            state.isAway = false
             state.pause = .zero
             defer { state.waiters = [] }
             return state.waiters
@@ -107,6 +113,7 @@ extension SessionCore {
         read()
         acknowledge()
         retryBelated()
+        goOn()
         connection.commands.advanced(self)
     }
 
@@ -135,13 +142,25 @@ extension SessionCore {
 
     /// A pause that grows; ended by the first message that comes.
     private func attachLater() {
-        let pause = state.withLock { state in
+        let isAway = connection.isUnreachable
+        let (pause, waiters) = state.withLock { state in
             state.reader = nil
-            defer { state.pause = min(max(state.pause * 2, .milliseconds(20)), .seconds(5)) }
-            return state.pause
+            state.needsAttachment = true
+            state.isAway = isAway
+            defer {
+                state.pause = min(max(state.pause * 2, .milliseconds(20)), .seconds(5))
+                if isAway { state.waiters = [] }
+            }
+            return (state.pause, isAway ? state.waiters : [])
         }
+        for waiter in waiters { waiter.signal() }
         let milliseconds = Int(pause.components.seconds * 1_000 + pause.components.attoseconds / 1_000_000_000_000_000)
         requests.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in attach() }
+    }
+
+    /// The channel is open: who waits for it need not wait for its next attempt.
+    func serviceIsBack() {
+        if state.withLock({ $0.needsAttachment && $0.isAway }) { requests.async { [self] in attach() } }
     }
 
     /// The service will not have this session here: every task fails, and the session ends.
@@ -152,6 +171,7 @@ extension SessionCore {
             problem.detail ?? problem.title)
         let (waiters, tasks) = state.withLock { state in
             state.attachment = .failed(error)
+            state.needsAttachment = false
             state.reader = nil
             defer { state.waiters = [] }
             return (state.waiters, Array(state.tasks.values))
@@ -159,6 +179,7 @@ extension SessionCore {
         for waiter in waiters { waiter.signal() }
         if !isInUse { Notice.say("The session \(identifier) is refused: \(problem.detail ?? problem.title)") }
         for task in tasks { endHere(task.core, error: error) }
+        for task in openDataTasks { task.cancel() }
         // Whoever was just making a task hears of its end first.
         events.asyncAfter(deadline: .now() + .seconds(1)) { [self] in invalidate(error) }
     }

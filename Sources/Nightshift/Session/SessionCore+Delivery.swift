@@ -128,22 +128,27 @@ extension SessionCore {
     private func ended(_ task: any BackgroundTask, _ message: SessionMessage) {
         let status = message.task.task
         let url = task.core.state.withLock { $0.originalRequest?.url }
-        storeCookies(of: task)
+        store(message.task.cookies ?? [], of: task)
         var error = URLError(
-            status, url: url, resumeData: ResumeData(status, note: message.task.clientData)?.data)
+            status, url: url, resumeData: ResumeData(status, note: message.task.clientData)?.handOut())
         var link: URL?
         var body: Data?
         if error == nil {
             do {
                 if task.core.kind == .download {
-                    link = try self.link(status, message.id)
+                    link = try decoded(status, message.id) ?? self.link(status, message.id)
                 } else {
-                    body = try status.file.map { try Data(contentsOf: URL(filePath: $0)) }
+                    let decoded = try decoded(status, message.id)
+                    let file = decoded ?? status.file.map { URL(filePath: $0) }
+                    body = try file.map { try Data(contentsOf: $0) }
+                    if let decoded { folder.withLock { $0?.remove(decoded) } }
                 }
+            } catch let problem as POSIXError where problem.code == .ENOSPC || problem.code == .EDQUOT {
+                error = .make(NSURLErrorCannotWriteToFile, "There is no room to decode the file.", url: url)
             } catch {
                 // Somebody has removed it from the service's own directory.
             }
-            if task.core.kind == .download && link == nil {
+            if error == nil && task.core.kind == .download && link == nil {
                 error = .make(NSURLErrorCannotOpenFile, "The finished file is gone.", url: url)
             }
         }
@@ -163,20 +168,17 @@ extension SessionCore {
         if let link { folder.withLock { $0?.remove(link) } }
     }
 
+    /// What is in a file that has come in a coding; nil for any other.
+    private func decoded(_ status: TaskStatus, _ message: Int64) throws -> URL? {
+        guard let file = status.file,
+            let coding = ContentCoding.coding(of: status.response, url: status.currentURL ?? status.url)
+        else { return nil }
+        return try folder.withLock { try $0?.decode(file, coding: coding, message: message) }
+    }
+
     private func link(_ status: TaskStatus, _ message: Int64) throws -> URL? {
         guard let file = status.file else { return nil }
         return try folder.withLock { try $0?.link(to: file, message: message) }
-    }
-
-    private func storeCookies(of task: any BackgroundTask) {
-        guard configuration.httpShouldSetCookies, let storage = configuration.httpCookieStorage,
-            let response = task.response as? HTTPURLResponse, let url = response.url
-        else { return }
-        let fields = response.allHeaderFields.reduce(into: [String: String]()) { fields, field in
-            if let name = field.key as? String { fields[name] = field.value as? String }
-        }
-        let cookies = HTTPCookie.cookies(withResponseHeaderFields: fields, for: url)
-        if !cookies.isEmpty { storage.setCookies(cookies, for: url, mainDocumentURL: nil) }
     }
 
     // MARK: - Acknowledgement
@@ -213,7 +215,7 @@ extension SessionCore {
         var isDone = false
         do {
             _ = try connection.send(
-                "POST", path + "/acknowledge", try JSON.encode(MessageAcknowledgement(messages: ids)),
+                "POST", path + "/acknowledge", try JSON.encode(MessageAcknowledgement(messages: ids)), hasty: true,
                 patience: patience)
             isDone = true
         } catch {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import FoundationNetworking
 import NightshiftAPI
@@ -15,25 +16,49 @@ extension SessionCore {
 
     /// Gives the service the task, or tells it to hold it or let it run, as the app wants it now.
     ///
-    /// Where the service cannot be reached within `patience`, it is told later.
+    /// Where the service cannot be reached within `patience`, or is still to hear of other tasks, it is told later: of each in its
+    /// turn.
     func bringUpToDate(_ task: TaskCore, patience: Duration) {
         if let error = failure ?? task.flaw {
             endHere(task, error: error)
             return
         }
+        if state.withLock({ !$0.belated.isEmpty }) { return tellLater(task) }
+        if !isTold(task, patience: patience) { tellLater(task) }
+    }
+
+    /// Whether the service has been told, or need not be any more.
+    private func isTold(_ task: TaskCore, patience: Duration) -> Bool {
         do {
             try tell(task, patience: patience)
-            state.withLock { _ = $0.belated.remove(task.identifier) }
+            return true
         } catch let problem as Problem {
-            refused(task, problem)
+            return refused(task, problem, patience: patience)
         } catch {
-            state.withLock { _ = $0.belated.insert(task.identifier) }
-            retryLater()
+            return false
         }
     }
 
+    /// Gives the service an upload, which may take as long as copying its file does: a caller waits for small ones only.
+    func handOverUpload(_ task: TaskCore) {
+        guard task.state.withLock(\.expectedToSend) > Self.smallUpload else {
+            return bringUpToDate(task, patience: Self.resumePatience)
+        }
+        let isDone = DispatchSemaphore(value: 0)
+        copies.async { [self] in
+            bringUpToDate(task, patience: Self.copyPatience)
+            isDone.signal()
+        }
+        _ = isDone.wait(timeout: .now() + Self.copyWait)
+    }
+
+    /// Where an upload is being copied nobody else has to wait for that.
+    private func queue(for task: TaskCore) -> DispatchQueue {
+        task.state.withLock { $0.descriptor == nil } ? requests : copies
+    }
+
     func bringUpToDateLater(_ task: TaskCore) {
-        requests.async { [self] in bringUpToDate(task, patience: Self.requestPatience) }
+        queue(for: task).async { [self] in bringUpToDate(task, patience: Self.requestPatience) }
     }
 
     private func tell(_ task: TaskCore, patience: Duration) throws {
@@ -49,7 +74,8 @@ extension SessionCore {
         }
         guard wish.held != wish.told else { return }
         do {
-            _ = try connection.send("POST", "/v1/tasks/\(id)/\(wish.held ? "suspend" : "resume")", patience: patience)
+            _ = try connection.send(
+                "POST", "/v1/tasks/\(id)/\(wish.held ? "suspend" : "resume")", hasty: true, patience: patience)
         } catch let problem as Problem where problem.status == 409 || problem.status == 404 {
             // It has ended; its message is on the way.
         }
@@ -64,9 +90,11 @@ extension SessionCore {
     func handOver(_ task: TaskCore, isHeld: Bool, patience: Duration) throws {
         let asksFirst = delegate is any URLSessionDelayedRequestDelegate
         let request = SessionEnqueueRequest(tasks: [task.handover(isHeld: isHeld, asksFirst: asksFirst)])
+        // Only what may have reached it may be known to it.
+        try connection.openChannel(until: .now + patience, hasty: true)
         task.state.withLock { $0.mayBeKnown = true }
         let answer = try connection.send(
-            "POST", path + "/tasks", try JSON.encode(request), patience: patience,
+            "POST", path + "/tasks", try JSON.encode(request), hasty: true, patience: patience,
             // Its end may have come before the answer: asked for again now, it would be done again.
             while: { task.state.withLock { $0.phase != .completed } })
         guard let id = try JSON.decode(EnqueueResponse.self, from: answer).ids.first else {
@@ -76,6 +104,7 @@ extension SessionCore {
             state.id = id
             state.isHeld = isHeld
         }
+        task.closeSource()
         state.withLock { state in
             // Its end may have been told already.
             if state.tasks[task.identifier] != nil { state.taskIdentifiers[id] = task.identifier }
@@ -83,15 +112,18 @@ extension SessionCore {
     }
 
     /// The service will not have the task.
-    private func refused(_ task: TaskCore, _ problem: Problem) {
-        if task.forgetResumeData() {
-            bringUpToDate(task, patience: Self.resumePatience)
-            return
-        }
-        let code = problem.pointer?.hasSuffix("/source") == true ? NSURLErrorFileDoesNotExist : NSURLErrorUnknown
+    ///
+    /// - Returns: whether that is all there is to say.
+    private func refused(_ task: TaskCore, _ problem: Problem, patience: Duration) -> Bool {
+        if task.forgetResumeData() { return isTold(task, patience: patience) }
+        let isSource = problem.pointer?.hasSuffix("/source") == true
+        let isOpen = task.state.withLock { $0.descriptor != nil }
+        // It is there, so what could not be had is the copy.
+        let code = !isSource ? NSURLErrorUnknown : isOpen ? NSURLErrorCannotCreateFile : NSURLErrorFileDoesNotExist
         endHere(
             task,
             error: .make(code, problem.detail ?? problem.title, url: task.state.withLock { $0.originalRequest?.url }))
+        return true
     }
 
     /// Ends a task of which the service knows nothing.
@@ -99,6 +131,7 @@ extension SessionCore {
         events.async { [self] in
             guard let object = state.withLock({ $0.tasks[task.identifier] }) else { return }
             task.end(error: error)
+            task.closeSource()
             callDelegate { session, delegate in
                 (delegate as? any URLSessionTaskDelegate)?.urlSession(
                     session, task: object, didCompleteWithError: error)
@@ -109,22 +142,44 @@ extension SessionCore {
 
     // MARK: - Belated
 
-    /// Tells the service of every task that it could not be told of before.
-    func retryBelated() {
-        let tasks = state.withLock { state in
-            state.isRetrying = false
-            return state.isInvalid ? [] : state.belated.sorted().compactMap { state.tasks[$0] }
-        }
-        for task in tasks { bringUpToDate(task.core, patience: Self.requestPatience) }
-    }
-
-    /// The attachment comes back to it too; this is for a service that was only slow.
-    private func retryLater() {
+    private func tellLater(_ task: TaskCore) {
         let isFirst = state.withLock { state in
+            if !state.belated.contains(task.identifier) { state.belated.append(task.identifier) }
             defer { state.isRetrying = true }
             return !state.isRetrying
         }
+        // The attachment comes back to it too; this is for a service that was only slow.
         if isFirst { requests.asyncAfter(deadline: .now() + .seconds(1)) { [self] in retryBelated() } }
+    }
+
+    /// Tells the service of the tasks that it could not be told of before, in order, until one fails.
+    func retryBelated() {
+        state.withLock { $0.isRetrying = false }
+        while let (identifier, task) = nextBelated() {
+            guard let task, task.core.state.withLock({ $0.phase == .open }) else {
+                removeBelated(identifier)
+                continue
+            }
+            if let error = failure ?? task.core.flaw {
+                endHere(task.core, error: error)
+            } else if !isTold(task.core, patience: task.core.handoverPatience) {
+                // A service that is away is waited for by the attachment.
+                if !connection.isUnreachable { tellLater(task.core) }
+                return
+            }
+            removeBelated(identifier)
+        }
+    }
+
+    private func nextBelated() -> (identifier: Int, task: (any BackgroundTask)?)? {
+        state.withLock { state in
+            guard !state.isInvalid, let identifier = state.belated.first else { return nil }
+            return (identifier, state.tasks[identifier])
+        }
+    }
+
+    private func removeBelated(_ identifier: Int) {
+        state.withLock { $0.belated.removeAll { $0 == identifier } }
     }
 
     /// Gives the service the tasks it does not have, held where they were never resumed, and the acknowledgements it waits for.
@@ -137,7 +192,11 @@ extension SessionCore {
         for task in tasks.sorted(by: { $0.core.identifier < $1.core.identifier }) {
             let left = deadline - .now
             guard left > .zero else { return }
-            bringUpToDate(task.core, patience: left)
+            if let error = failure ?? task.core.flaw {
+                endHere(task.core, error: error)
+            } else {
+                _ = isTold(task.core, patience: left)
+            }
         }
         acknowledge(until: deadline)
     }
@@ -148,7 +207,7 @@ extension SessionCore {
     func cancel(
         _ task: TaskCore, producingResumeData: Bool, _ completion: @escaping @Sendable (Data?) -> Void
     ) {
-        requests.async { [self] in
+        queue(for: task).async { [self] in
             do {
                 guard let id = try idToCancel(task) else {
                     let url = task.state.withLock { $0.originalRequest?.url }
@@ -160,18 +219,36 @@ extension SessionCore {
                     TaskStatus.self,
                     from: try connection.send(
                         "POST", "/v1/tasks/\(id)/cancel",
-                        try JSON.encode(CancelRequest(producingResumeData: producingResumeData)),
+                        try JSON.encode(CancelRequest(producingResumeData: producingResumeData)), hasty: true,
                         patience: Self.requestPatience))
-                let data = producingResumeData ? ResumeData(status, note: task.state.withLock(\.note))?.data : nil
+                let data = producingResumeData ? ResumeData(status, note: task.state.withLock(\.note))?.handOut() : nil
                 onDelegateQueue { completion(data) }
             } catch is Problem {
                 // It has ended already; its message is on the way.
                 onDelegateQueue { completion(nil) }
             } catch {
-                guard !state.withLock(\.isInvalid) else { return }
-                cancel(task, producingResumeData: producingResumeData, completion)
+                whenBack { $0.cancel(task, producingResumeData: producingResumeData, completion) }
             }
         }
+    }
+
+    /// Calls `body` once the service has been told again that the session is here; soon, where it is not away.
+    private func whenBack(_ body: @escaping @Sendable (SessionCore) -> Void) {
+        let isOpen = state.withLock { state in
+            if !state.isInvalid { state.whenBack.append(body) }
+            return !state.isInvalid
+        }
+        guard isOpen, !connection.isUnreachable else { return }
+        requests.asyncAfter(deadline: .now() + .milliseconds(100)) { [self] in goOn() }
+    }
+
+    /// The service is there for what has waited for it.
+    func goOn() {
+        let bodies = state.withLock { state in
+            defer { state.whenBack = [] }
+            return state.whenBack
+        }
+        for body in bodies { body(self) }
     }
 
     /// Nil for a task that the service certainly does not have.
@@ -182,7 +259,7 @@ extension SessionCore {
         if id == nil && mayBeKnown {
             // The answer was lost, not the task: handed over once more, it has its number.
             do {
-                try handOver(task, isHeld: true, patience: Self.requestPatience)
+                try handOver(task, isHeld: true, patience: task.handoverPatience)
             } catch is Problem {
                 return nil
             }

@@ -19,6 +19,7 @@ extension SessionCore {
             return Array(state.tasks.values)
         }
         for task in tasks { task.core.cancel() }
+        for task in openDataTasks { task.cancel() }
         // Those of earlier processes, which the service has only just told of.
         settle { [self] in
             for task in state.withLock({ Array($0.tasks.values) }) { task.core.cancel() }
@@ -55,14 +56,16 @@ extension SessionCore {
 
     /// As the end of the process: nothing more is read or delivered.
     func abandon() {
-        let (reader, waiters) = state.withLock { state in
+        let (reader, loader, waiters) = state.withLock { state in
             state.isInvalid = true
             state.session = nil
             state.delegate = nil
-            defer { (state.reader, state.waiters) = (nil, []) }
-            return (state.reader, state.waiters)
+            state.dataTasks = [:]
+            defer { (state.reader, state.loader, state.waiters) = (nil, nil, []) }
+            return (state.reader, state.loader, state.waiters)
         }
         reader?.cancel()
+        loader?.invalidate()
         for waiter in waiters { waiter.signal() }
     }
 
@@ -70,14 +73,16 @@ extension SessionCore {
     func forget(_ task: TaskCore) {
         state.withLock { state in
             state.tasks[task.identifier] = nil
-            state.belated.remove(task.identifier)
+            state.belated.removeAll { $0 == task.identifier }
             if let id = task.state.withLock(\.id) { state.taskIdentifiers[id] = nil }
         }
         invalidateIfFinished()
     }
 
-    private func invalidateIfFinished() {
-        let isFinished = state.withLock { $0.isInvalidating && $0.maySettle && $0.tasks.isEmpty }
+    func invalidateIfFinished() {
+        let isFinished = state.withLock {
+            $0.isInvalidating && $0.maySettle && $0.tasks.isEmpty && $0.dataTasks.isEmpty
+        }
         if isFinished { invalidate(nil) }
     }
 
@@ -94,13 +99,15 @@ extension SessionCore {
         callDelegate { session, delegate in
             delegate.urlSession(session, didBecomeInvalidWithError: error)
         }
-        let waiters = state.withLock { state in
+        let (loader, waiters) = state.withLock { state in
             state.session = nil
             state.delegate = nil
             state.reader = nil
-            defer { state.waiters = [] }
-            return state.waiters
+            state.dataTasks = [:]
+            defer { (state.loader, state.waiters) = (nil, []) }
+            return (state.loader, state.waiters)
         }
+        loader?.invalidate()
         for waiter in waiters { waiter.signal() }
         // What was handled is acknowledged all the same.
         acknowledge()

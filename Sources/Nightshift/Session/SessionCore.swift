@@ -16,6 +16,8 @@ final class SessionCore: Sendable {
     let delegateQueue: OperationQueue
     let requests: DispatchQueue
     let events: DispatchQueue
+    /// Hands over uploads whose files are copied meanwhile.
+    let copies = DispatchQueue(label: "nightshift.session.copies")
     /// For work that waits for the service to have answered: on a queue of its own, so that the app's have their threads.
     let waiting = DispatchQueue(label: "nightshift.session.waiting")
     let state: Mutex<State>
@@ -24,18 +26,28 @@ final class SessionCore: Sendable {
 
     /// How long `resume()` waits for a service that does not answer.
     static let resumePatience: Duration = .seconds(5)
+    /// How long the service may take to copy a large file.
+    static let copyPatience: Duration = .seconds(3_600)
+    /// How long `resume()` waits for that: a file system that shares bytes between files is done by then.
+    static let copyWait: DispatchTimeInterval = .milliseconds(250)
+    /// Bytes that are copied within some milliseconds.
+    static let smallUpload: Int64 = 4 << 20
     /// How long a request of ``requests`` is repeated before the next one has its turn.
     static let requestPatience: Duration = .seconds(30)
     /// How long the end of a session waits for what it may have missed; a service without any messages says nothing.
     static let backlogPatience: Duration = .seconds(2)
-    /// How long a new task waits to learn its number.
-    static let attachmentPatience: Duration = .seconds(10)
+    /// How long a new task waits to learn its number from a service that is there, or is being started.
+    static let attachmentPatience: Duration = .seconds(2)
 
     struct State {
         /// Let go of at the end, and with it the delegate: until then the session lives without the app holding it.
         var session: BackgroundURLSession?
         var delegate: (any URLSessionDelegate)?
         var attachment = Attachment.pending
+        /// Whether the service has to be told (again) that the session is here.
+        var needsAttachment = true
+        /// Whether the last attempt to tell it has failed: nobody waits for the next one.
+        var isAway = false
         var isInvalidating = false
         /// Whether the app has cancelled the whole session: no task is its own any more.
         var isCancelled = false
@@ -46,9 +58,14 @@ final class SessionCore: Sendable {
         var nextIdentifier: Int64?
         var tasks: [Int: any BackgroundTask] = [:]
         var taskIdentifiers: [TaskID: Int] = [:]
-        /// Tasks that the service could not be told about, by their numbers.
-        var belated: Set<Int> = []
+        /// Data tasks, which are this process's own; their numbers are none of ``tasks``.
+        var dataTasks: [Int: BackgroundDataTask] = [:]
+        var loader: DataTaskLoader?
+        /// Numbers of the tasks that the service could not be told about, in the order in which it is to hear of them.
+        var belated: [Int] = []
         var isRetrying = false
+        /// What else waits for the service.
+        var whenBack: [@Sendable (SessionCore) -> Void] = []
         var reader: EventReader?
         /// Pause before the next attempt to attach.
         var pause: Duration = .zero

@@ -77,8 +77,8 @@ public final class BackgroundUploadTask: URLSessionUploadTask, BackgroundTask, @
         set { core.change(TaskChange(description: newValue ?? "")) { $0.description = newValue } }
     }
 
-    /// Undoes one ``suspend()``. Returns when the service has the task on disk, or could not be reached for 5 s: then it is told
-    /// as soon as it can be, for as long as this process lives.
+    /// Undoes one ``suspend()``. Returns when the service has the task on disk, which takes some milliseconds; at once where it cannot
+    /// be reached, and after 5 s where it does not answer. Then it is told as soon as it can be, for as long as this process lives.
     public override func resume() { core.resume() }
 
     /// Nests: as many calls of ``resume()`` are needed. No traffic and no timeouts meanwhile.

@@ -13,6 +13,10 @@ struct RequestNote: Codable {
     var timeout: Double
     /// Nil where it does.
     var allowsCellularAccess: Bool?
+    /// Nil where it does.
+    var handlesCookies: Bool?
+    /// Whose page it is for, where the request says so.
+    var mainDocument: URL?
 
     init?(_ request: URLRequest) {
         guard let url = request.url else { return nil }
@@ -22,6 +26,8 @@ struct RequestNote: Codable {
         cachePolicy = request.cachePolicy.rawValue
         timeout = request.timeoutInterval
         allowsCellularAccess = request.allowsCellularAccess ? nil : false
+        handlesCookies = request.httpShouldHandleCookies ? nil : false
+        mainDocument = request.mainDocumentURL
     }
 
     init?(_ text: String?) {
@@ -39,6 +45,8 @@ struct RequestNote: Codable {
             timeoutInterval: timeout)
         request.httpMethod = method
         request.allowsCellularAccess = allowsCellularAccess ?? true
+        request.httpShouldHandleCookies = handlesCookies ?? true
+        request.mainDocumentURL = mainDocument
         for field in headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
         return request
     }

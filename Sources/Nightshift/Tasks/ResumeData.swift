@@ -11,6 +11,7 @@ struct ResumeData {
     var token: String
     /// The request it was made from.
     var note: String?
+    var kind: TaskKind
 
     private enum Key {
         static let version = "NSURLSessionResumeInfoVersion"
@@ -29,6 +30,7 @@ struct ResumeData {
         self.url = url
         self.token = token
         self.note = note
+        kind = status.kind
         received = status.countOfBytesReceived
         entityTag = status.response?.headers.first("ETag")
         lastModified = status.response?.headers.first("Last-Modified")
@@ -44,17 +46,28 @@ struct ResumeData {
         self.url = url
         self.token = token
         note = list[Key.note] as? String
+        kind = list[Key.file] == nil ? .upload : .download
         received = (list[Key.received] as? NSNumber)?.int64Value ?? 0
         entityTag = list[Key.entityTag] as? String
         lastModified = list[Key.date] as? String
     }
 
-    var data: Data? {
+    /// The property list for the app, and the file that it names.
+    func handOut() -> Data? {
+        if kind == .download { StandInFile(token: token).place(size: received) }
+        return data
+    }
+
+    /// It is used, and its file with it.
+    func use() {
+        if kind == .download { StandInFile(token: token).remove() }
+    }
+
+    private var data: Data? {
         var list: [String: Any] = [
-            Key.version: 2, Key.url: url.absoluteString, Key.received: received,
-            // The bytes are the service's; the name only tells one from another.
-            Key.file: "CFNetworkDownload_\(token).tmp", Key.token: token,
+            Key.version: 2, Key.url: url.absoluteString, Key.received: received, Key.token: token,
         ]
+        if kind == .download { list[Key.file] = StandInFile(token: token).name }
         list[Key.entityTag] = entityTag
         list[Key.date] = lastModified
         list[Key.note] = note

@@ -27,6 +27,10 @@ extension TaskCore {
             task.suspended = isHeld
             var handover = SessionTaskRequest(
                 taskIdentifier: Int64(identifier), request: task, clientData: state.note)
+            if let descriptor = state.descriptor {
+                handover.sourceDescriptor = descriptor
+                handover.request.snapshot = .copy
+            }
             if asksFirst && state.earliestBeginDate != nil { handover.asksBeforeBeginning = true }
             return handover
         }
@@ -34,10 +38,13 @@ extension TaskCore {
 
     /// Why the service need not be asked; nil for a task that it has already.
     var flaw: URLError? {
-        let (id, hasPlan, url) = state.withLock { state in
-            (state.id, state.token != nil || state.originalRequest != nil, state.originalRequest?.url)
+        let (id, hasPlan, url, isOpen) = state.withLock { state in
+            (
+                state.id, state.token != nil || state.originalRequest != nil, state.originalRequest?.url,
+                state.descriptor != nil
+            )
         }
-        guard id == nil else { return nil }
+        guard id == nil, !isOpen else { return nil }
         // As FoundationNetworking puts it for resume data that nobody can use.
         guard hasPlan else { return .make(NSURLErrorUnsupportedURL, "unsupported URL") }
         if let source, !FileManager.default.fileExists(atPath: source.path(percentEncoded: false)) {
@@ -71,6 +78,7 @@ extension TaskRequest {
             fields += HTTPCookie.requestHeaderFields(with: cookies).map { HeaderField(name: $0.key, value: $0.value) }
         }
         headers = fields.isEmpty ? nil : fields
+        if configuration.httpShouldSetCookies, request.httpShouldHandleCookies { handlesCookies = true }
         // 60 s is what a request says that nobody has told otherwise; the session's own time is meant then.
         if request.timeoutInterval != 60, request.timeoutInterval > 0 {
             idleTimeout = min(request.timeoutInterval, Limits.longestTimeout)

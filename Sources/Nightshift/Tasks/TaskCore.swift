@@ -36,6 +36,8 @@ final class TaskCore: Sendable {
         var priority: Float = URLSessionTask.defaultPriority
         var description: String?
         var earliestBeginDate: Date?
+        /// The file to upload, open from when it was resumed until the service has a copy of it.
+        var descriptor: Int32?
         /// Resume data to go on from.
         var token: String?
         var note: String?
@@ -107,7 +109,7 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// Returns when the service has it on disk, or could not be reached for a while: then it is told as soon as it can be.
+    /// Returns when the service has it on disk, or cannot be reached: then it is told as soon as it can be.
     func resume() {
         let begins = state.withLock { state in
             guard state.phase == .open, state.suspensions > 0 else { return false }
@@ -116,7 +118,11 @@ final class TaskCore: Sendable {
         }
         guard begins else { return }
         session.connection.wake()
-        session.bringUpToDate(self, patience: SessionCore.resumePatience)
+        if openSource() {
+            session.handOverUpload(self)
+        } else {
+            session.bringUpToDate(self, patience: SessionCore.resumePatience)
+        }
     }
 
     func suspend() {

@@ -95,6 +95,8 @@ package struct SessionTask: Hashable, Sendable, Codable {
     package var clientData: String?
     /// From where a task made from resume data went on, once it has.
     package var resumedAt: Int64?
+    /// What servers have set, redirects on the way included.
+    package var cookies: [SetCookie]?
 
     package init(task: TaskStatus, clientData: String?, resumedAt: Int64?) {
         self.task = task
@@ -237,6 +239,9 @@ package struct SessionTaskRequest: Sendable, Codable {
     package var clientData: String?
     /// Whether the app wants to be asked when the begin date has come.
     package var asksBeforeBeginning: Bool?
+    /// The source, as the calling process has it open: the service's copy is made from there, and what lies under the source's name
+    /// may change or go as soon as this is sent.
+    package var sourceDescriptor: Int32?
 
     package init(taskIdentifier: Int64, request: TaskRequest, clientData: String? = nil) {
         self.taskIdentifier = taskIdentifier

@@ -13,7 +13,8 @@ package struct TransferURL: Hashable, Sendable {
     package private(set) var port: Int
     /// What was before the `@`, decoded.
     package private(set) var credential: Credential?
-    private var path: String
+    /// Encoded, and never empty.
+    private(set) var path: String
     /// Without the question mark; empty and missing are told apart.
     private var query: String?
 

@@ -14,14 +14,21 @@ enum FileSteps {
 
     /// Copies the first `size` bytes of a file to where another one stands.
     ///
+    /// - Parameter syncEvery: bytes after which they are waited for to be on disk.
     /// - Returns: how many there were; nil, with `errno`, where that failed.
-    static func copy(_ source: Int32, to destination: Int32, size: Int64) -> Int64? {
+    static func copy(
+        _ source: Int32, to destination: Int32, size: Int64, syncEvery: Int64 = .max
+    ) -> Int64? {
         var offset: off_t = 0
+        var synced: off_t = 0
         while offset < size {
-            let moved = sendfile(destination, source, &offset, 1 << 30)
+            let moved = sendfile(destination, source, &offset, Int(min(1 << 30, syncEvery, size - Int64(offset))))
             if moved < 0, errno == EINTR { continue }
             if moved < 0 { return nil }
             if moved == 0 { break }
+            guard Int64(offset - synced) >= syncEvery else { continue }
+            guard fdatasync(destination) == 0 else { return nil }
+            synced = offset
         }
         return Int64(offset)
     }

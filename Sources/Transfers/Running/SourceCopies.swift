@@ -33,10 +33,10 @@ struct SourceCopies: Sendable {
                     unlink(path)
                     return nil
                 }
+                if let failure = room(for: file, copy) { throw failure }
                 // One that became shorter is found out below.
-                guard FileSteps.copy(original, to: copy, size: file.identity.size) != nil else {
-                    throw DiskTrouble.failure(errno, "copy \(file.path)")
-                }
+                guard FileSteps.copy(original, to: copy, size: file.identity.size, syncEvery: Self.mostDirty) != nil
+                else { throw DiskTrouble.failure(errno, "copy \(file.path)") }
             }
             guard FileIdentity(descriptor: original) == file.identity else {
                 throw TransferFailure(.sourceChanged, "\(file.path) changed while it was copied.")
@@ -49,6 +49,18 @@ struct SourceCopies: Sendable {
             unlink(path)
             throw error
         }
+    }
+
+    /// Sets the copy's bytes aside; a failure where they, and what the service itself writes, do not all have room.
+    private func room(for file: UploadSource.File, _ copy: Int32) -> TransferFailure? {
+        let size = file.identity.size
+        let isShort = PartialStorage.freeSpace(at: folder).map { $0 < size + Self.spared } ?? false
+        guard isShort || PartialStorage.reserve(copy, from: 0, to: size) != nil else { return nil }
+        let free = PartialStorage.freeSpace(at: folder) ?? 0
+        return TransferFailure(
+            .diskFull,
+            "There is no room in \(folder) for a copy of \(file.path): it takes \(size) bytes, \(free) are free, and "
+                + "\(Self.spared) are kept for the service itself.")
     }
 
     /// Makes the names of new copies survive a power cut.
@@ -69,6 +81,12 @@ struct SourceCopies: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return Set(names.filter { !$0.hasPrefix("\(run).") }.map { "\(folder)/\($0)" })
     }
+
+    /// Bytes of a copy that wait for the disk at most, so that it does not hold up everybody else's.
+    private static let mostDirty: Int64 = 32 << 20
+
+    /// Bytes that no copy takes: for the database.
+    private static let spared: Int64 = 16 << 20
 
     /// `FICLONE` of linux/fs.h.
     private static let clone: UInt = 0x4004_9409

@@ -364,6 +364,7 @@ extension TransferService {
         request.resumption = task.resumption ?? old.resumption
         request.snapshot = task.snapshot ?? old.snapshot
         request.checksum = task.checksum ?? old.checksum
+        request.handlesCookies = task.handlesCookies ?? old.handlesCookies
         request.proxy = task.proxy ?? old.proxy
         request.tls = task.tls ?? old.tls
         request.isDiscretionary = task.isDiscretionary ?? old.isDiscretionary

@@ -3,7 +3,7 @@ import Glibc
 import NightshiftAPI
 import Store
 
-/// What is done every second while transfers run, and never otherwise.
+/// What is done every second while transfers run, and never otherwise; progress is told four times a second to an app that reads.
 extension TransferService {
     func startTicker() {
         guard ticker == nil, !isStopping else { return }
@@ -11,9 +11,17 @@ extension TransferService {
     }
 
     private func tick() async {
+        var due = now.bootSeconds + 1
         while !active.isEmpty, !isStopping {
-            let next = min(now.bootSeconds + 1, nextProbationEnd ?? .infinity)
-            guard (try? await environment.clock.sleep(untilBootSeconds: next)) != nil else { break }
+            let isWatched = isWatchedByApp
+            let next = min(due, nextProbationEnd ?? .infinity)
+            let pulse = isWatched ? now.bootSeconds + Self.appProgressSeconds : .infinity
+            guard (try? await environment.clock.sleep(untilBootSeconds: min(next, pulse))) != nil else { break }
+            if now.bootSeconds < next {
+                store.messageSignal.pulse()
+                continue
+            }
+            due = now.bootSeconds + 1
             endProbations()
             let time = now.bootSeconds
             for id in active.keys {
@@ -26,6 +34,17 @@ extension TransferService {
         ticker = nil
         if !active.isEmpty, !isStopping { startTicker() }
     }
+
+    /// Whether a process of an app that can run reads of a transfer that does.
+    private var isWatchedByApp: Bool {
+        active.values.contains { transfer in
+            guard let app = transfer.record.app, isListening(app) else { return false }
+            return readers[transfer.record.session]?.reader != nil
+        }
+    }
+
+    /// Seconds between two reports of progress to an app: what a progress bar needs to move (Apple's systems call as often).
+    private static let appProgressSeconds = 0.25
 
     /// Syncs a download's bytes and writes down how many they are.
     private func checkpoint(_ id: TaskID) async {

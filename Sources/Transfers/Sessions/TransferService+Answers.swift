@@ -8,6 +8,7 @@ extension TransferService {
     ///
     /// - Returns: what servers are shown and allowed, by ``Challenge/origin``.
     func fillIn(_ request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {
+        request.handlesCookies = record.request.handlesCookies ?? false
         guard record.app != nil else { return [:] }
         let kept = answers[record.session] ?? ChallengeAnswers()
         request.asksAbout = kept.asksAbout(record.id)

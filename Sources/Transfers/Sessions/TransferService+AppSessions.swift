@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 package import NightshiftAPI
 import Store
 
@@ -43,11 +44,12 @@ extension TransferService {
     /// Accepts tasks that the app has numbered. One that is here already is not taken twice: its id is the answer again.
     ///
     /// - Parameters:
+    ///   - process: whose descriptors the sources of uploads are.
     ///   - startDelay: seconds for which the app's tasks do not start (the resume rate limiter).
     ///   - fromBackground: whether the app is in the background: its tasks then wait for a good moment until it is in front.
     package nonisolated func enqueue(
-        _ app: AppID, _ identifier: String, _ request: SessionEnqueueRequest, startDelay: Double?,
-        fromBackground: Bool
+        _ app: AppID, _ identifier: String, _ request: SessionEnqueueRequest, process: Int32 = getpid(),
+        startDelay: Double?, fromBackground: Bool
     ) async throws(Problem) -> [TaskID] {
         let session = SessionID(app: app, identifier: identifier)
         try await requireSession(session)
@@ -66,7 +68,7 @@ extension TransferService {
                 pointer: "/tasks/\(index)/clientData")
         }
         do throws(Problem) {
-            return try await take(request.tasks, session, startDelay, fromBackground)
+            return try await take(request.tasks, session, process, startDelay, fromBackground)
         } catch {
             // The same request may have come twice at once: then the other one has taken what both bring.
             let known = try await known(numbers, session)
@@ -82,7 +84,8 @@ extension TransferService {
     }
 
     private nonisolated func take(
-        _ tasks: [SessionTaskRequest], _ session: SessionID, _ startDelay: Double?, _ fromBackground: Bool
+        _ tasks: [SessionTaskRequest], _ session: SessionID, _ process: Int32, _ startDelay: Double?,
+        _ fromBackground: Bool
     ) async throws(Problem) -> [TaskID] {
         let numbers = tasks.map(\.taskIdentifier)
         let known = try await known(numbers, session)
@@ -91,7 +94,12 @@ extension TransferService {
         let ids =
             new.isEmpty
             ? []
-            : try await enqueue(new.map(\.request), in: session) { index, record in
+            : try await enqueue(new.map { $0.opened(by: process) }, in: session) { index, record in
+                if new[index].sourceDescriptor != nil {
+                    // What is copied is what the process has open, and what people are shown is its name.
+                    record.uploadSource = record.sentFiles
+                    record.request.source = new[index].request.source
+                }
                 record.taskIdentifier = new[index].taskIdentifier
                 record.clientData = new[index].clientData
                 record.asksFirst = new[index].asksBeforeBeginning ?? false && record.beginAt != nil
@@ -182,6 +190,21 @@ extension TransferService {
     }
 
     func sessionTask(_ record: TaskRecord) -> SessionTask {
-        SessionTask(task: wholeStatus(of: record), clientData: record.clientData, resumedAt: record.resumedAt)
+        var task = SessionTask(
+            task: wholeStatus(of: record), clientData: record.clientData, resumedAt: record.resumedAt)
+        let url = record.currentURL ?? record.request.url
+        task.cookies = url.flatMap { record.response?.cookies(of: $0) }
+        return task
+    }
+}
+
+extension SessionTaskRequest {
+    /// The request, its source read through the calling process's descriptor; a copy is made of it in any case.
+    fileprivate func opened(by process: Int32) -> TaskRequest {
+        var request = request
+        guard let sourceDescriptor, request.kind == .upload else { return request }
+        request.source = "/proc/\(process)/fd/\(sourceDescriptor)"
+        request.snapshot = .copy
+        return request
     }
 }

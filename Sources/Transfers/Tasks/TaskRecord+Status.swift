@@ -72,5 +72,12 @@ extension ResponseSummary {
             return bytes <= Limits.responseHeaderBytes
         }
         self.init(status: head.status, headers: Array(kept), httpVersion: head.httpVersion)
+        redirectCookies = head.redirectCookies.isEmpty ? nil : head.redirectCookies
+    }
+
+    /// What servers have set, in the order in which they did.
+    func cookies(of url: String) -> [SetCookie]? {
+        let all = (redirectCookies ?? []) + headers.all("Set-Cookie").map { SetCookie(url: url, value: $0) }
+        return all.isEmpty ? nil : all
     }
 }

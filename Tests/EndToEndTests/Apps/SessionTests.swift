@@ -49,6 +49,42 @@ import app_probe
         }
     }
 
+    @Test(arguments: [Int64(64 << 10), 24 << 20])
+    func `T5: an upload whose file is removed behind resume() is sent whole`(size: Int64) async throws {
+        let app = try AppFixture()
+        let content = Content.seeded(size: size, seed: 42)
+        app.origin.serve("/up", Resource(content: .bytes([])))
+        let source = try app.scratch.write(content.bytes(0..<content.size), to: "source")
+        var order = TransferOrder(app.origin.url("/up"), "upload")
+        order.source = source
+        order.removesSource = true
+        try app.order { [order] in $0.transfers = [order] }
+        try await app.install()
+        try await app.launch()
+        let end = try await app.wait(for: .completed)
+        #expect(end.status == 201 && end.code == nil)
+        #expect(!FileManager.default.fileExists(atPath: source))
+        #expect(try #require(app.origin.requests(for: "/up").last?.body).matches(content))
+    }
+
+    @Test func `T1: cookies of redirects go on, and reach the app's storage`() async throws {
+        let app = try AppFixture()
+        app.origin.serve(
+            "/film",
+            .text(
+                "",
+                .status(
+                    302,
+                    fields: [HTTPField("Location", "/real"), HTTPField("Set-Cookie", "sid=1; Path=/")])))
+        app.origin.serve("/real", .text("film", .field("Set-Cookie", "seen=2; Path=/")))
+        try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }
+        try await app.install()
+        try await app.launch()
+        let end = try await app.wait(for: .completed)
+        #expect(end.cookies == ["seen=2", "sid=1"])
+        #expect(app.origin.requests(for: "/real").map { $0.field("Cookie") } == ["sid=1"])
+    }
+
     @Test func `T6: a download cancelled for resume data goes on in a new task, which says from where`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate).times(1)]))

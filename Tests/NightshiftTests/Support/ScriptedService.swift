@@ -18,6 +18,10 @@ final class ScriptedService: Sendable {
         var nextTaskIdentifier: Int64 = 1
         var tasks: [TaskID: SessionTask] = [:]
         var requests: [Int64: SessionTaskRequest] = [:]
+        /// The numbers of the tasks that were handed over, as often as they were.
+        var order: [Int64] = []
+        /// Bytes of what uploads are to send, read as the service reads them.
+        var sources: [Int64: Int64] = [:]
         var settings: [String: SessionSettings] = [:]
         var messages: [SessionMessage] = []
         var lastID: Int64 = 0
@@ -311,6 +315,13 @@ final class ScriptedService: Sendable {
     private func add(_ request: SessionTaskRequest, to session: String) -> TaskID {
         state.update { state in
             state.requests[request.taskIdentifier] = request
+            state.order.append(request.taskIdentifier)
+            if let descriptor = request.sourceDescriptor {
+                let path = "/proc/self/fd/\(descriptor)"
+                state.sources[request.taskIdentifier] = (try? Data(contentsOf: URL(filePath: path))).map {
+                    Int64($0.count)
+                }
+            }
             if let known = state.tasks.values.first(where: { $0.task.taskIdentifier == request.taskIdentifier }) {
                 return known.task.id
             }

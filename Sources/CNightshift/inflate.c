@@ -1,0 +1,62 @@
+#include "include/CNightshiftInflate.h"
+
+#include <errno.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { PIECE = 1 << 16 };
+
+static int write_all(int descriptor, const unsigned char *bytes, size_t count) {
+    while (count > 0) {
+        ssize_t written = write(descriptor, bytes, count);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return -1;
+        bytes += written;
+        count -= (size_t)written;
+    }
+    return 0;
+}
+
+static int inflate_with(int from, int to, int bits) {
+    unsigned char input[PIECE], output[PIECE];
+    z_stream stream = {0};
+    if (inflateInit2(&stream, bits) != Z_OK) {
+        errno = ENOMEM;
+        return -1;
+    }
+    int result = -2, state = Z_OK, has_read = 0;
+    for (;;) {
+        if (stream.avail_in == 0) {
+            ssize_t count = read(from, input, sizeof input);
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0) { result = -1; break; }
+            if (count == 0) { result = has_read && state == Z_STREAM_END ? 0 : -2; break; }
+            has_read = 1;
+            stream.next_in = input;
+            stream.avail_in = (uInt)count;
+        }
+        // Another member of a gzip file; what is none is padding, which nobody wants.
+        if (state == Z_STREAM_END) {
+            if (bits < 0 || stream.next_in[0] != 0x1f) { result = 0; break; }
+            if (inflateReset(&stream) != Z_OK) break;
+        }
+        stream.next_out = output;
+        stream.avail_out = sizeof output;
+        state = inflate(&stream, Z_NO_FLUSH);
+        if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR) break;
+        if (write_all(to, output, sizeof output - stream.avail_out) != 0) { result = -1; break; }
+        if (state == Z_BUF_ERROR) state = Z_OK;
+    }
+    inflateEnd(&stream);
+    return result;
+}
+
+int nightshift_inflate(int from, int to, int may_be_bare) {
+    off_t start = lseek(from, 0, SEEK_CUR), place = lseek(to, 0, SEEK_CUR);
+    if (start < 0 || place < 0) return -1;
+    int result = inflate_with(from, to, 15 + 32);
+    if (result != -2 || !may_be_bare) return result;
+    // "deflate" is zlib's format by RFC 9110, and without its frame by many servers.
+    if (lseek(from, start, SEEK_SET) < 0 || lseek(to, place, SEEK_SET) < 0 || ftruncate(to, place) != 0) return -1;
+    return inflate_with(from, to, -15);
+}

@@ -1,0 +1,325 @@
+import Foundation
+import FoundationNetworking
+import NightshiftAPI
+import Synchronization
+
+/// Loads the data tasks of one background session with a session of FoundationNetworking's, and hands what that says to the app's
+/// delegate in the words of the background session.
+///
+/// FoundationNetworking hears of this object on a queue of its own, one message at a time; the next one waits until the app's
+/// delegate has returned, and behind a response until the app has decided what becomes of the body.
+final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
+    private let core: SessionCore
+    private let queue = OperationQueue()
+    private let state = Mutex(State())
+
+    private struct State {
+        var session: URLSession?
+        /// By the numbers of FoundationNetworking's tasks.
+        var loads: [Int: Load] = [:]
+    }
+
+    init(_ core: SessionCore) {
+        self.core = core
+        queue.maxConcurrentOperationCount = 1
+        queue.name = "nightshift.data-tasks"
+    }
+
+    func begin(_ task: BackgroundDataTask) { begin(task, task.content.withLock(\.request)) }
+
+    private func begin(_ task: BackgroundDataTask, _ request: URLRequest) {
+        let loading = state.withLock { state in
+            let session = state.session ?? makeSession()
+            state.session = session
+            let loading = session.dataTask(with: request)
+            state.loads[loading.taskIdentifier] = Load(task)
+            return loading
+        }
+        task.content.withLock { $0.loading = loading }
+        loading.resume()
+    }
+
+    private func makeSession() -> URLSession {
+        URLSession(
+            configuration: core.configuration.inProcess, delegate: self as (any URLSessionDelegate)?,
+            delegateQueue: queue)
+    }
+
+    /// Ends the task as cancelled, whatever it is waiting for.
+    func cancel(_ task: BackgroundDataTask) {
+        queue.addOperation { [self] in
+            let load = state.withLock { $0.loads.values.first { $0.task === task } }
+            if let load, load.pending.last?.isEnd != true, let loading = task.content.withLock(\.loading) {
+                loading.cancel()
+            } else {
+                core.ended(task, error: URLError.cancelled(task))
+            }
+        }
+    }
+
+    /// Nothing more is loaded, and FoundationNetworking lets go of this object.
+    func invalidate() {
+        let session = state.withLock { state in
+            state.loads = [:]
+            return state.session
+        }
+        session?.invalidateAndCancel()
+    }
+
+    private func load(_ loading: URLSessionTask) -> Load? {
+        state.withLock { $0.loads[loading.taskIdentifier] }
+    }
+
+    /// What FoundationNetworking still says of it is nobody's business.
+    private func drop(_ loading: URLSessionTask) {
+        state.withLock { _ = $0.loads.removeValue(forKey: loading.taskIdentifier) }
+    }
+
+    // MARK: - The response and its body
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @Sendable @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        completionHandler(.allow)
+        guard let load = load(dataTask) else { return }
+        if let answer = response as? HTTPURLResponse, answer.statusCode == 401 {
+            // FoundationNetworking asks for credentials behind the body, Apple's systems before the response.
+            load.held = (answer, Data())
+        } else {
+            present(response, of: load)
+        }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        guard let load = load(dataTask) else { return }
+        if load.held == nil { deliver(.data(data), of: load) } else { load.held?.body.append(data) }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        guard let own = load(task)?.task else { return }
+        own.count { content in
+            content.sent = totalBytesSent
+            content.expectedToSend = totalBytesExpectedToSend
+        }
+        core.callDelegate { session, delegate in
+            (delegate as? any URLSessionTaskDelegate)?.urlSession(
+                session, task: own, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+                totalBytesExpectedToSend: totalBytesExpectedToSend)
+        }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let load = load(task) else { return }
+        if error == nil { showHeld(load) }
+        deliver(.end(error), of: load)
+    }
+
+    /// The app decides what becomes of the body; what comes of it before waits.
+    private func present(_ response: URLResponse, of load: Load) {
+        let task = load.task
+        load.isDeciding = true
+        task.count { content in
+            content.response = response
+            content.expectedToReceive = response.expectedContentLength
+        }
+        let reply = DispositionReply { [self] disposition in
+            queue.addOperation { [self] in decided(disposition, load) }
+        }
+        core.callDelegate { session, delegate in
+            (delegate as? any URLSessionDataDelegate)?.urlSession(session, dataTask: task, didReceive: response) {
+                reply.give($0)
+            }
+        }
+    }
+
+    private func decided(_ disposition: URLSession.ResponseDisposition, _ load: Load) {
+        let pending = load.pending
+        (load.isDeciding, load.pending) = (false, [])
+        let loading = load.task.content.withLock(\.loading)
+        switch disposition {
+        case .cancel:
+            if let loading { stop(loading) }
+            core.ended(load.task, error: URLError.cancelled(load.task))
+        case .becomeDownload:
+            if let loading { stop(loading) }
+            becomeDownload(load.task)
+        default: for message in pending { deliver(message, of: load) }
+        }
+    }
+
+    private func stop(_ loading: URLSessionTask) {
+        drop(loading)
+        loading.cancel()
+    }
+
+    private func deliver(_ message: Load.Message, of load: Load) {
+        switch message {
+        case .end(let error?): end(load, error)
+        case _ where load.isDeciding: load.pending.append(message)
+        case .end(nil): end(load, nil)
+        case .data(let data):
+            guard !data.isEmpty else { return }
+            let task = load.task
+            task.count { $0.received += Int64(data.count) }
+            core.callDelegate { session, delegate in
+                (delegate as? any URLSessionDataDelegate)?.urlSession(session, dataTask: task, didReceive: data)
+            }
+        }
+    }
+
+    private func end(_ load: Load, _ error: (any Error)?) {
+        if let loading = load.task.content.withLock(\.loading) { drop(loading) }
+        core.ended(load.task, error: error)
+    }
+
+    /// What is to outlive this process is the service's: it asks for the file again.
+    private func becomeDownload(_ task: BackgroundDataTask) {
+        let request = task.content.withLock { content in
+            content.phase = .completed
+            content.loading = nil
+            return content.request
+        }
+        let made = core.add(TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request))
+        guard let download = made as? BackgroundDownloadTask else { preconditionFailure("made as a download") }
+        core.callDelegate { session, delegate in
+            (delegate as? any URLSessionDataDelegate)?.urlSession(session, dataTask: task, didBecome: download)
+        }
+        core.forget(task)
+        download.resume()
+    }
+
+    // MARK: - Credentials
+
+    /// FoundationNetworking's own ways on from here do not return: it traps at Digest, and waits for ever where the default is to be
+    /// done. So the request is sent again with its credential, or the response that asked for one is the task's.
+    func urlSession(
+        _ session: URLSession, task loading: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        guard let load = load(loading) else { return }
+        stop(loading)
+        let task = load.task
+        let space = challenge.protectionSpace
+        guard space.authenticationMethod == NSURLAuthenticationMethodHTTPBasic else { return finish(load) }
+        let refusals = task.content.withLock { content in
+            defer { content.refusals += 1 }
+            return content.refusals
+        }
+        let proposed = core.configuration.urlCredentialStorage?.defaultCredential(for: space)
+        let reply = ChallengeReply { [self] disposition, credential in
+            queue.addOperation { [self] in
+                switch disposition {
+                case .useCredential:
+                    if let credential { again(load, credential) } else { finish(load) }
+                case .performDefaultHandling:
+                    if let proposed, refusals == 0 { again(load, proposed) } else { finish(load) }
+                case .cancelAuthenticationChallenge: core.ended(task, error: URLError.cancelled(task))
+                default: finish(load)
+                }
+            }
+        }
+        let asked = URLAuthenticationChallenge(
+            protectionSpace: space, proposedCredential: proposed, previousFailureCount: refusals,
+            failureResponse: load.held?.response ?? challenge.failureResponse, error: nil, sender: reply)
+        guard core.delegate is any URLSessionTaskDelegate else { return reply.give(.performDefaultHandling, nil) }
+        core.callDelegate { session, delegate in
+            (delegate as? any URLSessionTaskDelegate)?.urlSession(session, task: task, didReceive: asked) {
+                reply.give($0, $1)
+            }
+        }
+    }
+
+    private func again(_ load: Load, _ credential: URLCredential) {
+        guard load.task.state != .canceling else {
+            return core.ended(load.task, error: URLError.cancelled(load.task))
+        }
+        var request = load.task.content.withLock(\.request)
+        let words = Data("\(credential.user ?? ""):\(credential.password ?? "")".utf8)
+        request.setValue("Basic \(words.base64EncodedString())", forHTTPHeaderField: "Authorization")
+        begin(load.task, request)
+    }
+
+    /// The answer that asked for credentials is the result.
+    private func finish(_ load: Load) {
+        showHeld(load)
+        deliver(.end(nil), of: load)
+    }
+
+    private func showHeld(_ load: Load) {
+        guard let held = load.held else { return }
+        load.held = nil
+        present(held.response, of: load)
+        deliver(.data(held.body), of: load)
+    }
+}
+
+/// What is under way for one task. Touched on the loader's queue only, once it is in its list.
+private final class Load: @unchecked Sendable {
+    let task: BackgroundDataTask
+    /// Whether the app has yet to say what becomes of the body.
+    var isDeciding = false
+    /// What has come meanwhile.
+    var pending: [Message] = []
+    /// A 401 that the app may have an answer to, with its body: shown only where it has none.
+    var held: (response: HTTPURLResponse, body: Data)?
+
+    enum Message {
+        case data(Data)
+        case end((any Error)?)
+
+        var isEnd: Bool {
+            if case .end = self { return true }
+            return false
+        }
+    }
+
+    init(_ task: BackgroundDataTask) { self.task = task }
+}
+
+extension URLError {
+    fileprivate static func cancelled(_ task: BackgroundDataTask) -> URLError {
+        make(NSURLErrorCancelled, "cancelled", url: task.originalRequest?.url)
+    }
+}
+
+extension BackgroundConfiguration {
+    /// What loads data tasks in this process, as far as FoundationNetworking heeds it.
+    fileprivate var inProcess: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.default
+        configuration.requestCachePolicy = requestCachePolicy
+        configuration.timeoutIntervalForRequest = timeoutIntervalForRequest
+        configuration.timeoutIntervalForResource = timeoutIntervalForResource
+        configuration.networkServiceType = networkServiceType
+        configuration.httpShouldSetCookies = httpShouldSetCookies
+        configuration.httpCookieAcceptPolicy = httpCookieAcceptPolicy
+        configuration.httpAdditionalHeaders = httpAdditionalHeaders
+        configuration.httpMaximumConnectionsPerHost = min(max(1, httpMaximumConnectionsPerHost), 64)
+        configuration.httpCookieStorage = httpCookieStorage
+        // Credentials are looked up here, and a background session has no cache.
+        configuration.urlCredentialStorage = nil
+        configuration.urlCache = nil
+        return configuration
+    }
+}
+
+/// The app's decision about a response: given once, or never where it has no method for it. What FoundationNetworking puts in
+/// the method's place lets go of the handler without a word, which then counts as ``URLSession/ResponseDisposition/allow``.
+private final class DispositionReply: Sendable {
+    private let take: Mutex<(@Sendable (URLSession.ResponseDisposition) -> Void)?>
+
+    init(_ take: @escaping @Sendable (URLSession.ResponseDisposition) -> Void) { self.take = Mutex(take) }
+
+    func give(_ disposition: URLSession.ResponseDisposition) {
+        let take = take.withLock { take in
+            defer { take = nil }
+            return take
+        }
+        take?(disposition)
+    }
+
+    deinit { give(.allow) }
+}

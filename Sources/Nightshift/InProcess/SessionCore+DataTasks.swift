@@ -1,0 +1,76 @@
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// Data tasks: they end with this process, and the service never hears of them.
+extension SessionCore {
+    func dataTask(with request: URLRequest) -> BackgroundDataTask {
+        let task = BackgroundDataTask(self, identifier: newIdentifier(), request: request)
+        state.withLock { $0.dataTasks[task.taskIdentifier] = task }
+        return task
+    }
+
+    /// The data tasks that have not ended, in the order in which they were made.
+    var openDataTasks: [BackgroundDataTask] {
+        state.withLock { state in
+            state.dataTasks.values.filter { $0.state != .completed }.sorted { $0.taskIdentifier < $1.taskIdentifier }
+        }
+    }
+
+    /// Begins to load a task that was resumed for the first time.
+    func load(_ task: BackgroundDataTask) {
+        if let failure { return end(task, error: failure) }
+        guard let loader = currentLoader else { return }
+        loader.begin(task)
+        // Suspended or cancelled meanwhile, before there was anything to suspend or cancel.
+        let (isHeld, isCancelled) = task.content.withLock { ($0.suspensions > 0, $0.phase == .canceling) }
+        if isCancelled { cancelLoading(task) } else if isHeld { task.content.withLock(\.loading)?.suspend() }
+    }
+
+    func cancelLoading(_ task: BackgroundDataTask) {
+        if task.content.withLock({ $0.loading != nil }), let loader = state.withLock(\.loader) {
+            loader.cancel(task)
+        } else {
+            end(task, error: .make(NSURLErrorCancelled, "cancelled", url: task.originalRequest?.url))
+        }
+    }
+
+    private var currentLoader: DataTaskLoader? {
+        state.withLock { state in
+            guard !state.isInvalid else { return nil }
+            if let loader = state.loader { return loader }
+            let loader = DataTaskLoader(self)
+            state.loader = loader
+            return loader
+        }
+    }
+
+    /// Ends a data task that nothing is loaded for.
+    private func end(_ task: BackgroundDataTask, error: URLError) {
+        events.async { [self] in
+            guard state.withLock({ $0.dataTasks[task.taskIdentifier] != nil }) else { return }
+            ended(task, error: error)
+        }
+    }
+
+    /// A data task has its end: the delegate hears of it, and then nobody keeps it. Not on the delegate queue.
+    func ended(_ task: BackgroundDataTask, error: (any Error)?) {
+        let isFirst = task.content.withLock { content in
+            guard content.phase != .completed else { return false }
+            content.phase = .completed
+            content.error = error
+            content.loading = nil
+            return true
+        }
+        guard isFirst else { return }
+        callDelegate { session, delegate in
+            (delegate as? any URLSessionTaskDelegate)?.urlSession(session, task: task, didCompleteWithError: error)
+        }
+        forget(task)
+    }
+
+    func forget(_ task: BackgroundDataTask) {
+        state.withLock { $0.dataTasks[task.taskIdentifier] = nil }
+        events.async { [self] in invalidateIfFinished() }
+    }
+}

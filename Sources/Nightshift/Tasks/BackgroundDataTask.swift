@@ -1,0 +1,119 @@
+public import Foundation
+public import FoundationNetworking
+import Synchronization
+
+/// A data task of a background session: loaded in this process, and gone with it, as on Apple's systems.
+///
+/// For any thread. Never made by hand: sessions make them.
+public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
+    // Unchecked as its base class is; what is added is constant, or in a mutex.
+
+    let session: SessionCore
+    private let identifier: Int
+    private let ownProgress = Progress(totalUnitCount: -1)
+    let content: Mutex<Content>
+
+    struct Content {
+        var request: URLRequest
+        var response: URLResponse?
+        var error: (any Error)?
+        /// It starts suspended, once.
+        var suspensions = 1
+        var phase = TaskCore.Phase.open
+        var received: Int64 = 0
+        var expectedToReceive: Int64 = 0
+        var sent: Int64 = 0
+        var expectedToSend: Int64 = 0
+        /// Credentials in a row that the server did not take.
+        var refusals = 0
+        /// FoundationNetworking's task, once it has been resumed.
+        var loading: URLSessionDataTask?
+    }
+
+    init(_ session: SessionCore, identifier: Int, request: URLRequest) {
+        self.session = session
+        self.identifier = identifier
+        content = Mutex(Content(request: request))
+        super.init()
+        ownProgress.isCancellable = true
+        ownProgress.isPausable = true
+        ownProgress.cancellationHandler = { [weak self] in self?.cancel() }
+        ownProgress.pausingHandler = { [weak self] in self?.suspend() }
+        ownProgress.resumingHandler = { [weak self] in self?.resume() }
+    }
+
+    /// Unique in the session, among its downloads and uploads too.
+    public override var taskIdentifier: Int { identifier }
+
+    public override var originalRequest: URLRequest? { content.withLock(\.request) }
+
+    /// Differs from ``originalRequest`` where redirects have led elsewhere.
+    public override var currentRequest: URLRequest? {
+        content.withLock { $0.loading?.currentRequest ?? $0.request }
+    }
+
+    public override var response: URLResponse? { content.withLock(\.response) }
+
+    public override var state: URLSessionTask.State {
+        content.withLock { content in
+            switch content.phase {
+            case .canceling: .canceling
+            case .completed: .completed
+            case .open: content.suspensions > 0 ? .suspended : .running
+            }
+        }
+    }
+
+    public override var error: (any Error)? { content.withLock(\.error) }
+
+    public override var progress: Progress { ownProgress }
+
+    public override var countOfBytesReceived: Int64 { content.withLock(\.received) }
+
+    /// -1 where it is not known.
+    public override var countOfBytesExpectedToReceive: Int64 { content.withLock(\.expectedToReceive) }
+
+    public override var countOfBytesSent: Int64 { content.withLock(\.sent) }
+
+    public override var countOfBytesExpectedToSend: Int64 { content.withLock(\.expectedToSend) }
+
+    /// Undoes one ``suspend()``. Returns at once.
+    public override func resume() {
+        let isFirst = content.withLock { content -> Bool? in
+            guard content.phase == .open, content.suspensions > 0 else { return nil }
+            content.suspensions -= 1
+            return content.suspensions == 0 ? content.loading == nil : nil
+        }
+        guard let isFirst else { return }
+        if isFirst { session.load(self) } else { content.withLock(\.loading)?.resume() }
+    }
+
+    /// Nests: as many calls of ``resume()`` are needed.
+    public override func suspend() {
+        let loading = content.withLock { content -> URLSessionDataTask? in
+            guard content.phase == .open else { return nil }
+            content.suspensions += 1
+            return content.suspensions == 1 ? content.loading : nil
+        }
+        loading?.suspend()
+    }
+
+    /// Returns at once; the delegate is told when it is done, with `NSURLErrorCancelled`.
+    public override func cancel() {
+        let isFirst = content.withLock { content in
+            guard content.phase == .open else { return false }
+            content.phase = .canceling
+            return true
+        }
+        if isFirst { session.cancelLoading(self) }
+    }
+
+    func count(_ change: (inout Content) -> Void) {
+        let (done, total) = content.withLock { content in
+            change(&content)
+            return (content.received, content.expectedToReceive)
+        }
+        ownProgress.totalUnitCount = total > 0 ? total : -1
+        ownProgress.completedUnitCount = done
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Nightshift
+
+/// What a server has sent in a coding that nobody asked for.
+@Suite struct ContentCodingTests {
+    /// "hello, hello, hello\n" as gzip, as zlib's format and without a frame.
+    private static let text = "hello, hello, hello\n"
+    private static let gzip = "H4sIAAAAAAACA8tIzcnJ11HIQKK4AOdCblIUAAAA"
+    private static let zlib = "eJzLSM3JyddRyECiuABLBwbf"
+    private static let raw = "y0jNycnXUchAorgA"
+
+    private func delivered(
+        _ bytes: Data, coding: String, type: String = "text/plain", url path: String = "http://example.org/file"
+    ) async throws -> Data? {
+        let world = try World()
+        let seen = Watched<Data?>(nil)
+        let delegate = Recorder(onFile: { location in seen.update { $0 = try? Data(contentsOf: location) } })
+        world.process().session(delegate).downloadTask(with: url(path)).resume()
+        let file = "\(world.service.home)/state/files/coded"
+        try bytes.write(to: URL(filePath: file))
+        world.service.change(1) { task in
+            let headers = [
+                HeaderField(name: "Content-Encoding", value: coding), HeaderField(name: "Content-Type", value: type),
+            ]
+            task.task.response = ResponseSummary(status: 200, headers: headers, httpVersion: "1.1")
+            task.task.state = .completed
+            task.task.file = file
+        }
+        world.service.push(.ended, 1)
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+        #expect(try Data(contentsOf: URL(filePath: file)) == bytes || !FileManager.default.fileExists(atPath: file))
+        let location = try #require(delegate.locations.read { $0.first })
+        #expect(!FileManager.default.fileExists(atPath: location.path(percentEncoded: false)))
+        return seen.read { $0 }
+    }
+
+    private func data(_ text: String) throws -> Data { try #require(Data(base64Encoded: text)) }
+
+    @Test(arguments: [("gzip", gzip), ("x-gzip", gzip), (" GZIP ", gzip), ("deflate", zlib), ("deflate", raw)])
+    func `T7: Apps are given what is in a coded body`(coding: String, bytes: String) async throws {
+        #expect(try await delivered(data(bytes), coding: coding) == Data(Self.text.utf8))
+    }
+
+    @Test func `T7: Members of a gzip file follow each other`() async throws {
+        let two = try data(Self.gzip) + data(Self.gzip)
+        #expect(try await delivered(two, coding: "gzip") == Data((Self.text + Self.text).utf8))
+    }
+
+    @Test func `T7: What is no such coding, or a compressed file itself, is given as it is`() async throws {
+        let plain = Data("plain".utf8)
+        #expect(try await delivered(plain, coding: "gzip") == plain)
+        #expect(try await delivered(plain, coding: "br") == plain)
+        #expect(try await delivered(Data(), coding: "gzip") == Data())
+        let packed = try data(Self.gzip)
+        #expect(try await delivered(packed.dropLast(3), coding: "gzip") == packed.dropLast(3))
+        #expect(try await delivered(packed, coding: "x-gzip", type: "application/x-gzip") == packed)
+        #expect(try await delivered(packed, coding: "gzip", url: "http://example.org/a.tar.gz") == packed)
+    }
+}

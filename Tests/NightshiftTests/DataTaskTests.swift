@@ -1,0 +1,185 @@
+import Foundation
+import Nightshift
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Row T1: data tasks of background sessions, which live as long as the process.
+@Suite struct DataTaskTests {
+    private let world: World
+    private let origin: OriginServer
+
+    init() throws {
+        world = try World()
+        origin = try OriginServer()
+    }
+
+    private func request(_ path: String) -> URLRequest { URLRequest(url: url(origin.url(path))) }
+
+    @Test func `T1: A data task delivers response, data and end to the session's delegate, in order`() async throws {
+        origin.serve("/hello", .text("hello"))
+        let delegate = ResponseRecorder()
+        let session = world.process().session(delegate)
+        let download = session.downloadTask(with: url())
+        let task = session.dataTask(with: request("/hello"))
+        #expect(task.taskIdentifier == 2 && task.state == .suspended && download.taskIdentifier == 1)
+        let (data, uploads, downloads) = await session.tasks
+        #expect(data.map(\.taskIdentifier) == [2] && uploads.isEmpty && downloads.map(\.taskIdentifier) == [1])
+        #expect(data.first === task)
+        #expect(await session.allTasks.map(\.taskIdentifier).sorted() == [1, 2])
+        task.resume()
+        #expect(try await delegate.heard.are(["2 response 200", "2 received 'hello'", "2 completed"]))
+        #expect(task.state == .completed && task.error == nil && task.countOfBytesReceived == 5)
+        #expect((task.response as? HTTPURLResponse)?.statusCode == 200)
+        #expect(await session.tasks.0.isEmpty)
+        // The service has never heard of it.
+        #expect(world.service.state.read { $0.requests.isEmpty })
+        #expect(session.downloadTask(with: url()).taskIdentifier == 3)
+    }
+
+    @Test func `T1: A delegate without a method for responses gets the data`() async throws {
+        origin.serve("/hello", .text("hello"))
+        let delegate = Recorder()
+        world.process().session(delegate).dataTask(with: request("/hello")).resume()
+        #expect(try await delegate.heard.are(["1 received 'hello'", "1 completed"]))
+    }
+
+    @Test func `T1: A response that is cancelled has no body, and ends as cancelled`() async throws {
+        origin.serve("/hello", .text("hello"))
+        let delegate = ResponseRecorder { _ in .cancel }
+        let task = world.process().session(delegate).dataTask(with: request("/hello"))
+        task.resume()
+        #expect(try await delegate.heard.are(["1 response 200", "1 completed -999"]))
+        #expect(task.state == .completed)
+    }
+
+    @Test func `T1: A body waits for an app that decides later`() async throws {
+        origin.serve("/hello", .text("hello"))
+        let delegate = ResponseRecorder { _ in nil }
+        world.process().session(delegate).dataTask(with: request("/hello")).resume()
+        try await delegate.handlers.wait(for: "the handler") { $0.count == 1 }
+        let second = ResponseRecorder()
+        world.process().session(second, identifier: "other").dataTask(with: request("/hello")).resume()
+        try await second.heard.wait(for: "another's end") { $0.last == "1 completed" }
+        #expect(delegate.heard.read { $0 } == ["1 response 200"])
+        delegate.handlers.update { handlers in
+            for handler in handlers { handler(.allow) }
+            handlers = []
+        }
+        #expect(try await delegate.heard.are(["1 response 200", "1 received 'hello'", "1 completed"]))
+    }
+
+    @Test func `T1: A data task becomes a download of the service`() async throws {
+        origin.serve("/hello", .text("hello"))
+        let delegate = ResponseRecorder { _ in .becomeDownload }
+        let session = world.process().session(delegate)
+        session.dataTask(with: request("/hello")).resume()
+        try await delegate.heard.wait(for: "the download") { $0.last == "1 became 2" }
+        try await world.service.state.wait(for: "the task") { $0.requests[2]?.request.suspended == false }
+        #expect(world.service.state.read { $0.requests[2]?.request.url } == origin.url("/hello"))
+        try world.service.end(2)
+        #expect(
+            try await delegate.heard.are([
+                "1 response 200", "1 became 2", "2 finished 'content'", "2 completed",
+            ]))
+    }
+
+    @Test func `T1: A refused connection and a cancellation are errors`() async throws {
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let address = origin.url("/nothing")
+        origin.stopListening()
+        session.dataTask(with: url(address)).resume()
+        #expect(try await delegate.heard.are(["1 completed -1004"]))
+        let task = session.dataTask(with: url(address))
+        task.cancel()
+        #expect(try await delegate.heard.are(["1 completed -1004", "2 completed -999"]))
+        #expect(task.state == .completed)
+    }
+
+    @Test func `T1: A session that is invalidated ends its data tasks, then itself`() async throws {
+        origin.serve("/held", .text("hello", .stallAfter(1)))
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        session.dataTask(with: request("/held")).resume()
+        try await origin.waitForRequest(for: "/held")
+        session.invalidateAndCancel()
+        #expect(try await delegate.heard.are(["1 completed -999", "invalid"]))
+    }
+
+    // MARK: - Credentials
+
+    @Test func `T7: Basic credentials are asked for before the response, and used`() async throws {
+        origin.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
+        let delegate = Recorder(onChallenge: { challenge in
+            #expect(challenge.previousFailureCount == 0 && challenge.protectionSpace.host == "127.0.0.1")
+            #expect((challenge.failureResponse as? HTTPURLResponse)?.statusCode == 401)
+            return (.useCredential, URLCredential(user: "ada", password: "abc", persistence: .none))
+        })
+        world.process().session(delegate).dataTask(with: request("/secret")).resume()
+        #expect(
+            try await delegate.heard.are([
+                "1 challenged by NSURLAuthenticationMethodHTTPBasic", "1 received 'hello'", "1 completed",
+            ]))
+    }
+
+    @Test func `T7: Without credentials the refusal is the response; at Digest, which is not had here, too`()
+        async throws
+    {
+        origin.serve("/basic", .text("hello", .requireBasic(user: "ada", password: "abc")))
+        origin.serve("/digest", .text("hello", .requireDigest(user: "ada", password: "abc")))
+        let delegate = ResponseRecorder()
+        let session = world.process().session(delegate)
+        session.dataTask(with: request("/basic")).resume()
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+        session.dataTask(with: request("/digest")).resume()
+        try await delegate.heard.wait(for: "the end") { $0.last == "2 completed" }
+        #expect(delegate.heard.read { $0.filter { $0.contains("response") } } == ["1 response 401", "2 response 401"])
+    }
+}
+
+/// Writes down responses, too.
+final class ResponseRecorder: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate, Sendable {
+    let heard = Watched<[String]>([])
+    let handlers = Watched<[@Sendable (URLSession.ResponseDisposition) -> Void]>([])
+    /// Nil to be asked again, through ``handlers``.
+    private let decide: @Sendable (URLResponse) -> URLSession.ResponseDisposition?
+
+    init(_ decide: @escaping @Sendable (URLResponse) -> URLSession.ResponseDisposition? = { _ in .allow }) {
+        self.decide = decide
+    }
+
+    private func note(_ text: String) { heard.update { $0.append(text) } }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @Sendable @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        note("\(dataTask.taskIdentifier) response \((response as? HTTPURLResponse)?.statusCode ?? 0)")
+        if let decision = decide(response) {
+            completionHandler(decision)
+        } else {
+            handlers.update { $0.append(completionHandler) }
+        }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        note("\(dataTask.taskIdentifier) received '\(String(decoding: data, as: UTF8.self))'")
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask
+    ) {
+        note("\(dataTask.taskIdentifier) became \(downloadTask.taskIdentifier)")
+    }
+
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
+        let content = (try? String(contentsOf: location, encoding: .utf8)) ?? "no file"
+        note("\(downloadTask.taskIdentifier) finished '\(content)'")
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let code = (error as? URLError).map { " \($0.code.rawValue)" } ?? ""
+        note("\(task.taskIdentifier) completed\(code)")
+    }
+}
