@@ -22,7 +22,8 @@ extension OpenAPI {
                 "enum": [
                   "starting", "connectionLimit", "serviceLimit", "beginDate", "retry", "retryAfter", "hostBackoff",
                   "network", "diskSpace", "smallerFirst", "answer", "relaunchDelay", "expensiveNetwork",
-                  "constrainedNetwork", "cellularNetwork", "externalPower", "battery", "discretionary", "doze", "sleeping"
+                  "constrainedNetwork", "cellularNetwork", "externalPower", "battery", "discretionary", "doze", "sleeping",
+                  "doubtfulAnswer", "portal"
                 ]
               },
               "Decision": {

@@ -39,6 +39,8 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case discretionary
     case doze
     case sleeping
+    case doubtfulAnswer
+    case portal
 
     /// The reason in a person's words.
     package var sentence: String {
@@ -64,6 +66,9 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
             "It can wait for a good moment: external power or enough battery, and a network that is free."
         case .doze: "The device dozes; it waits for the next window."
         case .sleeping: "The machine is about to sleep."
+        case .doubtfulAnswer:
+            "The server's last answer does not look like this file; it is asked again before the bytes here are given up."
+        case .portal: "The network wants somebody to log in; what it answered until then is not believed."
         }
     }
 
@@ -73,7 +78,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .starting: "the service's next step"
         case .connectionLimit: "another transfer with this host ending"
         case .serviceLimit: "another transfer ending"
-        case .beginDate, .retry, .retryAfter, .hostBackoff, .relaunchDelay: "time"
+        case .beginDate, .retry, .retryAfter, .hostBackoff, .relaunchDelay, .doubtfulAnswer: "time"
         case .network: "a network coming up"
         case .diskSpace: "space becoming free"
         case .smallerFirst: "the smaller transfers ending"
@@ -84,6 +89,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .discretionary: "power or a network that suits it, or its time running out"
         case .doze: "the next window, or the user"
         case .sleeping: "the machine waking"
+        case .portal: "somebody logging in to the network"
         }
     }
 }

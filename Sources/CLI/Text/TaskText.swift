@@ -57,6 +57,8 @@ enum TaskText {
             case .discretionary: ["for a good moment"]
             case .doze: ["the device dozes"]
             case .sleeping: ["the machine sleeps"]
+            case .doubtfulAnswer: ["the server's last answer does not look like this file", again]
+            case .portal: ["the network wants somebody to log in"]
             }
         return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
     }

@@ -88,10 +88,11 @@ extension SessionCore {
             bringUpToDate(task, patience: Self.resumePatience)
             return
         }
-        let code = problem.pointer?.hasSuffix("/source") == true ? NSURLErrorFileDoesNotExist : NSURLErrorUnknown
         endHere(
             task,
-            error: .make(code, problem.detail ?? problem.title, url: task.state.withLock { $0.originalRequest?.url }))
+            error: .make(
+                problem.urlErrorCode, problem.detail ?? problem.title,
+                url: task.state.withLock { $0.originalRequest?.url }))
     }
 
     /// Ends a task of which the service knows nothing.

@@ -147,6 +147,7 @@ extension TransferService {
             var merged = message.task.request
             merged.url = request.url ?? merged.url
             merged.method = request.method ?? merged.method
+            merged.body = request.body ?? merged.body
             merged.headers = request.headers ?? merged.headers
             if request.url != nil, request.url != message.task.request.url {
                 // Given for that address: another one gets only what the new request itself names.
