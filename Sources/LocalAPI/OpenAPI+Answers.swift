@@ -260,7 +260,10 @@ extension OpenAPI {
                   "title": {"type": "string"},
                   "status": {"type": "integer", "minimum": 400, "maximum": 599},
                   "detail": {"type": "string"},
-                  "pointer": {"type": "string", "description": "Which part of the body is meant (RFC 6901)"}
+                  "pointer": {"type": "string", "description": "Which part of the body is meant (RFC 6901)"},
+                  "code": {
+                    "$ref": "#/components/schemas/TransferFailureCode"
+                  }
                 }
               }
         """#

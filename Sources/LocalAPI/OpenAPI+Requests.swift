@@ -40,6 +40,10 @@ extension OpenAPI {
                     "type": ["array", "null"], "maxItems": \#(Limits.headerFields),
                     "items": {"$ref": "#/components/schemas/HeaderField"}
                   },
+                  "body": {
+                    "type": ["string", "null"], "contentEncoding": "base64",
+                    "description": "What a download sends along, at most \#(Limits.downloadBody) bytes; not with GET and HEAD"
+                  },
                   "credential": {"anyOf": [{"$ref": "#/components/schemas/Credential"}, {"type": "null"}]},
                   "source": {
                     "type": ["string", "null"], "maxLength": \#(Limits.pathLength), "pattern": "^/",
@@ -191,7 +195,8 @@ extension OpenAPI {
                     "items": {"$ref": "#/components/schemas/HeaderField"}, "default": []
                   },
                   "httpMaximumConnectionsPerHost": {
-                    "type": ["integer", "null"], "minimum": 1, "maximum": 1000, "default": 6
+                    "type": ["integer", "null"], "minimum": 1, "maximum": 9223372036854775807, "default": 6,
+                    "description": "More than \#(Limits.connectionsPerHost) are taken for so many"
                   },
                   "idleTimeout": {\#(timeout), "default": 60},
                   "resourceTimeout": {\#(timeout), "default": 604800},

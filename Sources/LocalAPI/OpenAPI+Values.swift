@@ -23,7 +23,8 @@ extension OpenAPI {
                   "starting", "connectionLimit", "serviceLimit", "beginDate", "retry", "retryAfter", "hostBackoff",
                   "network", "diskSpace", "smallerFirst", "answer", "relaunchDelay", "expensiveNetwork",
                   "constrainedNetwork", "cellularNetwork", "externalPower", "battery", "discretionary", "doze", "sleeping",
-                  "serviceFault"
+                  "serviceFault",
+                  "doubtfulAnswer", "portal"
                 ]
               },
               "Decision": {

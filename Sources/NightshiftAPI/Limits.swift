@@ -24,6 +24,10 @@ package enum Limits {
     package static let headerFields = 100
     /// Bytes of all header fields of one task.
     package static let headerBytes = 65_536
+    /// Bytes that a download sends along: they are stored with the task.
+    package static let downloadBody = 1 << 20
+    /// Connections with one host that a session may allow; more are taken for so many.
+    package static let connectionsPerHost = 1_000
     /// Other URLs of one file.
     package static let mirrors = 16
     /// Connections of one download: more brought nothing anywhere, and each costs memory at both ends.

@@ -197,12 +197,18 @@ package struct Problem: Error, Hashable, Sendable, Codable {
     package var detail: String?
     /// Which part of the request is meant, as a JSON pointer: `/tasks/3/url`.
     package var pointer: String?
+    /// What a transfer that had been begun with this would have failed with.
+    package var code: TransferFailure.Code?
 
-    package init(type: String, title: String, status: Int, detail: String? = nil, pointer: String? = nil) {
+    package init(
+        type: String, title: String, status: Int, detail: String? = nil, pointer: String? = nil,
+        code: TransferFailure.Code? = nil
+    ) {
         self.type = type
         self.title = title
         self.status = status
         self.detail = detail
         self.pointer = pointer
+        self.code = code
     }
 }

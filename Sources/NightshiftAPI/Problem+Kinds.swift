@@ -5,10 +5,12 @@ extension Problem {
             pointer: pointer)
     }
 
-    package static func invalid(_ detail: String, pointer: String? = nil) -> Problem {
+    package static func invalid(
+        _ detail: String, pointer: String? = nil, code: TransferFailure.Code? = nil
+    ) -> Problem {
         Problem(
             type: "/problems/invalid", title: "The request asks for something that cannot be", status: 422,
-            detail: detail, pointer: pointer)
+            detail: detail, pointer: pointer, code: code)
     }
 
     package static func forbidden(_ detail: String) -> Problem {

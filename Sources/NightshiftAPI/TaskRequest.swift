@@ -8,6 +8,8 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     /// GET for downloads, POST for forms and PUT for other uploads unless given.
     package var method: String?
     package var headers: [HeaderField]?
+    /// What a download sends along with its request: a query in JSON, a form's fields. Not with GET and HEAD.
+    package var body: Data?
     package var credential: Credential?
     /// The absolute path of the file to upload.
     package var source: String?
@@ -66,6 +68,7 @@ package struct TaskRequest: Hashable, Sendable, Codable {
         url = try container.decodeIfPresent(String.self, forKey: .url)
         method = try container.decodeIfPresent(String.self, forKey: .method)
         headers = try container.decodeIfPresent([HeaderField].self, forKey: .headers)
+        body = try container.decodeIfPresent(Data.self, forKey: .body)
         credential = try container.decodeIfPresent(Credential.self, forKey: .credential)
         source = try container.decodeIfPresent(String.self, forKey: .source)
         form = try container.decodeIfPresent([FormField].self, forKey: .form)

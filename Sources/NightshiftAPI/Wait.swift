@@ -40,6 +40,8 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case doze
     case sleeping
     case serviceFault
+    case doubtfulAnswer
+    case portal
 
     /// The reason in a person's words.
     package var sentence: String {
@@ -66,6 +68,9 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .doze: "The device dozes; it waits for the next window."
         case .sleeping: "The machine is about to sleep."
         case .serviceFault: "It takes the service down: it is held back, so that everything else goes on."
+        case .doubtfulAnswer:
+            "The server's last answer does not look like this file; it is asked again before the bytes here are given up."
+        case .portal: "The network wants somebody to log in; what it answered until then is not believed."
         }
     }
 
@@ -75,7 +80,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .starting: "the service's next step"
         case .connectionLimit: "another transfer with this host ending"
         case .serviceLimit: "another transfer ending"
-        case .beginDate, .retry, .retryAfter, .hostBackoff, .relaunchDelay: "time"
+        case .beginDate, .retry, .retryAfter, .hostBackoff, .relaunchDelay, .doubtfulAnswer: "time"
         case .network: "a network coming up"
         case .diskSpace: "space becoming free"
         case .smallerFirst: "the smaller transfers ending"
@@ -87,6 +92,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .doze: "the next window, or the user"
         case .sleeping: "the machine waking"
         case .serviceFault: "'nightshift resume', which tries it once more"
+        case .portal: "somebody logging in to the network"
         }
     }
 }

@@ -150,6 +150,15 @@ extension StoreTransaction {
                 """, arguments: [origin])
     }
 
+    /// Lets go what waits for somebody to log in to the network.
+    package func endPortalPauses() throws {
+        try db.execute(
+            sql: """
+                UPDATE tasks SET not_before = NULL
+                WHERE state = 'waiting' AND not_before IS NOT NULL AND wait_reason = 'portal'
+                """)
+    }
+
     /// When the queue changes by the mere passing of time.
     package func nextTimes() throws -> QueueTimes {
         func next(_ column: String) throws -> Double? {

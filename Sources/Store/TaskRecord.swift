@@ -150,6 +150,20 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var isOfAnotherURL: Bool?
     /// The mirror that its validators are of; nil where they are of the task's own URL.
     package var mirror: String?
+    /// Scheme, host, port and path of the resource that its validators are of; nil in rows of older services.
+    package var place: String?
+    /// The type of the response that the bytes came with, in lower case and without parameters.
+    package var mediaType: String?
+    /// The file itself, which nothing else may take the place of; nil in rows of older services.
+    package var inode: UInt64?
+    /// As ``inode``; holds in the boot ``bootID`` only.
+    package var device: UInt64?
+    /// The file's length when its last exchange ended in order; nil while one may be writing, and with ``segments``.
+    package var length: Int64?
+    /// Why the bytes are not continued, where that is settled: they make room for the next whole response.
+    package var lossReason: String?
+    /// An answer for which they are not given up yet.
+    package var doubt: AnswerDoubt?
 
     package init(path: String, bootID: String) {
         self.path = path
@@ -177,7 +191,21 @@ extension PartialFile {
     package mutating func leaveURL() {
         isOfAnotherURL = true
         mirror = nil
-        condition = "entityTag"
+        if lossReason == nil { condition = "entityTag" }
+    }
+}
+
+/// An answer for which bytes would have to be given up, and which looks like nobody's new version of the file: see
+/// `AnswerDoubts`.
+package struct AnswerDoubt: Hashable, Sendable, Codable {
+    /// What tells this answer from another one.
+    package var fingerprint: String
+    /// How often it has come.
+    package var times: Int
+
+    package init(fingerprint: String, times: Int) {
+        self.fingerprint = fingerprint
+        self.times = times
     }
 }
 

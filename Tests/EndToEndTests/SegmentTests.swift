@@ -104,10 +104,12 @@ import Testing
         let (mirror, other) = (try OriginServer(), try OriginServer())
         let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
         mirror.serve("/m", Resource(content: Self.content, behaviours: [throttle]))
-        other.serve("/o", Resource(content: .seeded(size: Self.content.size, seed: 51), etag: "\"other\""))
+        // Of another length: of the same one, only the digest in the end would tell.
+        other.serve("/o", Resource(content: .seeded(size: Self.content.size + 1, seed: 51), etag: "\"other\""))
         let (service, origin, id) = try await download { request in
             request.connections = 4
             request.mirrors = [mirror.url("/m"), other.url("/o")]
+            request.checksum = Checksum(algorithm: .sha256, hex: Self.content.sha256().hex)
             request.headers = [HeaderField(name: "Authorization", value: "Bearer secret")]
         }
         try expectWhole(try await service.waitForEnd(id))
@@ -127,6 +129,7 @@ import Testing
         let (service, origin, id) = try await download { request in
             request.connections = 1
             request.mirrors = [mirror.url("/m")]
+            request.checksum = Checksum(algorithm: .sha256, hex: Self.content.sha256().hex)
         }
         _ = try await service.wait(id, for: "4 MiB") { $0.countOfBytesReceived >= 4 << 20 }
         origin.stop()

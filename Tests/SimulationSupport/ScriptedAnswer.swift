@@ -30,6 +30,13 @@ extension ScriptedVersion {
             if let retryAfter { fields.append(HeaderField(name: "Retry-After", value: retryAfter)) }
             return ScriptedAnswer(head: head(status, fields, request), content: content)
         }
+        if behaviour == .page {
+            let page = SeededContent(seed: 4_711, size: 18)
+            let fields = ["Date": date, "Content-Type": "text/html", "Content-Length": "18"]
+            return ScriptedAnswer(
+                head: head(200, fields.map { HeaderField(name: $0.key, value: $0.value) }, request), content: page,
+                count: page.size)
+        }
         let size = content.size
         let asked = request.headers.first("Range").flatMap(Self.range)
         let wanted = asked?.first

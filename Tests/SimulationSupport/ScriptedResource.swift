@@ -10,6 +10,10 @@ package struct ScriptedVersion: Sendable, Hashable {
     /// Whether responses have a `Content-Length`.
     package var announcesLength = true
     package var acceptsRanges = true
+    /// `Content-Type`.
+    package var mediaType: String?
+    /// `Repr-Digest`, as it is sent: true or not.
+    package var digest: String?
 
     package init(seed: UInt64, size: Int64, entityTag: String?, lastModified: String? = nil) {
         content = SeededContent(seed: seed, size: size)
@@ -22,6 +26,8 @@ package struct ScriptedVersion: Sendable, Hashable {
         var fields: [HeaderField] = []
         if let entityTag { fields.append(HeaderField(name: "ETag", value: entityTag)) }
         if let lastModified { fields.append(HeaderField(name: "Last-Modified", value: lastModified)) }
+        if let mediaType { fields.append(HeaderField(name: "Content-Type", value: mediaType)) }
+        if let digest { fields.append(HeaderField(name: "Repr-Digest", value: digest)) }
         fields.append(HeaderField(name: "Accept-Ranges", value: acceptsRanges ? "bytes" : "none"))
         return fields
     }
@@ -80,4 +86,6 @@ package enum ScriptedBehaviour: Sendable, Hashable {
     case replaced(after: Int64)
     /// A 416 with nothing said of the length.
     case unsatisfiable
+    /// Somebody in between answers with a page of 18 bytes.
+    case page
 }

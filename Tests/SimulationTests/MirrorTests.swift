@@ -62,16 +62,82 @@ extension Simulations {
 
         @Test func `B4: a mirror goes on with the bytes that the first URL has brought`() async {
             await #expect(processExitsWith: .success) {
-                await Self.download("goes on", mirrors: ["other", "new"]) { world in
-                    Mirror.serve(world, "old", seed: 1, tag: "\"a\"", script: [.cut(after: 2_000_000)] + Self.bad)
-                    Mirror.serve(world, "other", seed: 2, tag: "\"a2\"")
-                    Mirror.serve(world, "new", seed: 1, tag: "\"b\"")
+                // Where a digest will tell, the last bytes are compared; else all of them are.
+                for isVerified in [true, false] {
+                    await Self.download("goes on, verified: \(isVerified)", mirrors: ["other", "new"]) { request in
+                        if isVerified { request.checksum = Mirror.checksum(seed: 1) }
+                    } serving: { world in
+                        Mirror.serve(world, "old", seed: 1, tag: "\"a\"", script: [.cut(after: 2_000_000)] + Self.bad)
+                        Mirror.serve(world, "other", seed: 2, tag: "\"a\"")
+                        Mirror.serve(world, "new", seed: 1, tag: "\"b\"")
+                    } check: { world, status, journal in
+                        #expect(status?.state == .completed && status?.restarts == 0, "\(String(describing: status))")
+                        let mirrored = world.transport.begun.filter { $0.request.url == "http://new.example/file" }
+                        let range = mirrored.last?.request.headers.first("Range")
+                        #expect(range == (isVerified ? "bytes=\(2_000_000 - RetargetedBytes.overlap)-" : nil))
+                    }
+                }
+            }
+        }
+
+        @Test func `B2: a mirror that has the same tag and another file adds no byte, whether it helps or stands in`()
+            async
+        {
+            await #expect(processExitsWith: .success) {
+                for connections in [1, 4] {
+                    await Self.download("the same tag, \(connections)", mirrors: ["other"], limit: 4_000) { request in
+                        request.connections = connections
+                    } serving: { world in
+                        let size: Int64 = 30_000_000
+                        let script: [ScriptedBehaviour] = [.cut(after: 9_000_000)] + Self.bad.prefix(12)
+                        Mirror.serve(world, "old", seed: 1, size: size, tag: "\"a\"", script: script)
+                        Mirror.serve(world, "other", seed: 2, size: size, tag: "\"a\"")
+                    } check: { world, status, journal in
+                        #expect(status?.state == .completed && status?.restarts == 0, "\(String(describing: status))")
+                        #expect(Mirror.isWhole(status, seed: 1, size: 30_000_000))
+                    }
+                }
+            }
+        }
+
+        @Test func `B4: bytes that no mirror goes on with are still the first URL's`() async {
+            await #expect(processExitsWith: .success) {
+                await Self.download("dated", mirrors: ["other"]) {
+                    $0.priority = nil
+                } serving: { world in
+                    var version = ScriptedVersion(seed: 1, size: Mirror.size, entityTag: nil)
+                    version.lastModified = TestSupport.HTTPDate.string(secondsSince1970: 1_700_000_000)
+                    world.transport.setBandwidth(1_000_000)
+                    world.transport.serve(
+                        "http://old.example/file",
+                        ScriptedResource([version], script: [.cut(after: 2_000_000), .cannotConnect]))
+                    Mirror.serve(world, "other", seed: 2, tag: "\"b\"")
+                } check: { world, status, journal in
+                    #expect(journal.contains { $0.decision == .mirrorAsked })
+                    #expect(status?.state == .completed && status?.restarts == 0, "\(String(describing: status))")
+                    let last = world.transport.begun.last { $0.request.url == "http://old.example/file" }
+                    #expect(last?.request.headers.first("Range") == "bytes=2000000-")
+                }
+            }
+        }
+
+        @Test func `B2: a mirror whose digest is another one is not asked for a byte`() async {
+            await #expect(processExitsWith: .success) {
+                await Self.download("another digest", mirrors: ["other"]) { request in
+                    request.connections = 4
+                } serving: { world in
+                    for (host, seed, digest) in [("old", 1, "A"), ("other", 2, "B")] as [(String, UInt64, String)] {
+                        var version = ScriptedVersion(seed: seed, size: 12_000_000, entityTag: "\"a\"")
+                        // Of the first URL the true one.
+                        version.digest = digest == "A" ? Mirror.digest(seed: 1, size: 12_000_000) : Mirror.wrongDigest
+                        world.transport.setBandwidth(1_000_000)
+                        world.transport.serve("http://\(host).example/file", ScriptedResource([version]))
+                    }
                 } check: { world, status, journal in
                     #expect(status?.state == .completed && status?.restarts == 0, "\(String(describing: status))")
-                    let mirrored = world.transport.begun.filter { $0.request.url == "http://new.example/file" }
-                    #expect(
-                        mirrored.last?.request.headers.first("Range")
-                            == "bytes=\(2_000_000 - RetargetedBytes.overlap)-")
+                    #expect(status?.verified == ["sha-256"])
+                    let dropped = journal.filter { $0.decision == .mirrorDropped }.compactMap(\.detail)
+                    #expect(dropped == ["http://other.example:80: the mirror has a file of another digest."])
                 }
             }
         }

@@ -254,14 +254,16 @@ extension Simulations {
                     let url = Story.serve(world, size: Self.size)
                     let same = Story.serve(world, host: "same", size: Self.size)
                     let other = "http://other.example/file"
-                    world.transport.serve(
-                        other, ScriptedResource([ScriptedVersion(seed: 9, size: Self.size, entityTag: "\"z\"")]))
+                    var version = ScriptedVersion(seed: 9, size: Self.size, entityTag: "\"z\"")
+                    version.digest = Mirror.wrongDigest
+                    world.transport.serve(other, ScriptedResource([version]))
                     world.transport.setBandwidth(1_000_000)
                     await world.start()
                     let id = await world.enqueue(
                         world.request(url) {
                             $0.connections = 4
                             $0.mirrors = [same, other]
+                            $0.checksum = Mirror.checksum(seed: 1, size: Self.size)
                         })
                     await world.advance(atMost: 60) { world.ledger.open.isEmpty }
                     #expect(await world.status(id)?.state == .completed)
@@ -269,7 +271,7 @@ extension Simulations {
                     #expect(asked[same] ?? 0 >= 1)
                     #expect(asked[other] == 1)
                     let dropped = await world.journal().filter { $0.decision == .mirrorDropped }.compactMap(\.detail)
-                    #expect(dropped == ["http://other.example:80: nothing proves that the mirror has the same file."])
+                    #expect(dropped == ["http://other.example:80: the mirror has a file of another digest."])
                     try await world.stop()
                 }
             }

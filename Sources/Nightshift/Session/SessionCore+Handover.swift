@@ -119,7 +119,7 @@ extension SessionCore {
         let isSource = problem.pointer?.hasSuffix("/source") == true
         let isOpen = task.state.withLock { $0.descriptor != nil }
         // It is there, so what could not be had is the copy.
-        let code = !isSource ? NSURLErrorUnknown : isOpen ? NSURLErrorCannotCreateFile : NSURLErrorFileDoesNotExist
+        let code = isSource && isOpen ? NSURLErrorCannotCreateFile : problem.urlErrorCode
         endHere(
             task,
             error: .make(code, problem.detail ?? problem.title, url: task.state.withLock { $0.originalRequest?.url }))

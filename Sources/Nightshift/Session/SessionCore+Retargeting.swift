@@ -27,8 +27,7 @@ extension SessionCore {
                 "POST", "/v1/tasks/\(id)/retarget", try JSON.encode(body), patience: Self.requestPatience)
             task.replaceRequest(by: request, note: note)
         } catch let problem as Problem {
-            let code = problem.pointer == "/url" ? NSURLErrorUnsupportedURL : NSURLErrorUnknown
-            throw URLError.make(code, problem.detail ?? problem.title, url: request.url)
+            throw URLError.make(problem.urlErrorCode, problem.detail ?? problem.title, url: request.url)
         } catch let trouble as ServiceUnreachable {
             throw URLError.make(NSURLErrorBackgroundSessionWasDisconnected, trouble.message, url: request.url)
         }

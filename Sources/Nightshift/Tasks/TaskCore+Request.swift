@@ -77,6 +77,13 @@ extension TaskRequest {
         {
             fields += HTTPCookie.requestHeaderFields(with: cookies).map { HeaderField(name: $0.key, value: $0.value) }
         }
+        if kind == .download, let content = request.content {
+            body = content
+            // As Foundation says of a body that nobody describes.
+            if fields.first("Content-Type") == nil, request.httpMethod == "POST" {
+                fields.append(HeaderField(name: "Content-Type", value: "application/x-www-form-urlencoded"))
+            }
+        }
         headers = fields.isEmpty ? nil : fields
         if configuration.httpShouldSetCookies, request.httpShouldHandleCookies { handlesCookies = true }
         // 60 s is what a request says that nobody has told otherwise; the session's own time is meant then.
@@ -89,5 +96,23 @@ extension TaskRequest {
     /// A request can forbid what its session allows, not the other way round.
     fileprivate mutating func forbid(as request: URLRequest?) {
         if request?.allowsCellularAccess == false { allowsCellularAccess = false }
+    }
+}
+
+extension URLRequest {
+    /// What it sends along; of a stream no more than shows that it is too much. Nil where it sends nothing.
+    fileprivate var content: Data? {
+        if let httpBody { return httpBody.isEmpty ? nil : httpBody }
+        guard let stream = httpBodyStream else { return nil }
+        stream.open()
+        defer { stream.close() }
+        var data = Data()
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while data.count <= Limits.downloadBody {
+            let count = stream.read(&buffer, maxLength: buffer.count)
+            guard count > 0 else { break }
+            data.append(contentsOf: buffer[..<count])
+        }
+        return data.isEmpty ? nil : data
     }
 }

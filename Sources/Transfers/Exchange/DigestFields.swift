@@ -19,6 +19,16 @@ package enum DigestFields {
         return result
     }
 
+    /// Whether two lists of digests cannot be of the same bytes.
+    package static func contradict(_ left: [Checksum], _ right: [Checksum]) -> Bool {
+        left.contains { one in right.contains { $0.algorithm == one.algorithm && $0.hex != one.hex } }
+    }
+
+    /// What has to hold where both have been announced of the same bytes.
+    package static func merged(_ known: [Checksum], _ more: [Checksum]) -> [Checksum] {
+        known + more.filter { !known.contains($0) }
+    }
+
     /// The sha-256 and sha-512 digests of a field, given in all its lines.
     ///
     /// Other algorithms are insecure or unknown; members that are malformed or of the wrong length are ignored, because a

@@ -1,4 +1,5 @@
 package import NightshiftAPI
+package import Store
 
 /// The bytes of a download that are on disk, and what is known of the representation they belong to.
 package struct PartialBytes: Hashable, Sendable {
@@ -11,6 +12,20 @@ package struct PartialBytes: Hashable, Sendable {
     package var condition: RangeCondition
     /// Whether they came from another URL than is asked now: see ``RetargetedBytes``.
     package var isOfAnotherURL: Bool
+    /// ``TransferURL/place`` of the resource that the validators are of; nil where it was not noted.
+    package var place: String?
+    /// What the whole has to hash to, as those have announced that the bytes came from.
+    package var digests: [Checksum] = []
+    /// Whether the whole will be compared with a digest of the file that the bytes are of.
+    package var isVerified = false
+    /// Whether they are only given up for what is proven to be the same file: a mirror is asked.
+    package var isKept = false
+    /// The type of the response that they came with.
+    package var mediaType: String?
+    /// Why they are not continued, where that is settled.
+    package var lossReason: String?
+    /// The answer that was not believed last.
+    package var doubt: AnswerDoubt?
 
     package init(
         count: Int64, total: Int64?, validators: Validators, condition: RangeCondition, isOfAnotherURL: Bool = false

@@ -20,6 +20,7 @@ package enum HTTPStatus {
         return switch status {
         case 401: "\(answer): it wants a user name and a password, or did not accept those it got."
         case 403: "\(answer): it does not let this request in."
+        case 304, 412: "\(answer): the condition that the request had does not hold."
         case 404, 410: "\(answer): there is nothing at this address."
         case 407: "\(answer): the proxy wants a user name and a password, or did not accept those it got."
         case 300...399: "\(answer): a redirect that cannot be followed."

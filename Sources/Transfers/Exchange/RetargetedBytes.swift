@@ -2,17 +2,24 @@ import NightshiftAPI
 
 /// Bytes of a download that came from another URL than the task has now.
 ///
-/// A new URL may lead to the same file on another server, whose validators are its own, or to another file. The same strong
-/// entity tag proves that the bytes go on there; a date does not, because many files of a server share one. Without the
-/// tag the length of the whole has to agree and the last bytes here are fetched again, without a condition, and compared.
+/// A new URL may lead to the same file on another server, whose validators are its own, or to another file. What proves that the
+/// bytes go on there:
+///
+/// - the same strong entity tag of the same place: only the query is another one, as in signed links;
+/// - where the whole is compared with a digest in the end, the length of the whole and the last bytes here, fetched again and
+///   compared: no proof, but wrong bytes are found out;
+/// - all bytes that are here, fetched again and compared. That is done for mirrors, for which nothing is given up; another URL of
+///   the task itself begins again, which costs as much and can be continued.
 package struct RetargetedBytes {
     /// Bytes that are compared: more than a few lines that all versions end with, less than a quarter of a second on a slow
     /// line.
     package static let overlap: Int64 = 64 << 10
 
-    static let unproven = "nothing proves that the bytes here belong to the file at the new URL"
+    package static let unproven = "nothing proves that the bytes here belong to the file at the new URL"
 
     static let unknownVersion = "the server at the new URL does not know the version of the bytes here"
+
+    static let otherDigest = "the file at the new URL has another digest"
 
     private let partial: PartialBytes
 
@@ -22,7 +29,7 @@ package struct RetargetedBytes {
         self.partial = partial
     }
 
-    /// Where the comparison begins; nil where it would prove too little.
+    /// Where the comparison of the last bytes begins; nil where it would prove too little.
     private var overlapStart: Int64? {
         guard let total = partial.total, partial.count >= Self.overlap, partial.count <= total else { return nil }
         return partial.count - Self.overlap
@@ -30,13 +37,15 @@ package struct RetargetedBytes {
 
     /// Asks by the entity tag first, then for what is compared, then for the whole.
     var plan: ExchangePlan {
-        if partial.condition == .entityTag, partial.validators.strongEntityTag != nil {
+        if partial.condition == .entityTag, partial.validators.strongEntityTag != nil,
+            partial.isVerified || !partial.isKept
+        {
             var own = partial
             own.isOfAnotherURL = false
             return ExchangePlan(partial: own)
         }
-        guard partial.condition != .unusable, let start = overlapStart else {
-            return ExchangePlan(offset: 0, condition: .unusable, headers: [])
+        guard partial.isVerified, partial.condition != .unusable, let start = overlapStart else {
+            return ExchangePlan(offset: 0, condition: partial.isKept ? .unconditional : .unusable, headers: [])
         }
         return ExchangePlan(
             offset: start, condition: .unconditional, headers: [HeaderField(name: "Range", value: "bytes=\(start)-")])
@@ -49,8 +58,9 @@ package struct RetargetedBytes {
         switch head.status {
         case 206: judgePart(head, plan, now)
         case 200, 203: judgeWhole(head, plan, now)
-        case 400, 412: compare(instead: plan, because: "the server rejected the request for the rest (\(head.status))")
-        case 416: .startAgain(reason: "the server has no bytes where the file was to go on")
+        case 400 where plan.asksForRange, 412 where plan.asksForRange:
+            compare(instead: plan, because: "the server rejected the request for the rest (\(head.status))")
+        case 416 where plan.asksForRange: .startAgain(reason: "the server has no bytes where the file was to go on")
         default: nil
         }
     }
@@ -62,7 +72,11 @@ package struct RetargetedBytes {
             return .startAgain(reason: "the server sent a part without saying which")
         }
         if let total, total != partial.total { return .startAgain(reason: differs(total)) }
-        if let tag = partial.validators.strongEntityTag, tag == Validators(head: head).strongEntityTag { return nil }
+        if partial.contradictsDigests(of: head) { return .startAgain(reason: Self.otherDigest) }
+        if let tag = partial.validators.strongEntityTag, tag == Validators(head: head).strongEntityTag {
+            if partial.isOfSamePlace(as: head) { return nil }
+            guard partial.isVerified else { return .startAgain(reason: Self.unproven) }
+        }
         if plan.condition == .entityTag {
             return compare(instead: plan, because: Self.unknownVersion)
         }
@@ -82,8 +96,15 @@ package struct RetargetedBytes {
         if let total = representation.total, let expected = partial.total, total != expected {
             return .fresh(representation, restart: differs(total))
         }
+        if partial.contradictsDigests(of: head) { return .fresh(representation, restart: Self.otherDigest) }
+        if plan.comparesAll {
+            guard !head.isEncoded, representation.total ?? .max >= partial.count else {
+                return .fresh(representation, restart: Self.unproven)
+            }
+            return .compare(representation, offset: 0, length: representation.total)
+        }
         if !head.refusesRanges, plan.condition == .entityTag {
-            guard overlapStart != nil else { return .fresh(representation, restart: Self.unproven) }
+            guard partial.isVerified, overlapStart != nil else { return .fresh(representation, restart: Self.unproven) }
             return .askAgain(.unconditional, reason: Self.unknownVersion)
         }
         representation.acceptsRanges = false
@@ -91,11 +112,16 @@ package struct RetargetedBytes {
     }
 
     private func compare(instead plan: ExchangePlan, because reason: String) -> Verdict {
-        plan.condition == .entityTag && overlapStart != nil
+        plan.condition == .entityTag && partial.isVerified && overlapStart != nil
             ? .askAgain(.unconditional, reason: reason) : .startAgain(reason: Self.unproven)
     }
 
     private func differs(_ total: Int64) -> String {
         "the file at the new URL has \(total) bytes, the one here \(partial.total.map { "\($0)" } ?? "an unknown number")"
     }
+}
+
+extension ExchangePlan {
+    /// Whether the whole is asked for so that the bytes here can be compared with it.
+    var comparesAll: Bool { headers.isEmpty && condition == .unconditional }
 }

@@ -37,6 +37,9 @@ package struct SourceRound: Hashable, Sendable {
     /// The mirror that is asked.
     package var mirror: String? { isOwn ? nil : url }
 
+    /// Whether none has failed yet.
+    package var isFirst: Bool { best == nil }
+
     package var isLast: Bool { remaining == 0 }
 
     /// Whether bytes that are here may be given up for what this URL has. A mirror only goes on with them, unless they are its

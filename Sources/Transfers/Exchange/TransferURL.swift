@@ -78,6 +78,10 @@ package struct TransferURL: Hashable, Sendable {
     /// Scheme, host and port, the port always given: `https://example.org:443`.
     package var origin: String { "\(scheme)://\(host):\(port)" }
 
+    /// What names a resource for whoever compares validators: the origin and the path. Signed links have another query each
+    /// time.
+    package var place: String { "\(origin)\(path)" }
+
     private var scheme: String { isSecure ? "https" : "http" }
 
     private var authority: String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }

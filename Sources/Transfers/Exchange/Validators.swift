@@ -57,14 +57,21 @@ extension Validators {
 
     /// Whether a response with the validators `other` is known to carry the same bytes as these.
     ///
-    /// A common strong entity tag or a common Last-Modified that is strong proves it (RFC 9110, section 15.3.7.3). A weak
-    /// tag alone does not, because it may stay while bytes change; together with an equal Last-Modified it is taken.
+    /// A common strong entity tag or a common Last-Modified that is strong proves it (RFC 9110, section 15.3.7.3). Nothing
+    /// weak does: a weak tag may stay while bytes change, a date of the same second as the response too, and so may both.
     package func confirms(_ other: Validators) -> Bool {
         guard !contradicts(other) else { return false }
         let sharesTag = entityTag != nil && other.entityTag != nil
         if sharesTag, strongEntityTag != nil { return true }
-        let sharesDate = lastModified != nil && other.lastModified != nil
-        return sharesDate && (strongLastModified != nil || sharesTag && isWeaklyTagged)
+        return strongLastModified != nil && other.lastModified != nil
+    }
+
+    /// Whether `other` has the same strong entity tag and the same strong Last-Modified.
+    package func confirmsTwice(_ other: Validators) -> Bool {
+        guard let tag = strongEntityTag, tag == other.strongEntityTag, let date = strongLastModified,
+            let theirs = other.lastModified
+        else { return false }
+        return Self.sameDate(date, theirs)
     }
 
     /// Whether bytes with these validators can be told from another version's, so that they can be continued.
@@ -75,10 +82,6 @@ extension Validators {
         let dates = lastModified == nil ? other : self
         return Validators(
             entityTag: entityTag ?? other.entityTag, lastModified: dates.lastModified, date: dates.date)
-    }
-
-    private var isWeaklyTagged: Bool {
-        entityTag.flatMap(EntityTag.init(field:))?.isWeak ?? false
     }
 
     private static func sameTag(_ left: String, _ right: String) -> Bool {

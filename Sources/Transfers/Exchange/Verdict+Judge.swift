@@ -11,6 +11,11 @@ extension Verdict {
         head: ResponseHead, plan: ExchangePlan, partial: PartialBytes?, policy: ResponsePolicy, now: Double
     ) -> Verdict {
         let verdict = judgeFreely(head: head, plan: plan, partial: partial, policy: policy, now: now)
+        if let partial, verdict.givesUp(partial),
+            let (doubt, failure) = AnswerDoubts.doubt(head, partial, isBehindPortal: policy.isBehindPortal)
+        {
+            return .doubt(doubt, failure)
+        }
         // Its body would take their place.
         if !policy.mayRestart, case .fresh(_, let reason?) = verdict { return .startAgain(reason: reason) }
         return verdict
@@ -20,7 +25,8 @@ extension Verdict {
         head: ResponseHead, plan: ExchangePlan, partial: PartialBytes?, policy: ResponsePolicy, now: Double
     ) -> Verdict {
         let question = Question(head: head, plan: plan, partial: partial, now: now)
-        if plan.asksForRange, let retargeted = partial.flatMap(RetargetedBytes.init),
+        if policy.asksConditionally || head.method == "HEAD" { return question.judgeOwnAnswer(policy) }
+        if let retargeted = partial.flatMap(RetargetedBytes.init), plan.asksForRange || retargeted.plan.comparesAll,
             let verdict = retargeted.judge(head: head, plan: plan, now: now)
         {
             return verdict
@@ -43,6 +49,17 @@ extension Verdict {
     }
 }
 
+extension Verdict {
+    /// Whether another file would take the place of the one that is known.
+    fileprivate func givesUp(_ partial: PartialBytes) -> Bool {
+        switch self {
+        case .fresh(_, let restart): restart != nil || partial.count == 0
+        case .startAgain: true
+        case .append, .compare, .alreadyComplete, .askAgain, .retryLater, .fail, .doubt: false
+        }
+    }
+}
+
 private let fileChanged = "the remote file changed"
 
 /// A response together with what led to it.
@@ -58,6 +75,7 @@ private struct Question {
     /// Why a request for the whole had to be made although bytes were here; nil if there were none.
     var lossReason: String? {
         guard let partial, partial.count > 0 else { return nil }
+        if let reason = partial.lossReason { return reason }
         if partial.isOfAnotherURL { return RetargetedBytes.unproven }
         if partial.condition == .unusable { return "the server does not send parts of this file" }
         if !partial.validators.identifyBytes {
@@ -89,6 +107,10 @@ private struct Question {
         guard known.confirms(given) else {
             return .startAgain(reason: "the server sent a part without saying of which version of the file")
         }
+        if partial?.sharesValidators(with: head) == false {
+            return .startAgain(reason: "the server sent a part from another place than the bytes here came from")
+        }
+        if partial?.contradictsDigests(of: head) == true { return .startAgain(reason: fileChanged) }
         if head.isEncoded, known.strongEntityTag == nil || given.strongEntityTag == nil {
             return .startAgain(reason: "the server sent an encoded part, which may not fit the bytes here")
         }
@@ -163,6 +185,15 @@ private struct Question {
             reason: "the server says the file has \(total) bytes; \(partial.count) are here, which it did not expect")
     }
 
+    // MARK: What the request's owner asked for by itself
+
+    /// The answer to a range, a condition or a HEAD of the request's own is its result, as it is: nothing of it is ever continued.
+    func judgeOwnAnswer(_ policy: ResponsePolicy) -> Verdict {
+        guard (200...299).contains(head.status) else { return judgeFailure(policy) }
+        return .fresh(
+            Representation(validators: Validators(), total: head.bodyLength, acceptsRanges: false), restart: nil)
+    }
+
     // MARK: Other statuses
 
     func judgeFailure(_ policy: ResponsePolicy) -> Verdict {
@@ -172,7 +203,8 @@ private struct Question {
                 TransferFailure(.protocolError, "The server answered with the status \(status).", status: status),
                 after: nil)
         }
-        if policy.retry == .transientResponses, HTTPStatus.isTransient(status) {
+        // 511 is a network's word, never the server's (RFC 6585, section 6).
+        if policy.retry == .transientResponses && HTTPStatus.isTransient(status) || status == 511 {
             return .retryLater(
                 TransferFailure(
                     .serverUnavailable, "The server answered \(HTTPStatus.name(status)); it may do better later.",
@@ -183,7 +215,7 @@ private struct Question {
             return .fail(TransferFailure(.httpStatus, HTTPStatus.explanation(status), status: status))
         }
         // A page about an error is never continued, so nothing is kept to recognise it by.
-        let page = Representation(validators: Validators(), total: head.contentLength, acceptsRanges: false)
+        let page = Representation(validators: Validators(), total: head.bodyLength, acceptsRanges: false)
         return .fresh(page, restart: count > 0 ? "the server answered \(HTTPStatus.name(status))" : nil)
     }
 }

@@ -1,4 +1,5 @@
 package import NightshiftAPI
+package import Store
 
 /// How a task takes responses that are no success.
 package struct ResponsePolicy: Hashable, Sendable {
@@ -6,6 +7,10 @@ package struct ResponsePolicy: Hashable, Sendable {
     package var failsOnHTTPError: Bool
     /// Whether bytes that are here may be given up for others.
     package var mayRestart: Bool
+    /// Whether the network says that somebody has to log in.
+    package var isBehindPortal = false
+    /// Whether the request has a range or a condition of its own: whatever comes is its answer.
+    package var asksConditionally = false
 
     package init(retry: RetryPolicy, failsOnHTTPError: Bool, mayRestart: Bool = true) {
         self.retry = retry
@@ -22,7 +27,7 @@ package enum Verdict: Hashable, Sendable {
     case append(Representation, offset: Int64, length: Int64?)
     /// The body begins at `offset` with bytes that are here, and goes on behind them with those that are missing: whether it
     /// is the same file shows when the former are compared. Nothing is written before they all agree.
-    case compare(Representation, offset: Int64, length: Int64)
+    case compare(Representation, offset: Int64, length: Int64?)
     /// All bytes are here already.
     case alreadyComplete
     /// Break off and ask again at once in this way; the bytes here are kept.
@@ -32,6 +37,8 @@ package enum Verdict: Hashable, Sendable {
     /// Trouble that passes: keep the bytes and try again later.
     case retryLater(TransferFailure, after: RetryAfter?)
     case fail(TransferFailure)
+    /// Break off and keep the bytes: the answer may not be the file's server's at all. See ``AnswerDoubts``.
+    case doubt(AnswerDoubt, TransferFailure)
 }
 
 /// What a response tells about the representation it carries.
@@ -81,6 +88,10 @@ extension ResponseHead {
         scanner.skipSpaces()
         return scanner.isAtEnd ? length : nil
     }
+
+    /// The length of what follows the head, where it is known: an answer to HEAD and some others only tell of a length
+    /// (RFC 9110, section 6.4.1).
+    var bodyLength: Int64? { method == "HEAD" || [204, 205, 304].contains(status) ? 0 : contentLength }
 
     /// Whether the body has a content coding.
     var isEncoded: Bool {

@@ -30,6 +30,8 @@ struct ActiveTransfer {
     var checkpointAt: Double = 0
     /// Whether the record tells of the response that is being received.
     var isAccepted = false
+    /// What the row says of the bytes here, while mirrors are asked to go on with them.
+    var ownPartial: PartialFile?
     /// Boot seconds at which the present exchange was begun, and at which its answer was taken.
     var begunAt: Double = 0
     var answeredAt: Double?
@@ -52,8 +54,14 @@ struct ActiveTransfer {
         round = SourceRound(own: record.request.url ?? "", mirrors: mirrors, bytes: self.record.bytesURL)
     }
 
+    /// No mirror has gone on with the bytes: they are what they were.
+    mutating func returnFromMirrors() {
+        if let ownPartial, record.partial?.isOfAnotherURL == true { record.partial = ownPartial }
+        ownPartial = nil
+    }
+
     /// Whether the bytes that are here may be given up for what is at the URL that is asked.
-    var mayRestart: Bool { round.mayRestart(bytes: record.bytesURL) }
+    var mayRestart: Bool { round.mayRestart(bytes: record.bytesURL) || record.partial?.lossReason != nil }
 
     enum Exchange {
         case starting
@@ -109,7 +117,9 @@ struct ActiveTransfer {
         Admission.Running(
             id: record.id, priority: wishes.priority, isLarge: record.isLarge, startedAt: startedAt,
             isResumable: record.upload != nil
-                || record.partial.map { $0.bytes(count: 1) }.map { ExchangePlan(partial: $0).asksForRange } ?? false)
+                || record.partial.map { $0.bytes(count: 1, checksum: nil) }.map {
+                    ExchangePlan(partial: $0).asksForRange
+                } ?? false)
     }
 
     func progress() -> TaskProgress {

@@ -6,22 +6,28 @@ import Store
 extension DownloadReceiver {
     /// Nothing behind the bytes here is taken before they agree and the response that continues them is written down.
     func compare(
-        _ representation: Representation, offset: Int64, length: Int64, _ head: ResponseHead,
+        _ representation: Representation, offset: Int64, length: Int64?, _ head: ResponseHead,
         _ reception: inout Reception
     ) -> BodyDisposition {
-        guard let descriptor = inputs.descriptor, var file = inputs.partialFile, let count = inputs.partial?.count,
-            let total = representation.total
+        guard let descriptor = inputs.descriptor, var file = inputs.partialFile, let count = inputs.partial?.count
         else { return .stop }
-        if let failure = PartialStorage.reserve(descriptor, from: count, to: total) {
+        if let total = representation.total,
+            let failure = PartialStorage.reserve(descriptor, from: count, to: total)
+        {
             reception.failure = failure
             return .stop
         }
-        file.describe(representation, condition: .entityTag, of: inputs.mirror)
+        file.describe(
+            representation, condition: representation.acceptsRanges ? .entityTag : .unusable, head, of: inputs.mirror)
         file.bootID = inputs.bootID
+        file.digests = DigestFields.merged(
+            file.digests, DigestFields.expected(head: head, wholeBody: !inputs.plan.asksForRange))
         let accepted = AcceptedResponse(
             response: ResponseSummary(head), url: head.url, partial: file,
-            isLarge: total - count >= Admission.largeSize, offset: count, restart: nil)
-        let overlap = OverlapComparison(descriptor: descriptor, range: offset..<count) { [weak self] in
+            isLarge: (representation.total ?? 0) - count >= Admission.largeSize, offset: count, restart: nil)
+        let overlap = OverlapComparison(
+            descriptor: descriptor, range: offset..<count, isAll: offset == 0
+        ) { [weak self] in
             self?.accept(accepted)
         }
         reception.descriptor = descriptor
@@ -30,7 +36,7 @@ extension DownloadReceiver {
         ceiling.value = count
         return .file(
             FileSink(
-                descriptor: descriptor, offset: count, length: offset + length - count, position: position,
+                descriptor: descriptor, offset: count, length: length.map { offset + $0 - count }, position: position,
                 ceiling: ceiling, end: end, overlap: overlap))
     }
 }

@@ -62,6 +62,10 @@ final class DownloadReceiver: ExchangeReceiver {
     var plan: ExchangePlan { inputs.plan }
     /// The file with the bytes that were here when the exchange began.
     var openDescriptor: Int32? { inputs.descriptor }
+    /// The length of the file, once nothing is written any more.
+    var fileLength: Int64 {
+        if case .fresh? = reception?.verdict { position.value } else { max(startCount, position.value) }
+    }
     /// Bytes of this task that were here when the exchange began.
     var startCount: Int64 { inputs.partial?.count ?? 0 }
 
@@ -92,15 +96,20 @@ final class DownloadReceiver: ExchangeReceiver {
             case .failure(let failure):
                 reception.failure = failure
                 return .stop
-            case .success(let descriptor):
-                var file = PartialFile(path: inputs.freshPath, bootID: inputs.bootID)
+            case .success(let created):
+                var file = PartialFile(path: created.path, bootID: inputs.bootID)
+                file.inode = created.inode
+                file.device = created.device
                 file.describe(
-                    representation, condition: representation.acceptsRanges ? .entityTag : .unusable,
+                    representation, condition: representation.acceptsRanges ? .entityTag : .unusable, head,
                     of: inputs.mirror)
-                file.digests = DigestFields.expected(head: head, wholeBody: true)
+                // A part's digest of the whole says nothing of the file that it becomes, nor does that of a HEAD.
+                let isWhole = !inputs.policy.asksConditionally && head.method != "HEAD"
+                file.digests = isWhole ? DigestFields.expected(head: head, wholeBody: true) : []
                 position.value = 0
                 return sink(
-                    descriptor, offset: 0, length: representation.total, file: file, restart: restart, head, &reception)
+                    created.descriptor, offset: 0, length: representation.total, file: file, restart: restart, head,
+                    &reception)
             }
         case .append(let representation, let offset, let length):
             guard let descriptor = inputs.descriptor, var file = inputs.partialFile else { return .stop }
@@ -110,15 +119,14 @@ final class DownloadReceiver: ExchangeReceiver {
                 reception.failure = failure
                 return .stop
             }
-            file.describe(representation, condition: inputs.plan.condition, of: inputs.mirror)
+            file.describe(representation, condition: inputs.plan.condition, head, of: inputs.mirror)
             file.bootID = inputs.bootID
-            let announced = DigestFields.expected(head: head, wholeBody: false)
-            if !announced.isEmpty { file.digests = announced }
+            file.digests = DigestFields.merged(file.digests, DigestFields.expected(head: head, wholeBody: false))
             position.value = offset
             return sink(descriptor, offset: offset, length: length, file: file, restart: nil, head, &reception)
         case .compare(let representation, let offset, let length):
             return compare(representation, offset: offset, length: length, head, &reception)
-        case .alreadyComplete, .askAgain, .startAgain, .retryLater, .fail:
+        case .alreadyComplete, .askAgain, .startAgain, .retryLater, .fail, .doubt:
             // A body of unknown length may be endless.
             return (head.contentLength ?? .max) <= Self.discardedLength ? .discard : .stop
         }
@@ -146,8 +154,15 @@ enum ReceiverReport: Sendable {
 }
 
 extension PartialFile {
-    mutating func describe(_ representation: Representation, condition: RangeCondition, of mirror: String?) {
+    mutating func describe(
+        _ representation: Representation, condition: RangeCondition, _ head: ResponseHead, of mirror: String?
+    ) {
         self.mirror = mirror
+        place = try? TransferURL(parsing: head.url).place
+        mediaType = mediaType ?? head.mediaType
+        length = nil
+        lossReason = nil
+        doubt = nil
         total = representation.total
         entityTag = representation.validators.entityTag
         lastModified = representation.validators.lastModified
@@ -157,10 +172,24 @@ extension PartialFile {
     }
 
     /// What is here, for the next question to the server.
-    func bytes(count: Int64) -> PartialBytes {
-        PartialBytes(
+    ///
+    /// - Parameters:
+    ///   - checksum: what was asked for.
+    ///   - isKept: ``PartialBytes/isKept``.
+    func bytes(count: Int64, checksum: Checksum?, isKept: Bool = false) -> PartialBytes {
+        var bytes = PartialBytes(
             count: count, total: total,
             validators: Validators(entityTag: entityTag, lastModified: lastModified, date: date),
             condition: RangeCondition(rawValue: condition) ?? .unusable, isOfAnotherURL: isOfAnotherURL ?? false)
+        bytes.place = place
+        bytes.digests = digests
+        // Of another URL nothing else says that it has what was asked for.
+        if bytes.isOfAnotherURL, let checksum { bytes.digests = DigestFields.merged(digests, [checksum]) }
+        bytes.isVerified = checksum != nil || !digests.isEmpty
+        bytes.isKept = isKept
+        bytes.mediaType = mediaType
+        bytes.lossReason = lossReason
+        bytes.doubt = doubt
+        return bytes
     }
 }

@@ -26,16 +26,19 @@ package final class OverlapComparison: Sendable {
 
     private let descriptor: Int32
     private let range: Range<Int64>
+    private let isAll: Bool
     private let agreed: @Sendable () -> Void
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - descriptor: stays open until the exchange has ended.
     ///   - range: the offsets of what is compared; not empty.
+    ///   - isAll: whether nothing is left out, so that even bytes of one value prove something.
     ///   - agreed: called once, when all of them agree, before any byte behind them is taken.
-    init(descriptor: Int32, range: Range<Int64>, agreed: @escaping @Sendable () -> Void) {
+    init(descriptor: Int32, range: Range<Int64>, isAll: Bool = false, agreed: @escaping @Sendable () -> Void) {
         self.descriptor = descriptor
         self.range = range
+        self.isAll = isAll
         self.agreed = agreed
         state = Mutex(State(position: range.lowerBound))
     }
@@ -62,6 +65,7 @@ package final class OverlapComparison: Sendable {
         let (before, after, count) = state.withLock { state in
             let before = state.finding
             let count = state.take(bytes, descriptor, until: range.upperBound)
+            if isAll, state.finding == .provesNothing { state.finding = .agrees }
             return (before, state.finding, count)
         }
         if before == .pending, after == .agrees { agreed() }

@@ -9,15 +9,17 @@ import Store
 ///
 /// A task has two places for its bytes and uses them in turn: those of a new version go to the place that the store does
 /// not name, so that a crash before the commit leaves the old bytes and their validators as a pair. A file left in the
-/// other place by such a crash is simply written over.
+/// other place by such a crash makes room for the next one.
+///
+/// A destination's directory may be one that others write to. Nobody can foresee the names there, so nobody can be there first; each
+/// file is new when it is created, and the row says which inode it is: ``open(_:bootID:)`` takes no other for it.
 struct PartialStorage: Sendable {
     private let paths: ServicePaths
-    /// Tells the files of this service from another's in a directory that both download to.
-    private let tag: String
+    private let names: PartialNames
 
     init(paths: ServicePaths) {
         self.paths = paths
-        tag = String(Self.hash(paths.state.path), radix: 16)
+        names = PartialNames(folder: paths.state.path)
     }
 
     /// The place for new bytes of a task.
@@ -40,13 +42,18 @@ struct PartialStorage: Sendable {
     /// The places of a task that its record does not name, whether something lies there or not.
     func rest(of record: TaskRecord) -> [String] {
         let places = places(for: record)
-        return [places.first, places.second, copyPath(for: record)].compactMap(\.self)
+        return [places.first, places.second, copyPath(for: record), keptCopyPath(for: record)].compactMap(\.self)
             .filter { $0 != record.partial?.path }
     }
 
     /// Where a file is copied to when its destination turns out to be on another file system.
     func copyPath(for record: TaskRecord) -> String? {
-        record.request.destination.map { "\($0.directory)/.nightshift-\(tag)-\(record.id).copy.part" }
+        record.request.destination.map { "\($0.directory)/\(names.hidden(record.id, "copy"))" }
+    }
+
+    /// The same where the service keeps what cannot go to its destination.
+    func keptCopyPath(for record: TaskRecord) -> String {
+        "\(paths.partials.path)/\(names.own(record.id, "copy"))"
     }
 
     /// Cuts a file with gaps to its contiguous beginning; false where that fails.
@@ -55,42 +62,72 @@ struct PartialStorage: Sendable {
     /// Opens the bytes that are here and can be trusted.
     ///
     /// In the boot in which they were written the file's length counts: the page cache survives the service. After a reboot
-    /// only what was synced counts; what lies behind is cut off, lest it be taken for good in this boot.
-    func open(_ partial: PartialFile, bootID: String) -> OpenPartial? {
-        let descriptor = Glibc.open(partial.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return nil }
-        var information = stat()
-        guard fstat(descriptor, &information) == 0 else {
-            close(descriptor)
-            return nil
+    /// only what was synced counts; what lies behind is cut off, lest it be taken for good in this boot. Nor does anything count
+    /// that was appended since the last exchange ended in order.
+    func open(_ partial: PartialFile, bootID: String) -> Opening {
+        let descriptor = Glibc.open(partial.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            return switch errno {
+            case ENOENT, ENOTDIR: .lost("the partial file is gone")
+            case ELOOP, ENXIO, EISDIR: .lost("what stands in the partial file's place is no regular file")
+            case EACCES, EPERM: .lost("the partial file may not be opened")
+            default: .trouble(DiskTrouble.opening(errno))
+            }
         }
-        let size = Int64(information.st_size)
-        let allocated = Int64(information.st_blocks) * 512
-        if let map = partial.segments?.surviving(sameBoot: partial.bootID == bootID, fileLength: size) {
-            return OpenPartial(descriptor: descriptor, count: map.count, allocated: allocated, segments: map)
-        }
-        if partial.bootID == bootID { return OpenPartial(descriptor: descriptor, count: size, allocated: allocated) }
-        let count = min(size, partial.synced)
-        guard ftruncate(descriptor, off_t(count)) == 0 else {
-            close(descriptor)
-            return nil
-        }
-        return OpenPartial(descriptor: descriptor, count: count, allocated: count)
+        let found = examine(partial, descriptor, isSameBoot: partial.bootID == bootID)
+        if found.file == nil { close(descriptor) }
+        return found
     }
 
     /// Creates the file for a new version's bytes and reserves their space where the file system can.
     ///
-    /// - Returns: the descriptor, or why there is none.
-    static func create(_ path: String, total: Int64?) -> Result<Int32, TransferFailure> {
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    /// What a crash has left under the name is removed; where somebody else's file cannot be, the new one has another name.
+    ///
+    /// - Returns: the file, or why there is none.
+    static func create(_ path: String, total: Int64?) -> Result<CreatedFile, TransferFailure> {
+        var path = path
+        var descriptor = createExclusively(path)
+        if descriptor < 0, errno == EEXIST {
+            unlink(path)
+            descriptor = createExclusively(path)
+        }
+        if descriptor < 0, errno == EEXIST {
+            path = "\((path as NSString).deletingPathExtension)-\(PartialNames.token()).part"
+            descriptor = createExclusively(path)
+        }
         guard descriptor >= 0 else { return .failure(DiskTrouble.failure(errno, "create \(path)")) }
+        guard let standing = FileStanding(descriptor: descriptor) else {
+            let failure = DiskTrouble.failure(errno, "look at \(path)")
+            close(descriptor)
+            unlink(path)
+            return .failure(failure)
+        }
         if let total, let failure = reserve(descriptor, from: 0, to: total) {
             close(descriptor)
             unlink(path)
             return .failure(failure)
         }
-        return .success(descriptor)
+        return .success(
+            CreatedFile(descriptor: descriptor, path: path, inode: standing.inode, device: standing.device))
     }
+
+    private static func createExclusively(_ path: String) -> Int32 {
+        Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    }
+
+    /// Whether bytes are missing in a file that was written from its start to its end: somebody cut it meanwhile, and writing went
+    /// on behind. Only asked where a file system that was told every byte keeps every byte.
+    static func hasHoles(_ descriptor: Int32, size: Int64) -> Bool {
+        guard size > 0, keepsEveryByte.contains(nightshift_filesystem_type(descriptor)) else { return false }
+        let hole = lseek(descriptor, 0, seekHole)
+        return hole >= 0 && Int64(hole) < size
+    }
+
+    /// `SEEK_HOLE` of lseek(2), which Glibc's module leaves out.
+    private static let seekHole: Int32 = 4
+
+    /// ext2 to ext4, xfs and tmpfs.
+    private static let keepsEveryByte: Set<Int64> = [0xef53, 0x5846_5342, 0x0102_1994]
 
     /// Makes sure that the file can grow to `end`; nil when it can.
     static func reserve(_ descriptor: Int32, from start: Int64, to end: Int64) -> TransferFailure? {
@@ -128,13 +165,11 @@ struct PartialStorage: Sendable {
     /// The two places of a task: with the service where the destination is on the same file system, else beside the
     /// destination, hidden, so that the finished file only has to be renamed.
     private func places(for record: TaskRecord) -> (first: String, second: String) {
-        let base =
-            if let directory = record.request.destination?.directory, isForeign(directory) {
-                "\(directory)/.nightshift-\(tag)-\(record.id)"
-            } else {
-                "\(paths.partials.path)/\(record.id)"
-            }
-        return ("\(base).a.part", "\(base).b.part")
+        if let directory = record.request.destination?.directory, isForeign(directory) {
+            return ("\(directory)/\(names.hidden(record.id, "a"))", "\(directory)/\(names.hidden(record.id, "b"))")
+        }
+        let own = paths.partials.path
+        return ("\(own)/\(names.own(record.id, "a"))", "\(own)/\(names.own(record.id, "b"))")
     }
 
     private func isForeign(_ directory: String) -> Bool {
@@ -158,11 +193,28 @@ struct PartialStorage: Sendable {
         // A network file system may claim any number.
         Int64(saturating: Double(information.f_bavail) * Double(information.f_frsize))
     }
+}
 
-    /// FNV-1a: the same in every process, unlike Swift's own hashing.
-    private static func hash(_ text: String) -> UInt32 {
-        text.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
+/// What became of opening a partial file.
+enum Opening {
+    case opened(OpenPartial)
+    /// It is gone, or not the one that was written. Why, in words that follow "because".
+    case lost(String)
+    /// Nobody can tell now.
+    case trouble(TransferFailure)
+
+    var file: OpenPartial? {
+        if case .opened(let file) = self { file } else { nil }
     }
+}
+
+/// A file that did not exist before.
+struct CreatedFile: Sendable {
+    var descriptor: Int32
+    /// Another one than was asked for where that was taken.
+    var path: String
+    var inode: UInt64
+    var device: UInt64
 }
 
 /// The bytes of a download that are here.
@@ -187,6 +239,11 @@ enum DiskTrouble {
         default:
             TransferFailure(.inputOutput, "Could not \(action): \(String(cString: strerror(number))).")
         }
+    }
+
+    /// Trouble with a partial file that may well be there.
+    static func opening(_ number: Int32) -> TransferFailure {
+        TransferFailure(.inputOutput, "Could not open the bytes that are here: \(String(cString: strerror(number))).")
     }
 
     static func noSpace(needed: Int64, free: Int64) -> TransferFailure {

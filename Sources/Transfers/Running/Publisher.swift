@@ -14,7 +14,11 @@ struct Publisher: Sendable {
     struct Job: Sendable {
         var record: TaskRecord
         var descriptor: Int32
+        /// Bytes that were written, or found whole: the file has to have exactly so many.
+        var length: Int64
         var verified: [String]
+        /// Why it cannot go where it should, where that has shown: it is kept with the service.
+        var refusal: TransferFailure?
         /// Entries of the journal that belong into the next commit.
         var entries: [JournalEntry] = []
     }
@@ -27,6 +31,8 @@ struct Publisher: Sendable {
     enum Preparation: Sendable {
         case ready(Prepared)
         case failed(Job, TransferFailure)
+        /// The file has another length than was written.
+        case replaced(Job, TransferFailure)
     }
 
     enum Outcome: Sendable {
@@ -36,6 +42,8 @@ struct Publisher: Sendable {
         /// The file has its name, and its directory could not be synced: a power cut might still take the name away.
         case unsynced(Prepared)
         case failed(Prepared, TransferFailure)
+        /// What stands under the partial file's name, or had stood there at the last moment, is not what was written.
+        case replaced(Prepared, TransferFailure)
     }
 
     let paths: ServicePaths
@@ -51,6 +59,10 @@ struct Publisher: Sendable {
             guard fdatasync(job.descriptor) == 0 else {
                 return .failed(job, DiskTrouble.failure(errno, "sync the file"))
             }
+            let size = FileStanding(descriptor: job.descriptor)?.size ?? -1
+            guard size == job.length else {
+                return .replaced(job, .replaced("the partial file has \(size) bytes instead of \(job.length)"))
+            }
             do throws(TransferFailure) {
                 return .ready(try prepare(job, taken: &taken))
             } catch {
@@ -65,6 +77,7 @@ struct Publisher: Sendable {
         let outcomes = prepared.map { item -> Outcome in
             defer { close(item.job.descriptor) }
             let publication = item.publication
+            if let failure = Self.replacement(at: publication.from, of: publication) { return .replaced(item, failure) }
             let result =
                 publication.overwrite
                 ? rename(publication.from, publication.to)
@@ -72,6 +85,11 @@ struct Publisher: Sendable {
             if result != 0 {
                 guard errno != EEXIST else { return .nameTaken(item) }
                 return .failed(item, DiskTrouble.failure(errno, "move the file to \(publication.to)"))
+            }
+            if let failure = Self.replacement(at: publication.to, of: publication) {
+                // Somebody was quicker than a moment: it is not left under the name that nobody has vouched for.
+                if !publication.overwrite { _ = nightshift_rename_exclusive(publication.to, publication.from) }
+                return .replaced(item, failure)
             }
             if publication.from != item.job.record.partial?.path, let old = item.job.record.partial?.path {
                 unlink(old)
@@ -89,6 +107,25 @@ struct Publisher: Sendable {
         }
     }
 
+    /// Why what stands under `name` is not the file to publish, by its inode and length; nil where it is.
+    private static func replacement(at name: String, of publication: Publication) -> TransferFailure? {
+        let words: String
+        if let standing = FileStanding(name: name) {
+            if let flaw = standing.flaw {
+                words = flaw
+            } else if standing.inode != publication.inode {
+                words = "another file stands in the partial file's place"
+            } else if standing.size != publication.size {
+                words = "the partial file has \(standing.size) bytes instead of \(publication.size)"
+            } else {
+                return nil
+            }
+        } else {
+            words = "the partial file is gone"
+        }
+        return .replaced(words)
+    }
+
     /// Where a publication that a crash interrupted has got to.
     enum Interrupted {
         /// The file has its name.
@@ -101,9 +138,8 @@ struct Publisher: Sendable {
     }
 
     static func look(at publication: Publication) -> Interrupted {
-        var there = stat()
-        if lstat(publication.to, &there) == 0 {
-            if there.st_ino == publication.inode, there.st_size == publication.size {
+        if let there = FileStanding(name: publication.to) {
+            if there.isRegular, there.isOwn, there.inode == publication.inode, there.size == publication.size {
                 let directory = (publication.to as NSString).deletingLastPathComponent
                 return FileSteps.syncDirectory(directory) ? .done : .unclear
             }
@@ -113,7 +149,7 @@ struct Publisher: Sendable {
         let descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         // Only what is known to be gone is fetched again: it would get another name beside the first.
         guard descriptor >= 0 else { return isAbsence(errno) ? .lost : .unclear }
-        guard let here = FileIdentity(descriptor: descriptor), here.size == publication.size,
+        guard let here = FileStanding(descriptor: descriptor), here.flaw == nil, here.size == publication.size,
             here.inode == publication.inode
         else {
             close(descriptor)
@@ -132,22 +168,36 @@ struct Publisher: Sendable {
         var publication = Publication(
             from: partial.path, to: keptPath(record.id), inode: identity.inode, size: identity.size, overwrite: true)
         publication.verified = job.verified
-        guard let destination = record.request.destination else {
-            return Prepared(job: job, publication: publication)
+        if let destination = record.request.destination {
+            if let failure = job.refusal ?? obstacle(record, destination) {
+                publication.failure = failure.keeping(publication.to)
+            } else {
+                fchmod(job.descriptor, mode)
+                publication.overwrite = destination.overwrite ?? false
+                publication.to = freeName(
+                    for: record, in: destination.directory, overwrite: publication.overwrite, taken: &taken)
+            }
         }
-        if let failure = makeDirectory(destination.directory) {
-            publication.failure = failure.keeping(publication.to)
-            return Prepared(job: job, publication: publication)
-        }
-        fchmod(job.descriptor, mode)
-        publication.overwrite = destination.overwrite ?? false
-        publication.to = freeName(
-            for: record, in: destination.directory, overwrite: publication.overwrite, taken: &taken)
-        var directory = stat()
-        if stat(destination.directory, &directory) == 0, UInt64(directory.st_dev) != identity.device {
+        let directory = (publication.to as NSString).deletingLastPathComponent
+        var information = stat()
+        if stat(directory, &information) == 0, UInt64(information.st_dev) != identity.device {
             return try copyAcross(job, publication, identity)
         }
         return Prepared(job: job, publication: publication)
+    }
+
+    /// Why a file cannot go where it should; nil where it can.
+    private func obstacle(_ record: TaskRecord, _ destination: Destination) -> TransferFailure? {
+        if let failure = makeDirectory(destination.directory) { return failure }
+        guard destination.overwrite ?? false else { return nil }
+        return Self.directoryObstacle("\(destination.directory)/\(fileName(record, destination))")
+    }
+
+    /// A file replaces a file, never a directory; nil where `path` is none.
+    static func directoryObstacle(_ path: String) -> TransferFailure? {
+        var information = stat()
+        guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFDIR else { return nil }
+        return TransferFailure(.destinationUnavailable, "\(path) is a directory, which a file does not replace.")
     }
 
     /// Copies the file to the destination's file system, hidden, for the rename to come.
@@ -156,8 +206,12 @@ struct Publisher: Sendable {
     ) throws(TransferFailure) -> Prepared {
         var publication = publication
         let directory = (publication.to as NSString).deletingLastPathComponent
-        publication.from = partials.copyPath(for: job.record) ?? publication.from
-        let copy = try PartialStorage.create(publication.from, total: identity.size).get()
+        let isKept = publication.failure != nil || job.record.request.destination == nil
+        let path =
+            isKept ? partials.keptCopyPath(for: job.record) : partials.copyPath(for: job.record) ?? publication.from
+        let created = try PartialStorage.create(path, total: identity.size).get()
+        publication.from = created.path
+        let copy = created.descriptor
         defer { close(copy) }
         let count = FileSteps.copy(job.descriptor, to: copy, size: identity.size)
         guard count == identity.size else {
@@ -165,7 +219,8 @@ struct Publisher: Sendable {
             unlink(publication.from)
             throw failure
         }
-        guard fchmod(copy, mode) == 0, fdatasync(copy) == 0, let copied = FileIdentity(descriptor: copy) else {
+        guard isKept || fchmod(copy, mode) == 0, fdatasync(copy) == 0, let copied = FileIdentity(descriptor: copy)
+        else {
             let failure = DiskTrouble.failure(errno, "sync the file in \(directory)")
             unlink(publication.from)
             throw failure
@@ -178,16 +233,20 @@ struct Publisher: Sendable {
         paths.files.appending(path: id.description).path
     }
 
-    /// The name asked for, or derived; where it is taken and may not be replaced, the next numbered one.
-    private func freeName(
-        for record: TaskRecord, in directory: String, overwrite: Bool, taken: inout Set<String>
-    ) -> String {
-        let name =
-            record.request.destination?.filename
+    /// The name asked for, or derived.
+    private func fileName(_ record: TaskRecord, _ destination: Destination) -> String {
+        destination.filename
             ?? FileName.derive(
                 contentDisposition: record.response?.headers.first("Content-Disposition"),
                 // A mirror may call it something else.
                 url: (record.partial?.mirror == nil ? record.currentURL : nil) ?? record.request.url ?? "")
+    }
+
+    /// A file's name; where it is taken and may not be replaced, the next numbered one.
+    private func freeName(
+        for record: TaskRecord, in directory: String, overwrite: Bool, taken: inout Set<String>
+    ) -> String {
+        let name = record.request.destination.map { fileName(record, $0) } ?? ""
         var path = "\(directory)/\(name)"
         var number = 0
         var information = stat()
@@ -219,6 +278,11 @@ struct Publisher: Sendable {
 }
 
 extension TransferFailure {
+    /// The finished bytes are not to be trusted, or gone.
+    static func replaced(_ words: String) -> TransferFailure {
+        TransferFailure(.inputOutput, "The finished bytes cannot be used, \(words); they are fetched again.")
+    }
+
     fileprivate func keeping(_ path: String) -> TransferFailure {
         TransferFailure(code, "\(message) The whole file is kept at \(path).", status: status)
     }

@@ -9,8 +9,6 @@ final class SegmentReceiver: ExchangeReceiver {
         var request: SegmentRequest
         /// The file as the task's own URL has shown it.
         var file: SourceIdentity
-        /// Whether the whole will be compared with a digest that was asked for.
-        var hasChecksum: Bool
         /// The file that all connections write into.
         var descriptor: Int32
         /// Common to all connections: 0 until the row says that bytes may lie behind gaps.
@@ -42,7 +40,7 @@ final class SegmentReceiver: ExchangeReceiver {
 
     func exchange(received head: ResponseHead) -> BodyDisposition {
         let answer = inputs.request.judge(
-            head: head, file: inputs.file, hasChecksum: inputs.hasChecksum, now: inputs.wallSeconds)
+            head: head, file: inputs.file, now: inputs.wallSeconds)
         state.withLock { $0 = Reception(answer: answer, head: head) }
         guard case .serves(let served, _) = answer else {
             return (head.contentLength ?? .max) <= DownloadReceiver.discardedLength ? .discard : .stop

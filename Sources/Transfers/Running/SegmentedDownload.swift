@@ -68,19 +68,27 @@ extension PartialFile {
     mutating func belong(to identity: SourceIdentity, of mirror: String?) {
         isOfAnotherURL = nil
         self.mirror = mirror
+        place = identity.place
         lastModified = identity.validators.lastModified
         date = identity.validators.date
     }
 
     /// The file as its own URL has shown it; nil where parts of it cannot be asked for.
-    var sourceIdentity: SourceIdentity? {
-        var known = bytes(count: 0)
+    ///
+    /// - Parameter checksum: what was asked for.
+    func sourceIdentity(checksum: Checksum?) -> SourceIdentity? {
+        var known = bytes(count: 0, checksum: checksum)
         if known.isOfAnotherURL {
-            // Parts say nothing of the bytes before them: only the same strong tag proves that they belong together.
+            // Parts say nothing of the bytes before them: only the same strong tag, and from the same place unless a digest finds
+            // out in the end, proves that they belong together.
             guard known.condition == .entityTag, let tag = known.validators.strongEntityTag else { return nil }
             known.validators = Validators(entityTag: tag)
         }
         guard let total, known.condition != .unusable, known.validators.identifyBytes else { return nil }
-        return SourceIdentity(total: total, validators: known.validators, condition: known.condition)
+        var identity = SourceIdentity(total: total, validators: known.validators, condition: known.condition)
+        identity.place = place
+        identity.isOfAnotherURL = known.isOfAnotherURL
+        identity.digests = DigestFields.merged(digests, checksum.map { [$0] } ?? [])
+        return identity
     }
 }

@@ -6,6 +6,12 @@ package struct SourceIdentity: Hashable, Sendable {
     package var validators: Validators
     /// How its parts are asked for.
     package var condition: RangeCondition
+    /// ``PartialBytes/place``.
+    package var place: String?
+    /// ``PartialBytes/isOfAnotherURL``.
+    package var isOfAnotherURL = false
+    /// What the whole will be compared with in the end.
+    package var digests: [Checksum] = []
 
     package init(total: Int64, validators: Validators, condition: RangeCondition) {
         self.total = total
@@ -62,28 +68,35 @@ extension SegmentRequest {
     ///
     /// - Parameters:
     ///   - file: the file as the task's own URL has shown it.
-    ///   - hasChecksum: whether the whole will be compared with a digest that was asked for.
     ///   - now: seconds since 1970.
-    package func judge(head: ResponseHead, file: SourceIdentity, hasChecksum: Bool, now: Double) -> SegmentAnswer {
+    package func judge(head: ResponseHead, file: SourceIdentity, now: Double) -> SegmentAnswer {
         var known = identity ?? file
         if identity == nil, head.status == 206 {
             let given = Validators(head: head)
             guard given.identifyBytes else {
                 return .distrusted("the mirror gave nothing by which this version of the file could be recognised")
             }
-            guard file.agrees(with: given, total: head.total, hasChecksum: hasChecksum) else {
-                return .distrusted("nothing proves that the mirror has the same file")
-            }
+            if let doubt = file.doubt(head) { return .distrusted(doubt) }
             // Its own words from here on: tags differ from server to server.
             known = SourceIdentity(total: file.total, validators: given, condition: .entityTag)
+            known.place = try? TransferURL(parsing: head.url).place
         }
-        let partial = PartialBytes(
+        var partial = PartialBytes(
             count: range.lowerBound, total: file.total, validators: known.validators, condition: plan.condition)
+        partial.place = known.place
+        partial.digests = file.digests
+        partial.isVerified = !file.digests.isEmpty
         let verdict = Verdict.judge(
             head: head, plan: plan, partial: partial,
             policy: ResponsePolicy(retry: .transientResponses, failsOnHTTPError: true), now: now)
         switch verdict {
         case .append(let representation, let offset, let length?):
+            if known.isOfAnotherURL {
+                partial.isOfAnotherURL = true
+                guard partial.sharesValidators(with: head) else { return .distrusted(RetargetedBytes.unproven) }
+                known.isOfAnotherURL = false
+                known.place = try? TransferURL(parsing: head.url).place
+            }
             known.validators = representation.validators
             known.condition = plan.condition
             return .serves(offset..<offset + length, known)
@@ -92,6 +105,7 @@ extension SegmentRequest {
             return failure.status == 429 || failure.status == 503 ? .busy(after, failure) : .trouble(failure)
         case .startAgain(let reason), .fresh(_, let reason?): return .distrusted(reason)
         case .fail(let failure): return .distrusted(failure.message)
+        case .doubt(_, let failure): return .distrusted(failure.message)
         case .append, .fresh, .compare, .alreadyComplete:
             return .distrusted("the server did not send the part that was asked for")
         }
@@ -99,17 +113,15 @@ extension SegmentRequest {
 }
 
 extension SourceIdentity {
-    /// Whether a mirror's file is this one: of the same length, and tied to it by a strong tag, by a strong date, or by the
-    /// digest that the whole will be compared with.
-    fileprivate func agrees(with given: Validators, total: Int64?, hasChecksum: Bool) -> Bool {
-        guard total == self.total else { return false }
-        if hasChecksum { return true }
-        // Two tags that differ may be two servers' names for one version, or one server's for two: nothing is proven.
-        if let ours = validators.strongEntityTag, let theirs = given.strongEntityTag { return ours == theirs }
-        guard let ours = validators.strongLastModified.flatMap(HTTPDate.parse),
-            let theirs = given.lastModified.flatMap(HTTPDate.parse)
-        else { return false }
-        return ours == theirs
+    /// What speaks against a mirror's having this file; nil where it has the same length, and a digest that the whole will be
+    /// compared with finds out if its bytes are others. Its tag says nothing: it is the mirror's own word for its own file.
+    fileprivate func doubt(_ head: ResponseHead) -> String? {
+        guard head.total == total else { return "the mirror has a file of another length" }
+        guard !digests.isEmpty else {
+            return "nothing proves that the mirror has the same file: there is neither a checksum nor a digest"
+        }
+        return DigestFields.contradict(digests, DigestFields.expected(head: head, wholeBody: false))
+            ? "the mirror has a file of another digest" : nil
     }
 }
 

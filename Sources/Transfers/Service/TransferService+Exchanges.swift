@@ -45,31 +45,45 @@ extension TransferService {
         // Where the bytes are kept depends on the file system of the destination, which has to be there for that.
         if let directory = start.record.request.destination?.directory { _ = publisher.makeDirectory(directory) }
         // Only what GET gives can be asked for in parts.
-        let kept = start.record.method == "GET" ? start.record.partial : nil
-        var opened = kept.flatMap { partials.open($0, bootID: now.bootID) }
+        var opened: OpenPartial?
+        if start.record.method == "GET", !start.record.request.asksConditionally, let partial = start.record.partial {
+            switch partials.open(partial, bootID: now.bootID) {
+            case .opened(let file): opened = file
+            case .lost(let reason): forgetBytes(&transfer, because: reason)
+            case .trouble(let failure): return await trouble(transfer, failure, progressed: false)
+            }
+        }
         if let opened, let failure = lackOfSpace(start.record, opened) {
             close(opened.descriptor)
             return await trouble(transfer, failure, progressed: false)
         }
         if var gaps = opened, gaps.segments != nil {
+            if let failure = gapsObstacle(transfer) {
+                close(gaps.descriptor)
+                return await trouble(transfer, failure, progressed: false)
+            }
             if await fillGaps(&transfer, gaps) { return }
             gaps.count = gaps.segments?.prefix ?? 0
             gaps.segments = nil
             opened = gaps
         }
         let record = transfer.record
-        let bytes = opened.flatMap { opened in record.partial?.bytes(count: opened.count) }
+        let bytes = opened.flatMap { opened in
+            record.partial?.bytes(
+                count: opened.count, checksum: record.request.checksum, isKept: !transfer.mayRestart)
+        }
         let plan = ExchangePlan(partial: bytes)
         let id = record.id
+        var policy = ResponsePolicy(
+            retry: record.request.retryPolicy ?? .never,
+            // An error is not taken for the file while somebody else may have it.
+            failsOnHTTPError: record.request.failsOnHTTPError ?? false || !transfer.round.isLast,
+            mayRestart: transfer.mayRestart)
+        policy.isBehindPortal = isBehindPortal(record)
+        policy.asksConditionally = record.request.asksConditionally
         let receiver = DownloadReceiver(
             DownloadReceiver.Inputs(
-                plan: plan, partial: bytes,
-                policy: ResponsePolicy(
-                    retry: record.request.retryPolicy ?? .never,
-                    // An error is not taken for the file while somebody else may have it.
-                    failsOnHTTPError: record.request.failsOnHTTPError ?? false || !transfer.round.isLast,
-                    mayRestart: transfer.mayRestart),
-                descriptor: opened?.descriptor, partialFile: record.partial,
+                plan: plan, partial: bytes, policy: policy, descriptor: opened?.descriptor, partialFile: record.partial,
                 freshPath: partials.freshPath(for: record), mirror: transfer.round.mirror, bootID: now.bootID,
                 wallSeconds: now.wallSeconds)
         ) { [reporting] receiver, report in
@@ -100,6 +114,9 @@ extension TransferService {
         request.proxy = record.request.proxy ?? environment.fallback.proxy
         request.tls = record.request.tls ?? environment.fallback.tls
         request.rateLimit = record.request.rateLimit
+        if let body = record.request.body, !body.isEmpty {
+            request.body = UploadBody([.bytes(Array(body))], meter: ByteMeter())
+        }
         return request
     }
 
@@ -147,6 +164,8 @@ extension TransferService {
         transfer.entries = []
         if !transfer.isAccepted { entries += accept(&transfer, receiver) }
         transfer.record.received = receiver.position.value
+        // With a response that was refused the bytes of an earlier one are still there.
+        if transfer.record.partial?.segments == nil { transfer.record.partial?.length = receiver.fileLength }
         let reception = receiver.reception
         let old = receiver.openDescriptor
         let descriptor = reception?.descriptor ?? old
@@ -166,6 +185,10 @@ extension TransferService {
             await again(transfer, condition, reason, entries)
         case .interrupted:
             await interrupted(transfer, descriptor, entries)
+        case .doubt(let doubt, let failure):
+            if let descriptor { close(descriptor) }
+            transfer.record.partial?.doubt = doubt
+            await trouble(transfer, failure, progressed: false, entries)
         case .trouble(let failure, let after):
             if let descriptor { close(descriptor) }
             let progressed = reception?.accepted.map { receiver.position.value > $0.offset } ?? false
@@ -177,62 +200,6 @@ extension TransferService {
         case .question(let challenge):
             if let descriptor { close(descriptor) }
             await challenged(transfer, challenge, entries)
-        }
-    }
-
-    /// What the end of a download's exchange asks for.
-    enum Conclusion {
-        case whole
-        /// Ask again at once; without a condition from the start.
-        case again(RangeCondition?, reason: String)
-        case interrupted
-        case trouble(TransferFailure, after: RetryAfter?)
-        case question(Challenge)
-    }
-
-    private static func conclusion(
-        _ receiver: DownloadReceiver, _ reception: DownloadReceiver.Reception?, _ end: ExchangeEnd
-    ) -> Conclusion {
-        if let failure = reception?.failure { return .trouble(failure, after: nil) }
-        if case .challenged(let challenge) = end.outcome { return .question(challenge) }
-        switch (reception?.verdict, end.outcome) {
-        case (.alreadyComplete?, _): return .whole
-        case (.askAgain(let condition, let reason)?, _): return .again(condition, reason: reason)
-        case (.startAgain(let reason)?, _): return .again(nil, reason: reason)
-        case (.retryLater(let failure, let after)?, _): return .trouble(failure, after: after)
-        case (.fail(let failure)?, _): return .trouble(failure, after: nil)
-        case (.fresh(let representation, _)?, let outcome):
-            return bodyEnded(receiver, total: representation.total, announcedEnd: representation.total, outcome)
-        case (.append(let representation, let offset, let length)?, let outcome):
-            return bodyEnded(
-                receiver, total: representation.total, announcedEnd: length.map { offset + $0 }, outcome)
-        case (.compare(let representation, let offset, let length)?, let outcome):
-            return comparisonEnded(reception?.overlap, outcome)
-                ?? bodyEnded(receiver, total: representation.total, announcedEnd: offset + length, outcome)
-        case (nil, .cancelled), (nil, .challenged): return .interrupted
-        case (nil, .failed(let failure)): return .trouble(failure, after: nil)
-        case (nil, .complete):
-            return .trouble(TransferFailure(.protocolError, "The server sent no response."), after: nil)
-        }
-    }
-
-    private static func bodyEnded(
-        _ receiver: DownloadReceiver, total: Int64?, announcedEnd: Int64?, _ outcome: ExchangeEnd.Outcome
-    ) -> Conclusion {
-        if case .failed(let failure) = outcome,
-            failure.isPermanent || failure.code == .diskFull || failure.code == .inputOutput
-        {
-            return .trouble(failure, after: nil)
-        }
-        let verdict = Verdict.judgeEnd(
-            total: total, announcedEnd: announcedEnd, count: receiver.position.value, complete: outcome == .complete)
-        switch (verdict, outcome) {
-        case (.whole, _): return .whole
-        case (.more, .cancelled), (.truncated, .cancelled), (.truncated, .challenged): return .interrupted
-        case (.more, _): return .again(receiver.plan.condition, reason: "The server sent a part of what was asked for.")
-        case (.truncated, .failed(let failure)): return .trouble(failure, after: nil)
-        case (.truncated(let failure), .complete): return .trouble(failure, after: nil)
-        case (.tooLong(let failure), _): return .again(nil, reason: failure.message)
         }
     }
 
@@ -249,14 +216,12 @@ extension TransferService {
             let failure = TransferFailure(.resourceChanged, "The server's answers contradict each other: \(reason)")
             return await trouble(transfer, failure, progressed: false, entries)
         }
-        var entries = entries
         if let condition {
             transfer.record.partial?.condition = condition.rawValue
-        } else if transfer.record.partial != nil {
-            transfer.record.partial = nil
-            transfer.record.received = 0
-            transfer.record.restarts += 1
-            entries.append(JournalEntry(time: now.date, decision: .restarted, task: transfer.record.id, detail: reason))
+        } else {
+            // They are not continued any more; what takes their place has to come first.
+            transfer.record.partial?.condition = RangeCondition.unusable.rawValue
+            transfer.record.partial?.lossReason = reason
         }
         await ask(transfer, entries)
     }
@@ -285,7 +250,9 @@ extension TransferService {
         if !failure.isPermanent, await excuse(transfer, failure, entries) { return }
         var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: transfer.round.isOwn)
         // One that brings bytes is not left for a broken connection.
-        if failure.code.isOfServer, !progressed, active[transfer.record.id]?.stopping == nil, !isStopping {
+        if failure.code.isOfServer, !progressed, mayAskElsewhere(transfer, failure),
+            active[transfer.record.id]?.stopping == nil, !isStopping
+        {
             guard let ended = transfer.round.turn(failure, after) else {
                 return await askElsewhere(transfer, failure, entries)
             }
@@ -300,7 +267,10 @@ extension TransferService {
     ) async {
         var transfer = start
         transfer.repetitions = 0
-        if transfer.record.partial?.mirror != transfer.round.mirror { transfer.record.partial?.leaveURL() }
+        if transfer.record.partial?.mirror != transfer.round.mirror {
+            transfer.ownPartial = transfer.ownPartial ?? transfer.record.partial
+            transfer.record.partial?.leaveURL()
+        }
         // Without its path and query, which may let people in.
         let origin = (try? TransferURL(parsing: transfer.round.url))?.origin ?? ""
         let entry = JournalEntry(
@@ -314,6 +284,7 @@ extension TransferService {
     ) async {
         var transfer = start
         let failure = outcome.failure
+        transfer.returnFromMirrors()
         guard !failure.isPermanent else { return await fail(transfer, failure, entries) }
         let id = transfer.record.id
         let now = now
@@ -347,6 +318,10 @@ extension TransferService {
                 hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
             }
             return Hold(reason: .retryAfter, failure: failure, notBefore: until, progressed: progressed)
+        }
+        if failure.code == .resourceChanged, let doubt = transfer.record.partial?.doubt {
+            hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+            return doubtful(doubt, failure, isBehindPortal(transfer.record), now)
         }
         let failures = progressed ? 1 : transfer.record.failures + 1
         var delay = RetrySchedule.delay(attempt: failures, random: environment.random())
@@ -443,7 +418,7 @@ extension TransferService {
         if record.upload != nil { return true }
         guard record.kind == .download, record.method == "GET", let partial = record.partial, record.received > 0
         else { return false }
-        return ExchangePlan(partial: partial.bytes(count: record.received)).asksForRange
+        return ExchangePlan(partial: partial.bytes(count: record.received, checksum: nil)).asksForRange
     }
 
     static func newToken() -> String {

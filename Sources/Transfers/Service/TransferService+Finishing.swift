@@ -14,9 +14,18 @@ extension TransferService {
         finishing.insert(id)
         active[id] = nil
         let partial = record.partial
-        record.received = FileIdentity(descriptor: descriptor)?.size ?? record.received
-        var job = Publisher.Job(record: record, descriptor: descriptor, verified: [])
+        let length = record.received
+        let size = FileIdentity(descriptor: descriptor)?.size
+        record.received = size ?? length
+        var job = Publisher.Job(record: record, descriptor: descriptor, length: length, verified: [])
         job.entries = entries + ((try? job.record.apply(.finish(nil), now: now)) ?? [])
+        if size != length || PartialStorage.hasHoles(descriptor, size: length) {
+            close(descriptor)
+            let words =
+                size == length
+                ? "bytes within it are gone" : "the partial file has \(size ?? 0) bytes instead of \(length)"
+            return await replacedBytes(job, .replaced(words))
+        }
         let announced = partial?.digests ?? []
         let asked = record.request.checksum
         if asked != nil || !announced.isEmpty {
@@ -66,6 +75,16 @@ extension TransferService {
         await pump()
     }
 
+    /// Somebody has touched the file since its bytes were written: they are fetched again.
+    private func replacedBytes(_ start: Publisher.Job, _ failure: TransferFailure) async {
+        var job = start
+        let record = job.record
+        job.entries += (try? job.record.apply(.fetchAgain(failure), now: now)) ?? []
+        if await save(job.record, job.entries) { partials.discard(record) } else { settleSoon() }
+        endFinishing(record.id)
+        await pump()
+    }
+
     private func startDraining() {
         guard !isDraining else { return }
         isDraining = true
@@ -93,6 +112,9 @@ extension TransferService {
             case .failed(let job, let failure):
                 close(job.descriptor)
                 await wrongBytes(job, failure, wasContinued: false)
+            case .replaced(let job, let failure):
+                close(job.descriptor)
+                await replacedBytes(job, failure)
             }
         }
         guard await commitIntents(&ready) else { return }
@@ -121,6 +143,7 @@ extension TransferService {
         let now = now
         var settled: [(record: TaskRecord, entries: [JournalEntry])] = []
         var unsynced: [TaskID] = []
+        var replaced: [TaskRecord] = []
         for outcome in outcomes {
             switch outcome {
             case .published(let item):
@@ -134,6 +157,14 @@ extension TransferService {
                 // The intent stays written down; it is settled when the directory can be synced.
                 logger.error("A directory cannot be synced", metadata: ["file": "\(item.publication.to)"])
                 unsynced.append(item.job.record.id)
+            case .failed(let item, let failure) where failure.isPermanent && item.job.refusal == nil:
+                // No amount of waiting changes it: the file is kept with the service, and the task fails.
+                requeue(item, refusal: failure)
+            case .replaced(let item, let failure):
+                var record = item.job.record
+                replaced.append(record)
+                let entries = (try? record.apply(.fetchAgain(failure), now: now)) ?? []
+                settled.append((record, entries))
             case .failed(let item, let failure):
                 var record = item.job.record
                 let hold = Hold(
@@ -145,7 +176,10 @@ extension TransferService {
         }
         if await save(settled) {
             let ended = settled.map(\.record).filter(\.state.isTerminal)
-            await finishDisk.run { [partials] in for record in ended { partials.discardRest(record) } }
+            await finishDisk.run { [partials, replaced] in
+                for record in ended { partials.discardRest(record) }
+                for record in replaced { partials.discard(record) }
+            }
         } else {
             // The files have their names, and the intents say so: it is put right when the store works again.
             settleSoon()
@@ -155,8 +189,8 @@ extension TransferService {
         if !unsynced.isEmpty { settleSoon() }
     }
 
-    /// A file whose name was taken in between gets the next one.
-    private func requeue(_ item: Publisher.Prepared) {
+    /// A file whose name was taken in between gets the next one, and one that cannot have its name is kept.
+    private func requeue(_ item: Publisher.Prepared, refusal: TransferFailure? = nil) {
         let descriptor = open(item.publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             settleSoon()
@@ -164,7 +198,9 @@ extension TransferService {
         }
         var job = item.job
         job.descriptor = descriptor
+        job.refusal = refusal
         job.entries = []
+        if FileStanding(descriptor: descriptor)?.inode != item.publication.inode { job.length = -1 }
         finishQueue.append(job)
     }
 
@@ -213,7 +249,9 @@ extension TransferService {
                 return endFinishing(record.id)
             case .pending(let descriptor):
                 finishQueue.append(
-                    Publisher.Job(record: record, descriptor: descriptor, verified: publication.verified))
+                    Publisher.Job(
+                        record: record, descriptor: descriptor, length: publication.size,
+                        verified: publication.verified))
                 return
             case .lost:
                 let failure = TransferFailure(.inputOutput, "The finished bytes are gone; they are fetched again.")
@@ -222,10 +260,11 @@ extension TransferService {
                 return endFinishing(record.id)
             }
         }
-        if let partial = record.partial, let opened = partials.open(partial, bootID: now.bootID) {
+        if let partial = record.partial, let opened = partials.open(partial, bootID: now.bootID).file {
             if opened.count == partial.total, opened.segments == nil {
                 var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
                 transfer.startCount = opened.count
+                transfer.record.received = opened.count
                 let descriptor = opened.descriptor
                 reporting.yield { [transfer] in await $0.finish(transfer, descriptor, []) }
                 return

@@ -31,6 +31,7 @@ extension TransferService {
             }
         }
         if case .reconnect = interruption { return await reconnect(transfer, entries) }
+        transfer.returnFromMirrors()
         hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
         var more =
             (try? transfer.record.apply(.interrupt(interruption.reason, detail: interruption.detail), now: now)) ?? []

@@ -20,6 +20,9 @@ extension TransferService {
             putOnProbation()
         }
         stopForbidden()
+        if old.conditions.network.connectivity == .portal, moment.conditions.network.connectivity != .portal {
+            await endPortalWaits()
+        }
         if networkChanged { await note(moment.conditions.network, after: old.conditions.network) }
         await pump()
     }

@@ -21,6 +21,7 @@ extension TransferService {
             let source = segments.connections[number]?.source
         else { return [] }
         active[id]?.segments?.sources[source].identity = identity
+        takeDigests(id, of: reception.head)
         if source == 0, transfer.record.partial?.isOfAnotherURL == true {
             active[id]?.record.partial?.belong(to: identity, of: transfer.round.mirror)
         }
@@ -29,6 +30,13 @@ extension TransferService {
         // The moment of the answer is a moment to look at all of them.
         let actions = active[id]?.segments?.scheduler.answered(number, served: served, now: now) ?? []
         return actions + (active[id]?.segments?.scheduler.progressed(segments.positions, now: now) ?? [])
+    }
+
+    /// What a source announces of the whole is checked in the end, whichever source it is.
+    private func takeDigests(_ id: TaskID, of head: ResponseHead) {
+        guard let known = active[id]?.record.partial?.digests else { return }
+        active[id]?.record.partial?.digests = DigestFields.merged(
+            known, DigestFields.expected(head: head, wholeBody: false))
     }
 
     /// The first answer of a download that goes on with its gaps.
@@ -166,8 +174,9 @@ extension TransferService {
         let plain = map.cutToPrefix()
         transfer.record.partial?.segments = nil
         transfer.record.partial?.synced = plain.synced.prefix
+        transfer.record.partial?.length = plain.count
         transfer.record.received = plain.count
-        let condition = transfer.record.partial?.bytes(count: plain.count).condition ?? .entityTag
+        let condition = transfer.record.partial.flatMap { RangeCondition(rawValue: $0.condition) } ?? .unusable
         let entry = JournalEntry(time: now.date, decision: .undivided, task: transfer.record.id, detail: "\(reason).")
         await again(transfer, condition, reason, entries + [entry])
     }

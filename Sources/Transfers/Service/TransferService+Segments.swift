@@ -16,7 +16,7 @@ extension TransferService {
             // Asked of everything that runs whenever something ends: what is small is done with here.
             (partial.total ?? 0) - receiver.position.value >= SegmentEligibility.leastMissing,
             let reception = receiver.reception, let descriptor = reception.descriptor,
-            let identity = partial.sourceIdentity,
+            let identity = partial.sourceIdentity(checksum: transfer.record.request.checksum),
             let servedEnd = reception.servedEnd(method: transfer.record.method, count: receiver.position.value)
         else { return }
         let limits = segmentLimits(transfer)
@@ -43,10 +43,13 @@ extension TransferService {
     func fillGaps(_ transfer: inout ActiveTransfer, _ opened: OpenPartial) async -> Bool {
         guard let map = opened.segments, var partial = transfer.record.partial else { return false }
         partial.bootID = now.bootID
-        guard !map.isContiguous, let identity = partial.sourceIdentity, transfer.singleReason == nil else {
+        guard !map.isContiguous, let identity = partial.sourceIdentity(checksum: transfer.record.request.checksum),
+            transfer.singleReason == nil
+        else {
             guard PartialStorage.cut(opened.descriptor, to: map.prefix) else { return false }
             partial.segments = nil
             partial.synced = map.synced.prefix
+            partial.length = map.prefix
             transfer.record.partial = partial
             return false
         }
@@ -173,8 +176,8 @@ extension TransferService {
         let request = SegmentRequest(range: range, identity: segments.sources[source].identity)
         let receiver = SegmentReceiver(
             SegmentReceiver.Inputs(
-                request: request, file: file, hasChecksum: record.request.checksum != nil,
-                descriptor: segments.descriptor, ceiling: segments.ceiling, wallSeconds: now.wallSeconds)
+                request: request, file: file, descriptor: segments.descriptor, ceiling: segments.ceiling,
+                wallSeconds: now.wallSeconds)
         ) { [reporting] receiver, report in
             switch report {
             case .accepted: reporting.yield { await $0.segmentAnswered(id, receiver) }
@@ -240,8 +243,9 @@ extension DownloadReceiver.Reception {
         case .fresh(let whole, _): (representation, end) = (whole, whole.total)
         case .append(let part, let offset, let length):
             (representation, end) = (part, length.map { offset + $0 } ?? part.total)
-        case .compare(let part, let offset, let length): (representation, end) = (part, offset + length)
-        case .alreadyComplete, .askAgain, .startAgain, .retryLater, .fail: return nil
+        case .compare(let part, let offset, let length):
+            (representation, end) = (part, length.map { offset + $0 } ?? part.total)
+        case .alreadyComplete, .askAgain, .startAgain, .retryLater, .fail, .doubt: return nil
         }
         let obstacle = SegmentEligibility.obstacle(
             method: method, head: head, representation: representation, count: count)

@@ -18,7 +18,7 @@ extension TransferService {
     /// Makes the session or replaces its settings; tasks that are there already keep theirs.
     package func putSession(_ id: SessionID, _ settings: SessionSettings) async throws(Problem) -> SessionStatus {
         try RequestRules.check(id)
-        try RequestRules.check(settings)
+        let settings = try RequestRules.accepted(settings)
         try await change { transaction -> Result<Void, Problem> in
             let isNew = try transaction.sessionSettings(id) == nil
             guard try !isNew || transaction.sessionCount() < Limits.sessions else {

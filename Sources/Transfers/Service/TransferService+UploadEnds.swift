@@ -70,8 +70,10 @@ extension TransferService {
     }
 
     private static func keep(_ body: [UInt8], at path: String) -> Bool {
-        guard case .success(let descriptor) = PartialStorage.create(path, total: nil) else { return false }
+        guard case .success(let file) = PartialStorage.create(path, total: nil) else { return false }
+        let descriptor = file.descriptor
         defer { close(descriptor) }
+        guard file.path == path else { return false }
         var offset = 0
         while offset < body.count {
             let count = body[offset...].withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }

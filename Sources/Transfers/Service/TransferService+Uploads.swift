@@ -50,6 +50,8 @@ extension TransferService {
         switch record.request.resumption {
         case .plain: .plain
         case .tus: .tus
+        // A condition would have to hold for each of several requests.
+        case .draft where record.request.asksConditionally, nil where record.request.asksConditionally: .plain
         case .draft, nil: uploadManners[record.origin] ?? .draft(.latest)
         }
     }

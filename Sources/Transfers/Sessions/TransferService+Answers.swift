@@ -148,6 +148,7 @@ extension TransferService {
             let old = message.task
             var merged = old.request.moved(to: request.url)
             merged.method = request.method ?? merged.method
+            merged.body = request.body ?? merged.body
             merged.headers = request.headers ?? merged.headers
             merged.credential = request.credential ?? request.ownCredential ?? merged.credential
             merged.tls = request.tls ?? merged.tls

@@ -12,7 +12,7 @@ extension TransferService {
         let id = SessionID(app: app, identifier: identifier)
         guard !identifier.isEmpty else { throw .invalid("A session's identifier is not empty.") }
         try RequestRules.check(id)
-        try RequestRules.check(settings)
+        let settings = try RequestRules.accepted(settings)
         let next = try await change { transaction -> Result<Int64, Problem> in
             let isNew = try transaction.sessionSettings(id) == nil
             guard try !isNew || transaction.sessionCount() < Limits.sessions else {

@@ -16,18 +16,19 @@ package enum RequestRules {
     ) throws(Problem) -> TaskRecord {
         var request = request
         guard let text = request.url else {
-            throw .invalid("A task needs a URL.", pointer: "\(pointer)/url")
+            throw .invalid("A task needs a URL.", pointer: "\(pointer)/url", code: .badURL)
         }
         let url: TransferURL
         do {
             url = try TransferURL(parsing: text)
         } catch {
-            throw .invalid(error.message, pointer: "\(pointer)/url")
+            throw .invalid(error.message, pointer: "\(pointer)/url", code: error.code)
         }
         request.url = url.string
         request.credential = request.credential ?? url.credential
+        request.headers = RequestFields.kept(request.headers ?? [])
         try check(headers: request.headers ?? [], pointer: "\(pointer)/headers")
-        request.headers = merged(request.headers ?? [], settings.headers)
+        request.headers = merged(request.headers ?? [], RequestFields.kept(settings.headers))
         request.idleTimeout = request.idleTimeout ?? settings.idleTimeout
         request.resourceTimeout = request.resourceTimeout ?? settings.resourceTimeout
         request.retryPolicy = request.retryPolicy ?? settings.retryPolicy
@@ -44,10 +45,14 @@ package enum RequestRules {
             try checkNoUpload(request, pointer: pointer)
             try checkDestination(request.destination, pointer: "\(pointer)/destination")
             try checkChecksum(request.checksum, pointer: "\(pointer)/checksum")
+            try checkBody(request, pointer: pointer)
             request.mirrors = try mirrors(request, of: url, pointer: "\(pointer)/mirrors")
         case .upload:
             guard request.destination == nil, request.checksum == nil else {
                 throw .invalid("An upload has neither a destination nor a checksum.", pointer: pointer)
+            }
+            guard request.body == nil else {
+                throw .invalid("An upload sends its file or form, and no other body.", pointer: "\(pointer)/body")
             }
             guard request.mirrors == nil, request.connections == nil else {
                 throw .invalid("Only downloads have mirrors or several connections.", pointer: pointer)
@@ -72,11 +77,21 @@ package enum RequestRules {
         return record
     }
 
-    /// Throws where `settings` could not serve as a session's.
-    package static func check(_ settings: SessionSettings) throws(Problem) {
+    /// What becomes of `settings` as a session's: without fields that belong to connections, and with no more connections
+    /// than there are. Throws where they could not serve.
+    package static func accepted(_ settings: SessionSettings) throws(Problem) -> SessionSettings {
+        var settings = settings
+        settings.headers = RequestFields.kept(settings.headers)
+        settings.httpMaximumConnectionsPerHost = min(
+            settings.httpMaximumConnectionsPerHost, Limits.connectionsPerHost)
+        try check(settings)
+        return settings
+    }
+
+    private static func check(_ settings: SessionSettings) throws(Problem) {
         try check(headers: settings.headers, pointer: "/headers")
-        guard (1...1_000).contains(settings.httpMaximumConnectionsPerHost) else {
-            throw .invalid("Connections per host are 1 to 1000.", pointer: "/httpMaximumConnectionsPerHost")
+        guard settings.httpMaximumConnectionsPerHost >= 1 else {
+            throw .invalid("A session has at least one connection per host.", pointer: "/httpMaximumConnectionsPerHost")
         }
         try check(timeout: settings.idleTimeout, pointer: "/idleTimeout")
         try check(timeout: settings.resourceTimeout, pointer: "/resourceTimeout")
@@ -129,19 +144,22 @@ package enum RequestRules {
             guard !field.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) else {
                 throw .invalid("A field value holds control characters.", pointer: "\(pointer)/\(index)/value")
             }
-            guard !ownFields.contains(field.name.lowercased()) else {
-                throw .invalid(
-                    "The service sets '\(field.name)' itself, so that resuming and framing stay right.",
-                    pointer: "\(pointer)/\(index)/name")
-            }
         }
     }
 
-    /// Fields whose values belong to the exchange.
-    private static let ownFields: Set<String> = [
-        "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "host",
-        "content-length", "transfer-encoding", "connection", "expect", "accept-encoding", "te", "upgrade",
-    ]
+    /// As URLSession has it since iOS 13: GET with a body is refused, and so is HEAD.
+    private static func checkBody(_ request: TaskRequest, pointer: String) throws(Problem) {
+        guard let body = request.body, !body.isEmpty else { return }
+        guard !["GET", "HEAD"].contains(request.method ?? "GET") else {
+            throw .invalid(
+                "A \(request.method ?? "GET") request has no body.", pointer: "\(pointer)/body", code: .tooLarge)
+        }
+        guard body.count <= Limits.downloadBody else {
+            throw .invalid(
+                "A download sends at most \(Limits.downloadBody) bytes along; more is for an upload.",
+                pointer: "\(pointer)/body", code: .tooLarge)
+        }
+    }
 
     private static func checkNumbers(_ request: TaskRequest, pointer: String) throws(Problem) {
         try check(priority: request.priority, pointer: "\(pointer)/priority")
@@ -197,13 +215,13 @@ package enum RequestRules {
             guard !method.isEmpty, method.utf8.count <= 32, method.utf8.allSatisfy(\.isTokenCharacter) else {
                 throw .invalid("'\(method.debugDescription)' is not an HTTP method.", pointer: "\(pointer)/method")
             }
-            guard request.kind == .upload || method == "GET" || method == "POST" else {
-                throw .invalid("A download's method is GET or POST.", pointer: "\(pointer)/method")
+            guard !["CONNECT", "TRACE"].contains(method.uppercased()) else {
+                throw .invalid("\(method) is not for the server that has the file.", pointer: "\(pointer)/method")
             }
-            guard request.kind == .download || !["GET", "HEAD", "CONNECT", "TRACE"].contains(method) else {
+            guard request.kind == .download || !["GET", "HEAD"].contains(method) else {
                 throw .invalid(
                     "\(method) does not carry a file; an upload's method is PUT, POST or PATCH.",
-                    pointer: "\(pointer)/method")
+                    pointer: "\(pointer)/method", code: .tooLarge)
             }
         }
         if let credential = request.credential {
@@ -226,6 +244,11 @@ package enum RequestRules {
                 throw .invalid(
                     "A file name has 1 to 255 bytes and neither a slash nor control characters.",
                     pointer: "\(pointer)/filename")
+            }
+            if destination.overwrite ?? false,
+                let failure = Publisher.directoryObstacle("\(destination.directory)/\(name)")
+            {
+                throw .invalid(failure.message, pointer: "\(pointer)/filename")
             }
         }
     }

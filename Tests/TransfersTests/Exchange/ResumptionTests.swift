@@ -12,7 +12,7 @@ import Transfers
         var sizesDiffer: Bool
         var tag: Tag
         var sendsDate: Bool
-        /// Where all versions have the same Last-Modified, it is the second of the response.
+        /// All versions have the same Last-Modified, which is the second of the response.
         var sameSecond: Bool
 
         enum Tag: CaseIterable { case none, strong, weak, weakAndConstant, malformed }
@@ -35,11 +35,10 @@ import Transfers
             case .none: break
             case .strong: fields.append(HeaderField(name: "ETag", value: "\"v\(version)\""))
             case .weak: fields.append(HeaderField(name: "ETag", value: "W/\"v\(version)\""))
-            // Weak tags that stay while bytes change come with a date that does not.
             case .weakAndConstant: fields.append(HeaderField(name: "ETag", value: "W/\"v\""))
             case .malformed: fields.append(HeaderField(name: "ETag", value: "v\(version)"))
             }
-            guard sendsDate, !(sameSecond && tag == .weakAndConstant) else { return fields }
+            guard sendsDate else { return fields }
             let modified = someTime + (sameSecond ? 0 : Double(version) * 100)
             let sent = sameSecond ? modified : modified + 50
             fields.append(HeaderField(name: "Last-Modified", value: HTTPDate.format(modified)))
@@ -125,6 +124,10 @@ import Transfers
                     continue
                 case .retryLater, .fail:
                     immediate = 0
+                    continue
+                case .doubt(let doubt, _):
+                    immediate = 0
+                    partial?.doubt = doubt
                     continue
                 case .compare:
                     always(false, "seed \(seed): bytes of the same URL are compared")

@@ -10,10 +10,22 @@ import Transfers
 
     private static func bytes(
         _ count: Int64 = Self.count, of total: Int64? = Self.total, tag: String? = "\"a\"",
-        condition: RangeCondition = .entityTag
+        condition: RangeCondition = .entityTag, isVerified: Bool = true
     ) -> PartialBytes {
         var bytes = partial(count, of: total, tag: tag, condition: condition)
         bytes.isOfAnotherURL = true
+        bytes.isVerified = isVerified
+        bytes.place = "http://example.org:80/file"
+        return bytes
+    }
+
+    /// Bytes that no digest vouches for.
+    private static func unverified(
+        from place: String? = nil, tag: String? = "\"a\"", kept: Bool = false, condition: RangeCondition = .entityTag
+    ) -> PartialBytes {
+        var bytes = bytes(tag: tag, condition: condition, isVerified: false)
+        bytes.place = place
+        bytes.isKept = kept
         return bytes
     }
 
@@ -129,5 +141,79 @@ import Transfers
     @Test func `T8: trouble and refusals are what they always are`() {
         #expect(judge(head(503), Self.bytes(), strict) == judge(head(503), partial(10), strict))
         #expect(judge(head(403), Self.bytes(), strict) == judge(head(403), partial(10), strict))
+    }
+
+    @Test func `B2: the same tag of another place is compared all the same where a digest will tell`() {
+        var elsewhere = Self.bytes()
+        elsewhere.place = "http://old.example:80/file"
+        #expect(judge(part(from: Self.count, tag: "\"a\""), elsewhere).condition == .unconditional)
+        elsewhere.condition = .unconditional
+        guard case .compare = judge(part(tag: "\"a\""), elsewhere) else {
+            Issue.record("\(judge(part(tag: "\"a\""), elsewhere))")
+            return
+        }
+    }
+
+    // MARK: Without a digest
+
+    @Test func `B2: without a digest the same tag counts at the same place only`() {
+        let same = Self.unverified(from: "http://example.org:80/file")
+        #expect(fields(same) == ["Range: bytes=400000-", "If-Range: \"a\""])
+        guard case .append = judge(part(from: Self.count, tag: "\"a\""), same) else {
+            Issue.record("a signed link was renewed")
+            return
+        }
+        for place in ["http://old.example:80/file", "http://example.org:80/other", nil] {
+            let verdict = judge(part(from: Self.count, tag: "\"a\""), Self.unverified(from: place))
+            #expect(verdict.lossReason?.contains("nothing proves") == true && verdict.startsAgain, "\(verdict)")
+        }
+    }
+
+    @Test func `B2: without a digest or a tag nothing but the whole is asked for`() {
+        #expect(fields(Self.unverified(tag: nil)).isEmpty)
+        for answer in [part(from: Self.count), head(412), head(200, ["Content-Length": "1000000"])] {
+            #expect(judge(answer, Self.unverified()).lossReason?.contains("nothing proves") == true, "\(answer)")
+        }
+    }
+
+    @Test func `B2: what a mirror sends is compared with all bytes that are here, and nothing is given up for it`() {
+        var keeping = lenient
+        keeping.mayRestart = false
+        for tag in ["\"a\"", nil] {
+            let bytes = Self.unverified(tag: tag, kept: true)
+            #expect(fields(bytes).isEmpty)
+            for (answer, length) in [
+                (head(200, ["Content-Length": "1000000", "ETag": "\"m\""]), Self.total as Int64?), (head(200), nil),
+                (part(from: 0), Self.total),
+            ] {
+                guard case .compare(_, offset: 0, let found) = judge(answer, bytes, keeping), found == length else {
+                    Issue.record("\(answer): \(judge(answer, bytes, keeping))")
+                    continue
+                }
+            }
+            let others = [
+                head(200, ["Content-Length": "5"]), head(200, ["Content-Encoding": "gzip"]),
+                part(from: 0, to: Self.total, of: Self.total + 1),
+            ]
+            for answer in others { #expect(judge(answer, bytes, keeping).startsAgain, "\(answer)") }
+            guard case .fail = judge(head(404), bytes, ResponsePolicy(retry: .never, failsOnHTTPError: true)) else {
+                Issue.record("a refusal is one")
+                return
+            }
+        }
+    }
+
+    @Test func `B2: another digest is another file`() {
+        var bytes = Self.bytes()
+        bytes.digests = [Checksum(algorithm: .sha256, hex: String(repeating: "0", count: 64))]
+        let other = ["Repr-Digest": "sha-256=:B" + String(repeating: "A", count: 42) + "=:"] as KeyValuePairs
+        #expect(judge(part(from: Self.count, tag: "\"a\"", more: other), bytes).startsAgain)
+        bytes.isOfAnotherURL = false
+        #expect(judge(part(from: Self.count, tag: "\"a\"", more: other), bytes).startsAgain)
+        let same = ["Repr-Digest": "sha-256=:" + String(repeating: "A", count: 43) + "=:"] as KeyValuePairs
+        guard case .append = judge(part(from: Self.count, tag: "\"a\"", more: same), bytes) else {
+            Issue.record("the same digest")
+            return
+        }
     }
 }

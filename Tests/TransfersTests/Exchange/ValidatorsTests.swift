@@ -59,7 +59,12 @@ import Transfers
         Pair(v("W/\"a\""), v("W/\"a\""), contradicts: false, confirms: false),
         Pair(v("W/\"a\""), v("W/\"b\""), contradicts: true, confirms: false),
         Pair(v("W/\"a\"", oldDate), v("W/\"a\"", oldDate), contradicts: false, confirms: true),
-        Pair(v("W/\"a\"", oldDate, date: nil), v("W/\"a\"", oldDate), contradicts: false, confirms: true),
+        // Weak and weak make nothing strong (RFC 9110, section 8.8.1).
+        Pair(v("W/\"a\"", oldDate, date: nil), v("W/\"a\"", oldDate), contradicts: false, confirms: false),
+        Pair(v("W/\"a\"", oldDate, date: oldDate), v("W/\"a\"", oldDate), contradicts: false, confirms: false),
+        Pair(
+            v("W/\"a\"", oldDate, date: oldDate), v("W/\"a\"", oldDate, date: oldDate), contradicts: false,
+            confirms: false),
         Pair(v("W/\"a\"", oldDate), v("W/\"a\"", newDate), contradicts: true, confirms: false),
         Pair(v("\"a\"", oldDate), v("\"a\"", newDate), contradicts: false, confirms: true),
         Pair(v("\"a\"", oldDate), v("\"b\"", oldDate), contradicts: true, confirms: false),

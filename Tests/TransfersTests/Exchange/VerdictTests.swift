@@ -193,6 +193,34 @@ import Transfers
         #expect(judge(answer, partial(101)).lossReason != nil)
     }
 
+    // MARK: Ranges and conditions of the request's own
+
+    @Test func `T1: the answer to a range of the request's own is its result`() {
+        var policy = lenient
+        policy.asksConditionally = true
+        let part = head(206, ["Content-Range": "bytes 5-9/100", "Content-Length": "5", "ETag": "\"a\""])
+        let result = Representation(validators: Validators(), total: 5, acceptsRanges: false)
+        #expect(judge(part, nil, policy) == .fresh(result, restart: nil))
+        for status in [304, 412, 416] {
+            #expect(judge(head(status, ["Content-Length": "0"]), nil, policy).representation?.total == 0)
+        }
+        // Of what was not sent only the length is told.
+        #expect(judge(head(304, ["Content-Length": "100"]), nil, policy).representation?.total == 0)
+        let failing = ResponsePolicy(retry: .never, failsOnHTTPError: true)
+        guard case .fail(let failure) = judge(head(304), nil, failing) else {
+            Issue.record("a file of nothing")
+            return
+        }
+        #expect(failure.message.contains("condition"))
+    }
+
+    @Test func `T1: HEAD tells of a length and brings nothing`() {
+        var answer = head(200, ["Content-Length": "100", "ETag": "\"a\"", "Accept-Ranges": "bytes"])
+        answer.method = "HEAD"
+        let result = Representation(validators: Validators(), total: 0, acceptsRanges: false)
+        #expect(judge(answer, nil) == .fresh(result, restart: nil))
+    }
+
     // MARK: Other statuses
 
     @Test func unsatisfiedRange() {

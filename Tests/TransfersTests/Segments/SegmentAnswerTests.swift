@@ -12,7 +12,9 @@ import Transfers
     static func answer(
         _ head: ResponseHead, _ request: SegmentRequest = request, hasChecksum: Bool = false
     ) -> SegmentAnswer {
-        request.judge(head: head, file: file, hasChecksum: hasChecksum, now: someTime + 900_000)
+        var file = file
+        if hasChecksum { file.digests = [Checksum(algorithm: .sha256, hex: String(repeating: "0", count: 64))] }
+        return request.judge(head: head, file: file, now: someTime + 900_000)
     }
 
     static func part(_ range: String, tag: String = "\"a\"", modified: String = oldDate) -> ResponseHead {
@@ -84,21 +86,62 @@ import Transfers
         head(206, ["Content-Range": "bytes 40-59/100", "Last-Modified": modified, "Date": serverDate])
     }
 
-    /// Tags decide where both have one, dates where one has none, and a checksum outweighs both.
-    @Test func mirrorsHaveToAgree() {
-        let own = SourceIdentity(
-            total: 100, validators: Validators(entityTag: "\"a\"", lastModified: newDate, date: serverDate),
-            condition: .unconditional)
-        #expect(Self.answer(Self.part("40-59/100", modified: newDate), Self.unknown) == .serves(40..<60, own))
-        guard case .serves = Self.answer(Self.dated(oldDate), Self.unknown) else {
-            Issue.record("one without a tag may agree by its date")
+    /// Neither tags nor dates say anything across resources, nor both together; a digest of the whole decides.
+    @Test(arguments: [part("40-59/100"), part("40-59/100", tag: "\"m\""), dated(oldDate), dated(newDate)])
+    func `B2: a mirror takes part only where a digest finds out if it has another file`(_ answer: ResponseHead) {
+        guard case .distrusted(let reason) = Self.answer(answer, Self.unknown), reason.contains("nothing proves") else {
+            Issue.record("\(Self.answer(answer, Self.unknown))")
             return
         }
-        for other in [Self.part("40-59/100", tag: "\"m\""), Self.dated(newDate)] {
-            #expect(Self.answer(other, Self.unknown) == .distrusted("nothing proves that the mirror has the same file"))
-            guard case .serves = Self.answer(other, Self.unknown, hasChecksum: true) else {
-                Issue.record("the checksum decides")
-                return
+        guard case .serves(40..<60, let own) = Self.answer(answer, Self.unknown, hasChecksum: true) else {
+            Issue.record("the digest decides")
+            return
+        }
+        #expect(own.validators == Validators(head: answer) && own.place == "http://example.org:80/file")
+    }
+
+    @Test func `B2: a mirror's own digest is compared before a byte of it is taken`() {
+        func announcing(_ base64: String) -> ResponseHead {
+            var answer = Self.part("40-59/100")
+            answer.headers.append(HeaderField(name: "Repr-Digest", value: "sha-256=:\(base64):"))
+            return answer
+        }
+        let zeros = String(repeating: "A", count: 43) + "="
+        guard case .serves = Self.answer(announcing(zeros), Self.unknown, hasChecksum: true) else {
+            Issue.record("the same digest proves it")
+            return
+        }
+        let other = "B" + String(repeating: "A", count: 42) + "="
+        #expect(
+            Self.answer(announcing(other), Self.unknown, hasChecksum: true)
+                == .distrusted("the mirror has a file of another digest"))
+    }
+
+    @Test func `B2: parts that redirects bring from elsewhere need more than a tag`() {
+        var own = Self.file
+        own.place = "http://first.example:80/file"
+        let request = SegmentRequest(range: 40..<60, identity: own)
+        guard case .serves = Self.answer(Self.part("40-59/100"), request) else {
+            Issue.record("the tag and the date agree")
+            return
+        }
+        let tagged = head(206, ["Content-Range": "bytes 40-59/100", "ETag": "\"a\""])
+        guard case .distrusted = Self.answer(tagged, request), case .serves = Self.answer(tagged) else {
+            Issue.record("\(Self.answer(tagged, request))")
+            return
+        }
+    }
+
+    @Test func `B2: a new URL serves parts by its tag only where its path is the old one`() {
+        var moved = Self.file
+        moved.isOfAnotherURL = true
+        for (place, isServed) in [("http://example.org:80/file", true), ("http://old.example:80/file", false)] {
+            moved.place = place
+            let answer = Self.answer(Self.part("40-59/100"), SegmentRequest(range: 40..<60, identity: moved))
+            if case .serves(_, let own) = answer {
+                #expect(isServed && !own.isOfAnotherURL)
+            } else {
+                #expect(!isServed, "\(answer)")
             }
         }
     }

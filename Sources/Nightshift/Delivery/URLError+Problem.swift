@@ -1,0 +1,18 @@
+import Foundation
+import NightshiftAPI
+
+extension Problem {
+    /// The code of `NSURLErrorDomain` that says why the service does not take a task; never `NSURLErrorUnknown`.
+    var urlErrorCode: Int {
+        if let code { return code.urlErrorCode }
+        if type == Problem.sessionInUse("").type { return NSURLErrorBackgroundSessionInUseByAnotherProcess }
+        if pointer?.hasSuffix("/source") == true { return NSURLErrorFileDoesNotExist }
+        return switch status {
+        case 403: NSURLErrorNoPermissionsToReadFile
+        case 413: NSURLErrorDataLengthExceedsMaximum
+        case 404, 409, 429, 500...599: NSURLErrorResourceUnavailable
+        // It asks for something that cannot be: a method, a field or a number.
+        default: NSURLErrorBadURL
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import NightshiftAPI
+import Store
+
+/// Answers that would cost bytes, or the right file, and look like nobody's new version of it: a network's log-in page, a
+/// gateway's word of welcome, a server of the wrong name.
+///
+/// Such an answer is not believed at once. It is asked again after pauses that grow; only when the same kind of answer has come
+/// so often is it the new version. A file that is really replaced by something of another kind comes a little later for that.
+package enum AnswerDoubts {
+    /// Answers of one kind that are believed, the first included.
+    package static let enough = 5
+    /// Seconds until it is asked again after the first, the second and each further such answer: three quarters of an hour in
+    /// all, in which somebody who meets a log-in page has logged in, or gone elsewhere.
+    private static let pauses: [Double] = [30, 120, 480, 1_920]
+
+    /// Seconds to wait after an answer of this kind has come so often.
+    package static func pause(times: Int) -> Double { pauses[min(max(times, 1), pauses.count) - 1] }
+
+    /// What is to be made of a response for which the file that is known would be given up.
+    ///
+    /// - Returns: nil where it is to be believed, else what to keep in mind, and why, for a person.
+    static func doubt(
+        _ head: ResponseHead, _ partial: PartialBytes, isBehindPortal: Bool
+    ) -> (doubt: AnswerDoubt, failure: TransferFailure)? {
+        // Nobody in between knows how to send a part.
+        guard (200...299).contains(head.status), head.status != 206, isStrange(head, partial) else { return nil }
+        let fingerprint = fingerprint(head)
+        let known = partial.doubt?.fingerprint == fingerprint ? partial.doubt?.times ?? 0 : 0
+        // What comes while the network itself says that it is closed speaks for nothing.
+        let times = isBehindPortal ? max(known, 1) : known + 1
+        guard times < enough else { return nil }
+        return (AnswerDoubt(fingerprint: fingerprint, times: times), failure(head, partial, times: times))
+    }
+
+    private static func isStrange(_ head: ResponseHead, _ partial: PartialBytes) -> Bool {
+        let given = Validators(head: head)
+        let (before, now) = (partial.mediaType, head.mediaType)
+        if let before, isPage(now), !isPage(before) { return true }
+        // Another server may well call it something else.
+        guard !partial.isOfAnotherURL else { return false }
+        if let before, let now, before != now { return true }
+        let hasValidators = given.entityTag != nil || given.lastModified != nil
+        let hadValidators = partial.validators.entityTag != nil || partial.validators.lastModified != nil
+        guard hadValidators, !hasValidators else { return false }
+        // One of several servers may leave them out: the same type and length speak for the same file.
+        return before != now || (head.contentLength.map { $0 != partial.total } ?? false && partial.total != nil)
+    }
+
+    private static func isPage(_ type: String?) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
+
+    private static func fingerprint(_ head: ResponseHead) -> String {
+        let place = (try? TransferURL(parsing: head.url).place) ?? ""
+        return "\(head.status) \(head.mediaType ?? "-") \(place)"
+    }
+
+    private static func failure(_ head: ResponseHead, _ partial: PartialBytes, times: Int) -> TransferFailure {
+        let was = words(partial.total, partial.mediaType)
+        let came = words(head.contentLength, head.mediaType)
+        let validators = Validators(head: head)
+        let isBare = validators.entityTag == nil && validators.lastModified == nil
+        return TransferFailure(
+            .resourceChanged,
+            "Where \(was) had begun to come, the server answered with \(came)\(isBare ? ", without any validator" : ""). "
+                + "That may be a network's log-in page: the bytes here are kept and it is asked again "
+                + "(such an answer counts as a new version when it has come \(enough) times; this was number \(times)).",
+            status: head.status)
+    }
+
+    private static func words(_ length: Int64?, _ type: String?) -> String {
+        "\(length.map { "\($0) bytes" } ?? "a file")\(type.map { " of \($0)" } ?? " of an unknown type")"
+    }
+}
+
+extension ResponseHead {
+    /// The type in `Content-Type`, in lower case and without parameters.
+    var mediaType: String? {
+        guard let field = headers.first("Content-Type") else { return nil }
+        let type = field.prefix { $0 != ";" && $0 != "," }
+        let text = String(type).trimmedOfBlanks.lowercased()
+        return text.isEmpty || text.utf8.count > 255 ? nil : text
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+
+/// Names of partial files: the same each time for one place of one task, and nothing that another user could foresee.
+///
+/// They are made from a key that the kernel gave and that only this service's owner can read. Were it lost, only leftovers beside
+/// destinations would not be found again: rows name their files in full.
+struct PartialNames: Sendable {
+    private let key: String
+
+    /// - Parameter folder: the service's own, where the key is kept.
+    init(folder: String) {
+        let path = "\(folder)/partials.key"
+        if let kept = Self.read(path) {
+            key = kept
+            return
+        }
+        key = Self.token() + Self.token()
+        Self.write(key, path)
+    }
+
+    /// In the service's own directory, with the task that it belongs to.
+    func own(_ task: TaskID, _ place: String) -> String { "\(task).\(digest(task, place)).part" }
+
+    /// In a destination's directory.
+    func hidden(_ task: TaskID, _ place: String) -> String { ".nightshift-\(digest(task, place)).part" }
+
+    /// 128 random bits of the kernel's.
+    static func token() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in
+            let digits = String(generator.next(), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
+    private func digest(_ task: TaskID, _ place: String) -> String {
+        let text = Data("\(key) \(task) \(place)".utf8)
+        return Verification.sha256(text).map { String($0.prefix(32)) } ?? "\(task).\(place)"
+    }
+
+    private static func read(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        return count == bytes.count ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+
+    private static func write(_ key: String, _ path: String) {
+        let draft = "\(path).\(token())"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return }
+        let bytes = Array(key.utf8)
+        let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        close(descriptor)
+        if count == bytes.count, rename(draft, path) == 0 { return }
+        unlink(draft)
+    }
+}

@@ -1,0 +1,102 @@
+import NightshiftAPI
+import Store
+import Testing
+import Transfers
+
+/// Answers that look like nobody's new version of a file (T8, B2).
+@Suite struct AnswerDoubtsTests {
+    private static func known(
+        _ count: Int64 = 10, type: String? = "application/zip", tag: String? = "\"a\"", modified: String? = oldDate
+    ) -> PartialBytes {
+        var bytes = partial(count, of: 3_000_000, tag: tag, modified: modified)
+        bytes.mediaType = type
+        return bytes
+    }
+
+    private static func doubt(_ verdict: Verdict) -> AnswerDoubt? {
+        if case .doubt(let doubt, _) = verdict { doubt } else { nil }
+    }
+
+    private static let page = head(200, ["Content-Type": "text/html; charset=utf-8", "Content-Length": "18"])
+
+    @Test func `T8: a log-in page is not taken for a new version`() throws {
+        let verdict = judge(Self.page, Self.known())
+        #expect(Self.doubt(verdict)?.times == 1)
+        guard case .doubt(_, let failure) = verdict else { return }
+        #expect(failure.message.contains("18 bytes of text/html, without any validator"))
+        #expect(failure.message.contains("3000000 bytes of application/zip"))
+        #expect(!failure.isPermanent)
+    }
+
+    @Test(
+        arguments: [
+            (head(200, ["Content-Type": "text/html", "ETag": "\"b\"", "Last-Modified": newDate]), true),
+            (head(200, ["Content-Type": "image/png", "ETag": "\"b\""]), true),
+            (head(200, ["Content-Length": "18"]), true), (head(200), true),
+            (head(204, ["Content-Type": "text/html"]), true), (head(204), true),
+            // New versions as they ought to look.
+            (head(200, ["Content-Type": "Application/ZIP", "ETag": "\"b\"", "Content-Length": "18"]), false),
+            (head(200, ["ETag": "\"b\""]), false), (head(200, ["Last-Modified": newDate]), false),
+            (head(206, ["Content-Type": "application/zip", "ETag": "\"b\""]), false),
+            // One of several servers that gives no validators.
+            (head(200, ["Content-Type": "application/zip", "Content-Length": "3000000"]), false),
+            // What says that it is no file.
+            (head(404, ["Content-Type": "text/html"]), false), (head(503, ["Content-Type": "text/html"]), false),
+        ] as [(ResponseHead, Bool)])
+    func `T8: what looks like no new version`(_ answer: ResponseHead, _ isDoubted: Bool) {
+        #expect((Self.doubt(judge(answer, Self.known())) != nil) == isDoubted, "\(judge(answer, Self.known()))")
+    }
+
+    @Test func `T8: bytes that cannot be continued do not make a page the file either`() {
+        var unusable = Self.known()
+        unusable.condition = .unusable
+        #expect(Self.doubt(judge(Self.page, unusable)) != nil)
+        #expect(Self.doubt(judge(Self.page, Self.known(0))) != nil)
+        #expect(Self.doubt(judge(Self.page, nil)) == nil)
+        #expect(Self.doubt(judge(Self.page, Self.known(type: "text/html", tag: nil, modified: nil))) == nil)
+    }
+
+    @Test func `T8: another server may call the file something else, but not a page`() {
+        var bytes = Self.known()
+        bytes.isOfAnotherURL = true
+        #expect(Self.doubt(judge(Self.page, bytes)) != nil)
+        #expect(Self.doubt(judge(head(200, ["Content-Type": "application/octet-stream"]), bytes)) == nil)
+    }
+
+    @Test func `T8: the same answer often enough is the new version`() {
+        var bytes = Self.known()
+        for times in 1..<AnswerDoubts.enough {
+            let found = Self.doubt(judge(Self.page, bytes))
+            #expect(found?.times == times)
+            bytes.doubt = found
+        }
+        #expect(judge(Self.page, bytes).lossReason != nil)
+        // Another kind of answer is counted anew.
+        let other = head(200, ["Content-Type": "image/png", "Content-Length": "18"])
+        #expect(Self.doubt(judge(other, bytes))?.times == 1)
+    }
+
+    @Test func `T8: what comes while the network wants a log-in never counts`() {
+        var bytes = Self.known()
+        var policy = lenient
+        policy.isBehindPortal = true
+        for _ in 0..<20 {
+            let found = Self.doubt(judge(Self.page, bytes, policy))
+            #expect(found?.times == 1)
+            bytes.doubt = found
+        }
+    }
+
+    @Test func `T8: pauses grow`() {
+        let pauses = (0...6).map { AnswerDoubts.pause(times: $0) }
+        #expect(pauses == pauses.sorted() && pauses.allSatisfy { $0 >= 30 })
+        #expect(pauses[1...4].reduce(0, +) > 1_800)
+    }
+
+    @Test func `T8: 511 is a network's word and never the file`() {
+        guard case .retryLater = judge(head(511, ["Content-Type": "text/html"]), nil, lenient) else {
+            Issue.record("taken for the file")
+            return
+        }
+    }
+}
