@@ -21,7 +21,7 @@ extension OpenAPI {
                 "type": "string",
                 "enum": [
                   "starting", "connectionLimit", "serviceLimit", "beginDate", "retry", "retryAfter", "hostBackoff",
-                  "network", "diskSpace", "smallerFirst", "answer", "relaunchDelay", "expensiveNetwork",
+                  "network", "diskSpace", "smallerFirst", "othersFirst", "answer", "relaunchDelay", "expensiveNetwork",
                   "constrainedNetwork", "cellularNetwork", "externalPower", "battery", "discretionary", "doze", "sleeping"
                 ]
               },
@@ -37,7 +37,7 @@ extension OpenAPI {
                   "backgroundTaskRefused", "backgroundTimeExpiring", "backgroundTimeStopped", "backgroundTimeResumed",
                   "stintBegan", "stintEnded", "deviceChanged", "deviceHeldAwake", "deviceReleased", "deviceSlept",
                   "deviceWoke", "dozeBegan", "dozeEnded", "windowOpened", "windowClosed", "networkChanged",
-                  "conditionsLoosened", "conditionsLifted", "retargeted"
+                  "conditionsLoosened", "conditionsLifted", "retargeted", "retried"
                 ]
               },
               "TransferFailureCode": {

@@ -95,6 +95,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case conditionsLoosened
     case conditionsLifted
     case retargeted
+    case retried
 
     package var sentence: String {
         switch self {
@@ -157,6 +158,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .conditionsLoosened: "The task's time is running out; it waits for less."
         case .conditionsLifted: "The app is in front; its tasks no longer wait for a good moment."
         case .retargeted: "The task was given another URL."
+        case .retried: "The next attempt was asked for at once."
         }
     }
 }

@@ -10,6 +10,7 @@ extension Verdict {
     package static func judge(
         head: ResponseHead, plan: ExchangePlan, partial: PartialBytes?, policy: ResponsePolicy, now: Double
     ) -> Verdict {
+        if let failure = head.lengthContradiction { return .retryLater(failure, after: nil) }
         let verdict = judgeFreely(head: head, plan: plan, partial: partial, policy: policy, now: now)
         // Its body would take their place.
         if !policy.mayRestart, case .fresh(_, let reason?) = verdict { return .startAgain(reason: reason) }

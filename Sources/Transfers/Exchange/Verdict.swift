@@ -82,6 +82,18 @@ extension ResponseHead {
         return scanner.isAtEnd ? length : nil
     }
 
+    /// What is wrong with a head that announces two lengths (RFC 9112, section 6.3): wherever its body ends, it may be wrong.
+    var lengthContradiction: TransferFailure? {
+        guard headers.first("Transfer-Encoding") == nil else { return nil }
+        let lengths = Set(
+            headers.all("Content-Length").flatMap { $0.split(separator: ",") }.map { String($0).trimmedOfBlanks })
+        guard lengths.count > 1 else { return nil }
+        return TransferFailure(
+            .protocolError,
+            "The server announced different lengths for one response: \(lengths.sorted().joined(separator: " and ")).",
+            status: status)
+    }
+
     /// Whether the body has a content coding.
     var isEncoded: Bool {
         headers.all("Content-Encoding").contains {

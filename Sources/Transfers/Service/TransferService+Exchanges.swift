@@ -11,20 +11,19 @@ extension TransferService {
     /// Begins a task that was admitted.
     func begin(_ record: TaskRecord) async {
         let now = now
+        // Lanes of several sessions may lead to one origin: the first that comes is its probe.
+        guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
+        noteTurn(record)
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
-        transfer.record.attempts += 1
+        _ = try? transfer.record.apply(.begin, now: now)
         transfer.checkpointAt = now.bootSeconds
         transfer.inputs = inputs(record)
         if record.lastError?.code == .checksumMismatch {
             transfer.singleReason = "Bytes that had come over several connections were wrong"
         }
-        if var host = hosts[record.origin], !host.backoff.isOpen {
-            // Lanes of several sessions may lead to one origin: the first that comes is its probe.
-            guard host.backoff.admit(now: now.bootSeconds) else { return }
-            hosts[record.origin] = host
-        }
         active[record.id] = transfer
         startTicker()
+        noteAttemptsSoon()
         await exchange(transfer)
     }
 
@@ -46,7 +45,7 @@ extension TransferService {
         var opened = kept.flatMap { partials.open($0, bootID: now.bootID) }
         if let opened, let failure = lackOfSpace(start.record, opened) {
             close(opened.descriptor)
-            return await trouble(transfer, failure, progressed: false)
+            return await trouble(transfer, failure)
         }
         if var gaps = opened, gaps.segments != nil {
             if await fillGaps(&transfer, gaps) { return }
@@ -80,6 +79,7 @@ extension TransferService {
         transfer.begunAt = now.bootSeconds
         transfer.answeredAt = nil
         transfer.record.received = receiver.startCount
+        transfer.record.noteStart()
         var request = wireRequest(record)
         transfer.shown = fillIn(&request, record)
         if let mirror = transfer.round.mirror { request.turn(to: mirror, from: record.origin) }
@@ -110,7 +110,10 @@ extension TransferService {
         // One whose end is near is written down once, at its end.
         let isBrief = receiver.ceiling.value == .max
         let entries = isBrief ? [] : transfer.entries
-        if !isBrief { transfer.entries = [] }
+        if !isBrief {
+            transfer.entries = []
+            transfer.isNoted = true
+        }
         active[id] = transfer
         guard !isBrief else { return }
         // The place of a version that is gone; new bytes would be the next to use it.
@@ -156,8 +159,7 @@ extension TransferService {
         switch Self.conclusion(receiver, reception, end) {
         case .whole:
             if let descriptor { return await finish(transfer, descriptor, entries) }
-            await trouble(
-                transfer, TransferFailure(.inputOutput, "The file's bytes are gone."), progressed: false, entries)
+            await trouble(transfer, TransferFailure(.inputOutput, "The file's bytes are gone."), entries)
         case .again(let condition, let reason):
             if let descriptor { close(descriptor) }
             await again(transfer, condition, reason, entries)
@@ -165,12 +167,18 @@ extension TransferService {
             await interrupted(transfer, descriptor, entries)
         case .trouble(let failure, let after):
             if let descriptor { close(descriptor) }
-            let progressed = reception?.accepted.map { receiver.position.value > $0.offset } ?? false
-            await trouble(transfer, failure, after: after, progressed: progressed, entries)
+            await trouble(transfer, failure, after: after, at: failurePoint(end), entries)
+        case .worthless(let failure):
+            if let descriptor { close(descriptor) }
+            // With what was here before, the mistake may lie there. Without, asking again at once would fetch it all again.
+            if receiver.startCount > 0 { return await again(transfer, nil, failure.message, entries) }
+            transfer.record.partial = nil
+            transfer.record.received = 0
+            transfer.record.noteRestart()
+            await trouble(transfer, failure, at: failurePoint(end), entries)
         case .question where !transfer.round.isOwn:
             if let descriptor { close(descriptor) }
-            let failure = TransferFailure(.httpStatus, "A mirror asks who is there.")
-            await trouble(transfer, failure, progressed: false, entries)
+            await trouble(transfer, TransferFailure(.httpStatus, "A mirror asks who is there."), entries)
         case .question(let challenge):
             if let descriptor { close(descriptor) }
             await challenged(transfer, challenge, entries)
@@ -184,6 +192,8 @@ extension TransferService {
         case again(RangeCondition?, reason: String)
         case interrupted
         case trouble(TransferFailure, after: RetryAfter?)
+        /// The bytes are not what they were said to be: trouble that leaves nothing.
+        case worthless(TransferFailure)
         case question(Challenge)
     }
 
@@ -229,7 +239,7 @@ extension TransferService {
         case (.more, _): return .again(receiver.plan.condition, reason: "The server sent a part of what was asked for.")
         case (.truncated, .failed(let failure)): return .trouble(failure, after: nil)
         case (.truncated(let failure), .complete): return .trouble(failure, after: nil)
-        case (.tooLong(let failure), _): return .again(nil, reason: failure.message)
+        case (.tooLong(let failure), _): return .worthless(failure)
         }
     }
 
@@ -239,12 +249,12 @@ extension TransferService {
     ) async {
         var transfer = start
         if condition == nil, !transfer.mayRestart {
-            return await trouble(transfer, .keepsBytes(because: reason), progressed: false, entries)
+            return await trouble(transfer, .keepsBytes(because: reason), entries)
         }
         transfer.repetitions += 1
         guard transfer.repetitions <= Self.repetitionLimit else {
             let failure = TransferFailure(.resourceChanged, "The server's answers contradict each other: \(reason)")
-            return await trouble(transfer, failure, progressed: false, entries)
+            return await trouble(transfer, failure, entries)
         }
         var entries = entries
         if let condition {
@@ -252,7 +262,7 @@ extension TransferService {
         } else if transfer.record.partial != nil {
             transfer.record.partial = nil
             transfer.record.received = 0
-            transfer.record.restarts += 1
+            transfer.record.noteRestart()
             entries.append(JournalEntry(time: now.date, decision: .restarted, task: transfer.record.id, detail: reason))
         }
         await ask(transfer, entries)
@@ -262,6 +272,7 @@ extension TransferService {
     private func ask(_ start: ActiveTransfer, _ entries: [JournalEntry]) async {
         var transfer = start
         let id = transfer.record.id
+        transfer.record.noteProgress()
         transfer.exchange = .starting
         active[id] = transfer
         guard await save(transfer.record, entries), active[id]?.stopping == nil, !isStopping else {
@@ -274,21 +285,28 @@ extension TransferService {
     }
 
     /// Asks elsewhere where there is another URL; else ends the task or lets it wait, as the failure demands.
+    ///
+    /// - Parameter point: where on the way; nil where no exchange failed.
     func trouble(
-        _ start: ActiveTransfer, _ failure: TransferFailure, after: RetryAfter? = nil, progressed: Bool,
+        _ start: ActiveTransfer, _ failure: TransferFailure, after: RetryAfter? = nil, at point: FailurePoint? = nil,
         _ entries: [JournalEntry] = []
     ) async {
         var transfer = start
         if !failure.isPermanent, await excuse(transfer, failure, entries) { return }
-        var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: transfer.round.isOwn)
+        let hasAdvanced = transfer.record.hasAdvanced
+        let blame = blame(failure, at: point, after, transfer)
+        var outcome = SourceRound.Outcome(
+            failure: failure, retryAfter: after, isOwn: transfer.round.isOwn, blame: blame)
         // One that brings bytes is not left for a broken connection.
-        if failure.code.isOfServer, !progressed, active[transfer.record.id]?.stopping == nil, !isStopping {
-            guard let ended = transfer.round.turn(failure, after) else {
+        if failure.code.isOfServer || blame == .address, !hasAdvanced, active[transfer.record.id]?.stopping == nil,
+            !isStopping
+        {
+            guard let ended = transfer.round.turn(failure, after, blame) else {
                 return await askElsewhere(transfer, failure, entries)
             }
             outcome = ended
         }
-        await giveUp(transfer, outcome, progressed: progressed, entries)
+        await giveUp(transfer, outcome, entries)
     }
 
     /// The next of a download's URLs, right after another one failed.
@@ -307,7 +325,7 @@ extension TransferService {
 
     /// Nobody has the file now.
     private func giveUp(
-        _ start: ActiveTransfer, _ outcome: SourceRound.Outcome, progressed: Bool, _ entries: [JournalEntry]
+        _ start: ActiveTransfer, _ outcome: SourceRound.Outcome, _ entries: [JournalEntry]
     ) async {
         var transfer = start
         let failure = outcome.failure
@@ -315,7 +333,8 @@ extension TransferService {
         let id = transfer.record.id
         let now = now
         if failure.code == .inputOutput { transfer.record.partial?.distrustUnsynced() }
-        let hold = pause(transfer, outcome, progressed, now)
+        transfer.record.noteProgress()
+        let hold = pause(transfer, outcome, now)
         let more = (try? transfer.record.apply(.hold(hold), now: now)) ?? []
         _ = await save(transfer.record, entries + more)
         logger.info(
@@ -325,69 +344,10 @@ extension TransferService {
         await pump()
     }
 
-    /// How long, and what for.
-    private func pause(
-        _ transfer: ActiveTransfer, _ outcome: SourceRound.Outcome, _ progressed: Bool, _ now: ClockReading
-    ) -> Hold {
-        let failure = outcome.failure
-        if failure.code == .diskFull {
-            hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-            return Hold(
-                reason: .diskSpace, failure: failure, notBefore: now.bootSeconds + Self.storePause,
-                progressed: progressed)
-        }
-        if let after = outcome.retryAfter {
-            let until = now.bootSeconds + RetrySchedule.retryAfter(after, now: now.wallSeconds)
-            if outcome.isOwn {
-                pauseHost(transfer, failure, now) { $0.refused(until: until, at: now.bootSeconds) }
-            } else {
-                hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-            }
-            return Hold(reason: .retryAfter, failure: failure, notBefore: until, progressed: progressed)
-        }
-        let failures = progressed ? 1 : transfer.record.failures + 1
-        let own = now.bootSeconds + RetrySchedule.delay(attempt: failures, random: environment.random())
-        guard failure.code.blamesHost, !progressed, outcome.isOwn else {
-            hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-            return Hold(reason: .retry, failure: failure, notBefore: own, progressed: progressed)
-        }
-        let random = environment.random()
-        pauseHost(transfer, failure, now) {
-            $0.failed(began: transfer.startedAt, at: now.bootSeconds, random: random)
-        }
-        let end = hosts[transfer.record.origin]?.backoff.blockedUntil(now.bootSeconds) ?? own
-        return Hold(reason: .retry, failure: failure, notBefore: end, progressed: progressed)
-    }
-
-    private func pauseHost(
-        _ transfer: ActiveTransfer, _ failure: TransferFailure, _ now: ClockReading,
-        _ change: (inout HostBackoff) -> Void
-    ) {
-        var host = hosts[transfer.record.origin] ?? HostState(pausedSince: now.wallSeconds)
-        change(&host.backoff)
-        host.wasRefused = failure.code == .serverUnavailable
-        host.lastFailure = failure
-        hosts[transfer.record.origin] = host
-    }
-
-    /// One of a transfer's URLs answers, which says something of the task's origin if it is its own.
-    func sourceAnswered(_ transfer: ActiveTransfer, isOwn: Bool) {
-        if isOwn { return hostAnswered(transfer.record.origin) }
-        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-    }
-
-    /// The origin answers: what waited for it may start.
-    func hostAnswered(_ origin: String) {
-        hosts[origin]?.backoff.succeeded()
-        guard hosts[origin]?.backoff.isOpen == true else { return }
-        hosts[origin] = nil
-        reporting.yield { await $0.pump() }
-    }
-
     func fail(_ start: ActiveTransfer, _ failure: TransferFailure, _ entries: [JournalEntry] = []) async {
         var transfer = start
         let id = transfer.record.id
-        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+        hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
         let token = Self.isResumable(transfer.record) ? Self.newToken() : nil
         let discarded = transfer.record
         let more = (try? transfer.record.apply(.fail(failure, file: nil, resumeData: token), now: now)) ?? []
@@ -478,14 +438,6 @@ extension TransferFailure.Code {
         case .proxyFailure, .diskFull, .inputOutput, .badURL, .unsupportedURL, .clientCertificate, .checksumMismatch,
             .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge, .timedOut, .cancelled, .forceQuit:
             false
-        }
-    }
-
-    /// Whether other transfers with the same host would meet the same trouble.
-    var blamesHost: Bool {
-        switch self {
-        case .cannotResolveHost, .cannotConnect, .tlsFailure, .proxyFailure, .serverUnavailable, .idleTimeout: true
-        default: false
         }
     }
 }

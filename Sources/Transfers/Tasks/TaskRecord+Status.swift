@@ -4,10 +4,11 @@ package import Store
 
 extension TaskRecord {
     /// The wait as the world sees it: with the wall clock time at which it ends.
-    func visible(_ wait: StoredWait, _ now: ClockReading) -> Wait {
+    package func visible(_ wait: StoredWait, _ now: ClockReading) -> Wait {
         Wait(
             reason: wait.reason, since: Date(timeIntervalSince1970: wait.since),
-            until: notBefore.map { now.wallTime(ofBootSeconds: $0) }, detail: wait.detail)
+            until: notBefore.map { now.wallTime(ofBootSeconds: $0) }, detail: wait.detail,
+            count: wait.reason.followsFailure && failures > 1 ? failures : nil)
     }
 
     /// The task without its secrets. What only a running transfer knows is added by the caller.
@@ -48,6 +49,16 @@ extension TaskRecord {
 
     package var method: String {
         request.method ?? (kind == .download ? "GET" : request.form == nil ? "PUT" : "POST")
+    }
+}
+
+extension WaitReason {
+    /// Whether a task waits for it because an attempt has failed.
+    var followsFailure: Bool {
+        switch self {
+        case .retry, .retryAfter, .diskSpace: true
+        default: false
+        }
     }
 }
 
