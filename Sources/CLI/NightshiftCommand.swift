@@ -30,7 +30,7 @@ struct NightshiftCommand: ParsableCommand {
                 name: "Steering",
                 subcommands: [
                     PauseCommand.self, ResumeCommand.self, CancelCommand.self, RemoveCommand.self, SetCommand.self,
-                    LimitCommand.self, RetargetCommand.self,
+                    LimitCommand.self, RetargetCommand.self, RetryCommand.self,
                 ]),
             CommandGroup(name: "Apps", subcommands: [AppCommand.self, TaskCommand.self]),
             CommandGroup(name: "The device", subcommands: [DeviceCommand.self, SimulateCommand.self]),

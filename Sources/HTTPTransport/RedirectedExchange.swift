@@ -178,7 +178,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         }
         if let ownEnd { return report(ownEnd) }
         if end.wasCancelled { return report(.cancelled) }
-        report(end.code == 0 ? .complete : .failed(TransferFailure(end, of: request)))
+        guard end.code != 0 else { return report(.complete) }
+        report(.failed(TransferFailure(end, of: request)), at: FailurePoint.Stage(end, of: request))
     }
 
     private func responseHead(_ head: CurlHead) -> ResponseHead {
@@ -232,10 +233,14 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         current?.cancel()
     }
 
-    private func report(_ outcome: ExchangeEnd.Outcome) {
+    /// - Parameter stage: how far a request came that failed.
+    private func report(_ outcome: ExchangeEnd.Outcome, at stage: FailurePoint.Stage = .server) {
         finish(head, sink.receivedBytes)
-        receiver.exchangeEnded(
-            ExchangeEnd(outcome: outcome, head: head, body: sink.kept, receivedBytes: sink.receivedBytes))
+        var end = ExchangeEnd(outcome: outcome, head: head, body: sink.kept, receivedBytes: sink.receivedBytes)
+        if case .failed = outcome, let url = try? TransferURL(parsing: request.url) {
+            end.failurePoint = FailurePoint(origin: url.origin, stage: stage)
+        }
+        receiver.exchangeEnded(end)
     }
 
     /// What goes out: framing is libcurl's, and bytes come as they are stored.

@@ -120,7 +120,11 @@ extension OpenAPI {
                   "until": {
                     "type": "string", "format": "date-time", "description": "Missing where an event ends the wait"
                   },
-                  "detail": {"type": "string"}
+                  "detail": {"type": "string"},
+                  "count": {
+                    "type": "integer", "minimum": 2,
+                    "description": "Attempts in a row that have ended in such a wait; missing for one"
+                  }
                 }
               },
               "JournalEntry": {
@@ -147,6 +151,20 @@ extension OpenAPI {
               "EnqueueResponse": {
                 "type": "object", "required": ["ids"],
                 "properties": {"ids": {"type": "array", "items": {"$ref": "#/components/schemas/TaskID"}}}
+              },
+              "RetryResponse": {
+                "type": "object", "required": ["count", "refused"],
+                "properties": {
+                  "count": {"type": "integer", "description": "Tasks whose wait after a failure was ended"},
+                  "refused": {"type": "array", "items": {"$ref": "#/components/schemas/RefusedTask"}}
+                }
+              },
+              "RefusedTask": {
+                "type": "object", "required": ["id", "problem"],
+                "properties": {
+                  "id": {"$ref": "#/components/schemas/TaskID"},
+                  "problem": {"$ref": "#/components/schemas/Problem"}
+                }
               },
               "TaskActionAnswer": {
                 "type": "object", "required": ["results"],

@@ -165,6 +165,16 @@ extension OpenAPI {
                   }
                 }
               },
+              "RetryRequest": {
+                "type": "object", "additionalProperties": false,
+                "properties": {
+                  "tasks": {
+                    "type": ["array", "null"], "minItems": 1, "maxItems": \#(Limits.tasksPerRequest),
+                    "items": {"$ref": "#/components/schemas/TaskID"},
+                    "description": "All that wait after a failure unless given"
+                  }
+                }
+              },
               "CancelRequest": {
                 "type": "object", "additionalProperties": false,
                 "properties": {

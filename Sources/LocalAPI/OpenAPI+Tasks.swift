@@ -95,6 +95,35 @@ extension OpenAPI {
                 "responses": {\#(taskAnswer), \#(problems(404, 409))}
               }
             },
+            "/v1/tasks/{id}/retry": {
+              "parameters": [{"$ref": "#/components/parameters/TaskID"}],
+              "post": {
+                "operationId": "retryTask", "tags": ["tasks"], "summary": "Try a task again now that waits after a failure",
+                "description": "\#(retrying)",
+                "responses": {\#(taskAnswer), \#(problems(404, 409))}
+              }
+            },
+            "/v1/retry": {
+              "post": {
+                "operationId": "retry", "tags": ["tasks"], "summary": "Try many tasks again, or all that wait after a failure",
+                "description": "\#(retrying)",
+                "requestBody": {
+                  "required": false,
+                  "content": {"application/json": {
+                    "schema": {"$ref": "#/components/schemas/RetryRequest"}, "example": {"tasks": [17, 18]}
+                  }}
+                },
+                "responses": {
+                  "200": {
+                    "description": "How many waited, and which cannot be tried again",
+                    "content": {"application/json": {
+                      "schema": {"$ref": "#/components/schemas/RetryResponse"}, "example": {"count": 2, "refused": []}
+                    }}
+                  },
+                  \#(problems(413, 415, 422))
+                }
+              }
+            },
             "/v1/tasks/{id}/retarget": {
               "parameters": [{"$ref": "#/components/parameters/TaskID"}],
               "post": {
@@ -173,6 +202,10 @@ extension OpenAPI {
               }
             }
         """#
+
+    private static let retrying =
+        "Ends the waits after failures and every pause on the way to the tasks' origins, also one that a server asked for "
+        + "(Retry-After). What runs, or waits for something else, is left as it is."
 
     private static let retargeting =
         "For one that has not ended, or that has failed: then it waits again. The bytes here are kept where the same strong "

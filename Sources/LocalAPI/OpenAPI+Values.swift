@@ -21,10 +21,9 @@ extension OpenAPI {
                 "type": "string",
                 "enum": [
                   "starting", "connectionLimit", "serviceLimit", "beginDate", "retry", "retryAfter", "hostBackoff",
-                  "network", "diskSpace", "smallerFirst", "answer", "relaunchDelay", "expensiveNetwork",
+                  "network", "diskSpace", "smallerFirst", "othersFirst", "answer", "relaunchDelay", "expensiveNetwork",
                   "constrainedNetwork", "cellularNetwork", "externalPower", "battery", "discretionary", "doze", "sleeping",
-                  "serviceFault",
-                  "doubtfulAnswer", "portal"
+                  "serviceFault", "doubtfulAnswer", "portal"
                 ]
               },
               "Decision": {
@@ -39,7 +38,7 @@ extension OpenAPI {
                   "backgroundTaskRefused", "backgroundTimeExpiring", "backgroundTimeStopped", "backgroundTimeResumed",
                   "stintBegan", "stintEnded", "deviceChanged", "deviceHeldAwake", "deviceReleased", "deviceSlept",
                   "deviceWoke", "dozeBegan", "dozeEnded", "windowOpened", "windowClosed", "networkChanged",
-                  "conditionsLoosened", "conditionsLifted", "retargeted", "serviceFault", "unreadable"
+                  "conditionsLoosened", "conditionsLifted", "retargeted", "serviceFault", "unreadable", "retried"
                 ]
               },
               "TransferFailureCode": {

@@ -53,6 +53,13 @@ extension Routes {
             Route(.post, "/v1/tasks/{id}/resume") { call in
                 try Reply.json(try await service.resume(call.taskID())).response
             },
+            Route(.post, "/v1/tasks/{id}/retry") { call in
+                try Reply.json(try await service.retry(call.taskID())).response
+            },
+            Route(.post, "/v1/retry") { call in
+                let request = try await decoder.decodeIfPresent(RetryRequest.self, from: call.request)
+                return try Reply.json(try await service.retry(request ?? RetryRequest())).response
+            },
             Route(.post, "/v1/tasks/{id}/retarget") { call in
                 let id = try call.taskID()
                 let request = try await decoder.decode(RetargetRequest.self, from: call.request)

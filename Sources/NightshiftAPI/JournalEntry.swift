@@ -97,6 +97,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case retargeted
     case serviceFault
     case unreadable
+    case retried
 
     package var sentence: String {
         switch self {
@@ -161,6 +162,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .retargeted: "The task was given another URL."
         case .serviceFault: "A fault ended the service; what was under way starts one at a time."
         case .unreadable: "What is kept here cannot be read."
+        case .retried: "The next attempt was asked for at once."
         }
     }
 }

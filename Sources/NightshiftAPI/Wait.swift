@@ -8,12 +8,15 @@ package struct Wait: Hashable, Sendable, Codable {
     package var until: Date?
     /// Particulars of this wait: a host, a number of bytes, the server's words.
     package var detail: String?
+    /// How many attempts in a row have ended in such a wait, this one included; nil for one, and for waits of other kinds.
+    package var count: Int?
 
-    package init(reason: WaitReason, since: Date, until: Date? = nil, detail: String? = nil) {
+    package init(reason: WaitReason, since: Date, until: Date? = nil, detail: String? = nil, count: Int? = nil) {
         self.reason = reason
         self.since = since
         self.until = until
         self.detail = detail
+        self.count = count
     }
 }
 
@@ -29,6 +32,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case network
     case diskSpace
     case smallerFirst
+    case othersFirst
     case answer
     case relaunchDelay
     case expensiveNetwork
@@ -52,10 +56,12 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .beginDate: "It was asked not to begin before a certain time."
         case .retry: "Its last attempt failed; the next one follows after a pause that grows with each failure."
         case .retryAfter: "The server asked to be left alone for a while."
-        case .hostBackoff: "Its host is in trouble; all transfers with that host pause together."
+        case .hostBackoff: "Its host, or the way there, is in trouble; all transfers that go this way pause together."
         case .network: "There is no network."
         case .diskSpace: "There is not enough free space for the file."
         case .smallerFirst: "It is large and gave its connection to smaller transfers for the moment."
+        case .othersFirst:
+            "Its last attempt brought nothing that could be kept; transfers that have not failed go first, in half the places."
         case .answer: "Its app was asked something and has not answered yet."
         case .relaunchDelay: "Its app added it in the background, and has been woken often lately."
         case .expensiveNetwork: "The network costs by the byte, which it must not use."
@@ -84,6 +90,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .network: "a network coming up"
         case .diskSpace: "space becoming free"
         case .smallerFirst: "the smaller transfers ending"
+        case .othersFirst: "a place for it, or the others being through"
         case .answer: "the app's answer"
         case .expensiveNetwork, .constrainedNetwork, .cellularNetwork: "another network"
         case .externalPower: "external power"

@@ -87,6 +87,8 @@ package struct CurlEnd: Error, Hashable, Sendable {
     package var wasCancelled: Bool
     /// Set where a proxy wanted a credential before it made a tunnel.
     package var refusedTunnel: CurlRefusedTunnel?
+    /// Whether a proxy was reached and told that it could not reach the server, or does not want to.
+    package var proxyRefused = false
 
     package init(
         code: Int32, message: String = "", systemError: Int32 = 0, phase: CurlPhase = .resolving,

@@ -424,10 +424,25 @@ final class Transfer {
         var systemError = 0
         _ = nightshift_curl_get_long(easy, CURLINFO_OS_ERRNO, &systemError)
         let text = failure?.message ?? String(cString: errorText)
-        return CurlEnd(
+        var end = CurlEnd(
             code: Int32(code.rawValue), message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text,
             systemError: failure?.systemError ?? Int32(truncatingIfNeeded: systemError), phase: phase,
             refusedTunnel: code == CURLE_OK ? nil : refusedTunnel)
+        end.proxyRefused = code != CURLE_OK && proxyRefused
+        return end
+    }
+
+    /// A proxy's answer to CONNECT other than that the tunnel stands, or a SOCKS proxy's word about the server.
+    private var proxyRefused: Bool {
+        let status = Progress.long(easy, CURLINFO_HTTP_CONNECTCODE)
+        if status >= 300, status != 407 { return true }
+        let replies = [
+            CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_NETWORK_UNREACHABLE,
+            CURLPX_REPLY_TTL_EXPIRED, CURLPX_REPLY_NOT_ALLOWED, CURLPX_REPLY_GENERAL_SERVER_FAILURE,
+            CURLPX_REQUEST_FAILED, CURLPX_RESOLVE_HOST,
+        ]
+        let reply = Progress.long(easy, CURLINFO_PROXY_ERROR)
+        return replies.contains { Int($0.rawValue) == Int(reply) }
     }
 
     /// What a proxy wants before it makes a tunnel, where that is what stands in the way.

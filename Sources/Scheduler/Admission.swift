@@ -3,12 +3,16 @@ package import NightshiftAPI
 /// Decides which waiting transfers start and which running ones make room.
 ///
 /// Pure: the same lanes give the same plan. Within what the limits leave, the highest priority goes first and, of equals,
-/// the oldest. Two rules keep large files from starving small ones (BITS uses time slices to the same end):
+/// the oldest. Two rules keep large files from starving small ones (BITS uses time slices to the same end), and one keeps
+/// transfers that fail again and again from starving all others:
 ///
 /// 1. A large transfer never takes the last connection of a lane, or of the service, while a small one waits there. Where
 ///    there is but one connection at all, this holds only against small ones of no lower priority.
 /// 2. Where large transfers hold every connection and a small one of no lower priority waits, one of them makes room,
 ///    provided it has run for ``slice`` seconds and can go on later from where it stopped.
+/// 3. Transfers whose last attempt left nothing that lasts take at most half the connections of a lane, and of the service,
+///    while one waits there that has not failed. Where there is but one connection, they take turns. The probe of an origin
+///    is one that has not failed, or the one that has failed least.
 package enum Admission {
     /// From this many missing bytes on a transfer counts as large: more than a second of a 100 Mbit/s line.
     package static let largeSize: Int64 = 16 << 20
@@ -19,12 +23,17 @@ package enum Admission {
         package var id: TaskID
         package var priority: Double
         package var isLarge: Bool
+        /// Attempts in a row that left nothing that lasts.
+        package var fruitless: Int
 
-        package init(id: TaskID, priority: Double, isLarge: Bool) {
+        package init(id: TaskID, priority: Double, isLarge: Bool, fruitless: Int = 0) {
             self.id = id
             self.priority = priority
             self.isLarge = isLarge
+            self.fruitless = fruitless
         }
+
+        fileprivate var hasFailed: Bool { fruitless > 0 }
 
         fileprivate func precedes(_ other: Candidate, smallFirst: Bool) -> Bool {
             guard priority == other.priority, smallFirst, isLarge != other.isLarge else {
@@ -42,30 +51,39 @@ package enum Admission {
         package var startedAt: Double
         /// Whether it continues later from where it stops.
         package var isResumable: Bool
+        /// Whether attempts before this one left nothing that lasts, and this one has not either so far.
+        package var hasFailed: Bool
 
-        package init(id: TaskID, priority: Double, isLarge: Bool, startedAt: Double, isResumable: Bool) {
+        package init(
+            id: TaskID, priority: Double, isLarge: Bool, startedAt: Double, isResumable: Bool, hasFailed: Bool = false
+        ) {
             self.id = id
             self.priority = priority
             self.isLarge = isLarge
             self.startedAt = startedAt
             self.isResumable = isResumable
+            self.hasFailed = hasFailed
         }
     }
 
-    /// The tasks of one session with one origin.
+    /// The tasks of one session that go to one origin in one way.
     package struct Lane: Hashable, Sendable {
         package var maximumConnections: Int
         package var running: [Running]
         /// Of the classes of tasks that the moment allows (``Permission``), merged: best first, at least as many as there are
-        /// free connections, where there are so many.
+        /// free connections of those that have failed and of those that have not, where there are so many.
         package var small: [Candidate]
         package var large: [Candidate]
         /// How many the origin's state lets start: 0 in a pause, 1 when one transfer has to probe it first.
         package var allowance: Int
+        /// Where there is but one connection: whether it was last used by a transfer that had not failed.
+        package var isTurnOfFailed: Bool
 
         package init(
-            maximumConnections: Int, running: [Running], small: [Candidate], large: [Candidate], allowance: Int
+            maximumConnections: Int, running: [Running], small: [Candidate], large: [Candidate], allowance: Int,
+            isTurnOfFailed: Bool = false
         ) {
+            self.isTurnOfFailed = isTurnOfFailed
             self.maximumConnections = maximumConnections
             self.running = running
             self.small = small
@@ -90,15 +108,21 @@ package enum Admission {
         return Array(classes.flatMap(\.self).sorted { $0.precedes($1, smallFirst: false) }.prefix(limit))
     }
 
-    package static func plan(lanes: [Lane], maximumTransfers: Int, now: Double) -> Plan {
+    /// - Parameter isTurnOfFailed: where the service runs one transfer at a time: whether the last one had not failed.
+    package static func plan(
+        lanes: [Lane], maximumTransfers: Int, now: Double, isTurnOfFailed: Bool = false
+    ) -> Plan {
         var plan = Plan()
         var lanes = lanes
         let onlyOne = maximumTransfers == 1
         var free = maximumTransfers - lanes.reduce(0) { $0 + $1.running.count }
         while free > 0 {
-            let smallWaits = lanes.contains { $0.nextSmall != nil }
+            let failedMay = mayStartFailed(lanes, maximumTransfers, isTurnOfFailed)
+            let smallWaits = zip(lanes, failedMay).contains { $0.nextSmall(failedMay: $1) != nil }
             let choices = lanes.indices.compactMap { index in
-                lanes[index].next(lastOfService: free == 1 && smallWaits, onlyOne: onlyOne).map { (index, $0) }
+                lanes[index].next(
+                    lastOfService: free == 1 && smallWaits, onlyOne: onlyOne, failedMay: failedMay[index]
+                ).map { (index, $0) }
             }
             let best = choices.min { $0.1.precedes($1.1, smallFirst: onlyOne) }
             guard let (index, candidate) = best else { break }
@@ -106,15 +130,30 @@ package enum Admission {
             plan.start.append(candidate.id)
             free -= 1
         }
-        makeRoom(in: lanes, serviceIsFull: free <= 0, now: now, plan: &plan)
+        let failedMay = mayStartFailed(lanes, maximumTransfers, isTurnOfFailed)
+        makeRoom(in: lanes, failedMay, serviceIsFull: free <= 0, now: now, plan: &plan)
         return plan
     }
 
+    /// Applies rule 3: for each lane, whether one that has failed may start there.
+    private static func mayStartFailed(_ lanes: [Lane], _ maximumTransfers: Int, _ isTurnOfFailed: Bool) -> [Bool] {
+        let freshWaits = lanes.contains(where: \.freshCouldStart)
+        let failed = lanes.reduce(0) { $0 + $1.running.count(where: \.hasFailed) }
+        let isFree = !freshWaits || isShareLeft(failed, of: maximumTransfers, isTurnOfFailed)
+        return lanes.map { isFree && $0.mayStartFailed(maximumTransfers) }
+    }
+
+    fileprivate static func isShareLeft(_ failed: Int, of connections: Int, _ isTurn: Bool) -> Bool {
+        connections > 1 ? failed < connections / 2 : isTurn
+    }
+
     /// Applies rule 2 to the lanes as they are after all that could start has started.
-    private static func makeRoom(in lanes: [Lane], serviceIsFull: Bool, now: Double, plan: inout Plan) {
+    private static func makeRoom(
+        in lanes: [Lane], _ failedMay: [Bool], serviceIsFull: Bool, now: Double, plan: inout Plan
+    ) {
         let everyone = lanes.flatMap(\.running)
-        for lane in lanes {
-            guard lane.allowance > 0, let waiting = lane.small.first else { continue }
+        for (lane, failedMay) in zip(lanes, failedMay) {
+            guard lane.allowance > 0, let waiting = lane.best(lane.small, failedMay: failedMay) else { continue }
             let laneIsFull = lane.running.count >= lane.maximumConnections
             guard laneIsFull || serviceIsFull else { continue }
             let holders = laneIsFull ? lane.running : everyone
@@ -132,16 +171,30 @@ package enum Admission {
 
     /// Why a ready task of a lane does not run now.
     ///
-    /// - Parameter smallWaitsElsewhere: whether another lane has a small task that could start.
+    /// - Parameters:
+    ///   - hasFailed: whether its last attempt left nothing that lasts.
+    ///   - smallWaitsElsewhere: whether another lane has a small task that could start.
+    ///   - othersFirst: whether the service keeps its places for tasks of other lanes that have not failed.
     package static func reason(
-        isLarge: Bool, lane: Lane, running: Int, maximumTransfers: Int, smallWaitsElsewhere: Bool = false
+        isLarge: Bool, hasFailed: Bool = false, lane: Lane, running: Int, maximumTransfers: Int,
+        smallWaitsElsewhere: Bool = false, othersFirst: Bool = false
     ) -> WaitReason {
         if lane.allowance == 0 { return .hostBackoff }
         if lane.running.count >= lane.maximumConnections { return .connectionLimit }
         if running >= maximumTransfers { return .serviceLimit }
+        let failedMay = !othersFirst && lane.mayStartFailed(maximumTransfers)
+        if hasFailed, !failedMay { return .othersFirst }
         let isLastPlace = running == maximumTransfers - 1
-        if isLarge, lane.nextSmall != nil || isLastPlace && smallWaitsElsewhere { return .smallerFirst }
+        if isLarge, lane.nextSmall(failedMay: failedMay) != nil || isLastPlace && smallWaitsElsewhere {
+            return .smallerFirst
+        }
         return .starting
+    }
+
+    /// Whether tasks that have failed wait for those of other lanes.
+    package static func othersFirst(_ lanes: some Collection<Lane>, maximumTransfers: Int) -> Bool {
+        let failed = lanes.reduce(0) { $0 + $1.running.count(where: \.hasFailed) }
+        return lanes.contains(where: \.freshCouldStart) && !isShareLeft(failed, of: maximumTransfers, false)
     }
 }
 
@@ -150,28 +203,62 @@ extension Admission.Lane {
         min(maximumConnections - running.count, allowance)
     }
 
-    fileprivate var nextSmall: Admission.Candidate? {
-        freeConnections > 0 ? small.first : nil
+    /// Whether a task waits that has not failed and would find a connection.
+    fileprivate var freshCouldStart: Bool {
+        freeConnections > 0 && (small.contains { !$0.hasFailed } || large.contains { !$0.hasFailed })
+    }
+
+    /// Rule 3 within the lane.
+    fileprivate func mayStartFailed(_ maximumTransfers: Int) -> Bool {
+        guard freshCouldStart else { return true }
+        let connections = min(maximumConnections, maximumTransfers)
+        return Admission.isShareLeft(running.count(where: \.hasFailed), of: connections, isTurnOfFailed)
+    }
+
+    fileprivate func nextSmall(failedMay: Bool) -> Admission.Candidate? {
+        freeConnections > 0 ? best(small, failedMay: failedMay) : nil
+    }
+
+    /// The first of a queue that rule 3 lets start.
+    fileprivate func best(_ queue: [Admission.Candidate], failedMay: Bool) -> Admission.Candidate? {
+        let fresh = queue.first { !$0.hasFailed }
+        guard failedMay else { return fresh }
+        let isProbe = allowance == 1
+        let failed = queue.filter(\.hasFailed).min {
+            isProbe
+                ? ($0.fruitless, -$0.priority, $0.id) < ($1.fruitless, -$1.priority, $1.id)
+                : (-$0.priority, $0.fruitless, $0.id) < (-$1.priority, $1.fruitless, $1.id)
+        }
+        guard let fresh, let failed else { return fresh ?? failed }
+        return isProbe || fresh.precedes(failed, smallFirst: false) ? fresh : failed
     }
 
     /// The lane's best task that may start, if any.
     ///
-    /// - Parameter onlyOne: whether the service runs one transfer at a time.
-    fileprivate func next(lastOfService: Bool, onlyOne: Bool) -> Admission.Candidate? {
+    /// - Parameters:
+    ///   - onlyOne: whether the service runs one transfer at a time.
+    ///   - failedMay: whether rule 3 lets one start that has failed.
+    fileprivate func next(lastOfService: Bool, onlyOne: Bool, failedMay: Bool) -> Admission.Candidate? {
         guard freeConnections > 0 else { return nil }
-        let lastOfLane = freeConnections == 1 && maximumConnections > 1 && !small.isEmpty
-        let large = lastOfLane || lastOfService && !onlyOne ? nil : large.first
-        guard let small = small.first else { return large }
+        let small = best(self.small, failedMay: failedMay)
+        let lastOfLane = freeConnections == 1 && maximumConnections > 1 && small != nil
+        let large = lastOfLane || lastOfService && !onlyOne ? nil : best(self.large, failedMay: failedMay)
+        guard let small else { return large }
         guard let large else { return small }
         return small.precedes(large, smallFirst: onlyOne || maximumConnections == 1) ? small : large
     }
 
     fileprivate mutating func start(_ candidate: Admission.Candidate, now: Double) {
-        if candidate.isLarge { large.removeFirst() } else { small.removeFirst() }
+        if candidate.isLarge {
+            large.removeAll { $0.id == candidate.id }
+        } else {
+            small.removeAll { $0.id == candidate.id }
+        }
         allowance -= 1
+        isTurnOfFailed = !candidate.hasFailed
         running.append(
             Admission.Running(
                 id: candidate.id, priority: candidate.priority, isLarge: candidate.isLarge, startedAt: now,
-                isResumable: false))
+                isResumable: false, hasFailed: candidate.hasFailed))
     }
 }

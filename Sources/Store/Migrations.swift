@@ -208,6 +208,41 @@ enum Migrations {
                     ALTER TABLE tasks ADD COLUMN upload_source TEXT;
                     """)
         }
+        migrator.registerMigration("0005 fairness") { db in
+            try db.execute(
+                sql: """
+                    -- How many attempts in a row left nothing that lasts, one under way included, and the most bytes that were
+                    -- ever there for an attempt to continue from.
+                    ALTER TABLE tasks ADD COLUMN fruitless INTEGER NOT NULL DEFAULT 0 CHECK (fruitless >= 0);
+                    ALTER TABLE tasks ADD COLUMN furthest INTEGER NOT NULL DEFAULT 0 CHECK (furthest >= 0);
+                    UPDATE tasks SET furthest = max(received, 0) WHERE ended_at IS NULL;
+                    DROP INDEX tasks_ready;
+                    CREATE INDEX tasks_ready ON tasks (
+                        lane, rules, large, fruitless > 0, priority DESC, fruitless, id)
+                        WHERE state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL;
+
+                    -- The tasks of one session that go to one origin in one way: what a limit of connections counts. The proxy
+                    -- is as the tasks name it; none leaves it to the service, an empty one forbids it.
+                    CREATE TABLE ways (
+                        id INTEGER PRIMARY KEY,
+                        session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                        origin TEXT NOT NULL,
+                        proxy TEXT
+                    ) STRICT;
+                    INSERT INTO ways (id, session, origin) SELECT id, session, origin FROM lanes;
+                    INSERT INTO ways (session, origin, proxy)
+                        SELECT DISTINCT lanes.session, lanes.origin, json_extract(tasks.request, '$.proxy')
+                        FROM tasks JOIN lanes ON lanes.id = tasks.lane
+                        WHERE json_extract(tasks.request, '$.proxy') IS NOT NULL;
+                    UPDATE tasks SET lane = (
+                            SELECT ways.id FROM ways JOIN lanes ON ways.session = lanes.session AND ways.origin = lanes.origin
+                            WHERE lanes.id = tasks.lane AND ways.proxy = json_extract(tasks.request, '$.proxy'))
+                        WHERE json_extract(tasks.request, '$.proxy') IS NOT NULL;
+                    DROP TABLE lanes;
+                    ALTER TABLE ways RENAME TO lanes;
+                    CREATE UNIQUE INDEX lanes_way ON lanes (session, origin, ifnull(proxy, ' '));
+                    """)
+        }
         migrator.registerMigration("0006 starts") { db in
             try db.execute(
                 sql: """

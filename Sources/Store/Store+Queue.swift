@@ -7,12 +7,15 @@ package struct QueuedTask: Hashable, Sendable {
     package var lane: LaneID
     package var priority: Double
     package var isLarge: Bool
+    /// Attempts in a row that left nothing to continue from.
+    package var fruitless: Int
 
-    package init(id: TaskID, lane: LaneID, priority: Double, isLarge: Bool) {
+    package init(id: TaskID, lane: LaneID, priority: Double, isLarge: Bool, fruitless: Int = 0) {
         self.id = id
         self.lane = lane
         self.priority = priority
         self.isLarge = isLarge
+        self.fruitless = fruitless
     }
 }
 
@@ -22,12 +25,15 @@ package struct Lane: Hashable, Sendable {
     package var session: SessionID
     package var origin: String
     package var maximumConnections: Int
+    /// As its tasks name it; nil where they leave it to the service.
+    package var proxy: String?
 
-    package init(id: LaneID, session: SessionID, origin: String, maximumConnections: Int) {
+    package init(id: LaneID, session: SessionID, origin: String, maximumConnections: Int, proxy: String? = nil) {
         self.id = id
         self.session = session
         self.origin = origin
         self.maximumConnections = maximumConnections
+        self.proxy = proxy
     }
 }
 
@@ -69,13 +75,14 @@ package enum QueueStatements {
         """
 
     package static let tasks = """
-        SELECT id, priority FROM tasks WHERE \(isReady) AND rules = ?2 AND large = ?3
-        ORDER BY priority DESC, id LIMIT ?4
+        SELECT id, priority, fruitless FROM tasks
+        WHERE \(isReady) AND rules = ?2 AND large = ?3 AND (fruitless > 0) = ?5
+        ORDER BY priority DESC, fruitless, id LIMIT ?4
         """
 
     /// By itself SQLite would choose the index of all tasks of a lane, and walk past those that have ended.
     package static let lanes = """
-        SELECT lanes.id AS id, sessions.identifier AS session, lanes.origin AS origin,
+        SELECT lanes.id AS id, sessions.identifier AS session, lanes.origin AS origin, lanes.proxy AS proxy,
             iif(json_valid(sessions.settings),
                 json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost'), 1) AS connections
         FROM lanes JOIN sessions ON sessions.id = lanes.session
@@ -90,7 +97,7 @@ extension StoreTransaction {
         return rows.map {
             Lane(
                 id: LaneID(rawValue: $0["id"]), session: SessionID(rawValue: $0["session"]), origin: $0["origin"],
-                maximumConnections: $0["connections"])
+                maximumConnections: $0["connections"], proxy: $0["proxy"])
         }
     }
 
@@ -106,10 +113,16 @@ extension StoreTransaction {
     }
 
     /// The first tasks of a lane that could start, best first, of one class: equal rules, and one size.
-    package func readyTasks(lane: LaneID, rules: TransferRules, isLarge: Bool, limit: Int) throws -> [QueuedTask] {
+    ///
+    /// - Parameter hasFailed: those whose last attempt left nothing to continue from, or those that have none such.
+    package func readyTasks(
+        lane: LaneID, rules: TransferRules, isLarge: Bool, hasFailed: Bool = false, limit: Int
+    ) throws -> [QueuedTask] {
         let statement = try db.cachedStatement(sql: QueueStatements.tasks)
-        return try Row.fetchAll(statement, arguments: [lane.rawValue, rules.code, isLarge, limit]).map {
-            QueuedTask(id: TaskID($0["id"]), lane: lane, priority: $0["priority"], isLarge: isLarge)
+        return try Row.fetchAll(statement, arguments: [lane.rawValue, rules.code, isLarge, limit, hasFailed]).map {
+            QueuedTask(
+                id: TaskID($0["id"]), lane: lane, priority: $0["priority"], isLarge: isLarge, fruitless: $0["fruitless"]
+            )
         }
     }
 
@@ -131,6 +144,34 @@ extension StoreTransaction {
                 WHERE state = 'waiting' AND begin_at <= ?1
                 """
         ).execute(arguments: [wallSeconds])
+    }
+
+    /// Writes down that attempts of these tasks are under way, where their rows do not know of them yet: a service that dies
+    /// leaves a trace of them.
+    package func noteAttempts(_ records: [TaskRecord]) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                UPDATE tasks SET attempts = ?1, fruitless = ?2, furthest = ?3, failures = ?4
+                WHERE id = ?5 AND attempts < ?1 AND ended_at IS NULL
+                """)
+        for record in records {
+            try statement.execute(arguments: [
+                record.attempts, record.fruitless, record.furthest, record.failures, record.id.rawValue,
+            ])
+        }
+    }
+
+    /// Lets every task that waits for its next attempt try now, as if none had failed before.
+    ///
+    /// - Returns: how many there were.
+    package func endAllWaits() throws -> Int {
+        try db.execute(
+            sql: """
+                UPDATE tasks SET not_before = NULL, failures = 0, fruitless = 0
+                WHERE state = 'waiting' AND not_before IS NOT NULL
+                    AND wait_reason IN ('retry', 'retryAfter', 'diskSpace')
+                """)
+        return db.changesCount
     }
 
     /// Ends every pause of the tasks of `origin`, or of all: the cause may be gone.
@@ -180,18 +221,23 @@ extension StoreTransaction {
         ).map { TaskID($0) }
     }
 
-    func lane(session: Int64, origin: String) throws -> LaneID {
+    func lane(session: Int64, origin: String, proxy: String?) throws -> LaneID {
         let known = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT id FROM lanes WHERE session = ? AND origin = ?"),
-            arguments: [session, origin])
+            db.cachedStatement(
+                sql: """
+                    SELECT id FROM lanes WHERE session = ?1 AND origin = ?2 AND ifnull(proxy, ' ') = ifnull(?3, ' ')
+                    """),
+            arguments: [session, origin, proxy])
         if let known { return LaneID(rawValue: known) }
-        try db.execute(sql: "INSERT INTO lanes (session, origin) VALUES (?, ?)", arguments: [session, origin])
+        try db.execute(
+            sql: "INSERT INTO lanes (session, origin, proxy) VALUES (?, ?, ?)", arguments: [session, origin, proxy])
         return LaneID(rawValue: db.lastInsertedRowID)
     }
 
     /// Moves a task to the lane of another origin.
     package func move(_ record: inout TaskRecord, to origin: String) throws {
-        record.lane = try lane(session: sessionRow(record.session).id, origin: origin)
+        record.lane = try lane(
+            session: sessionRow(record.session).id, origin: origin, proxy: record.request.proxy)
         record.origin = origin
         try db.execute(
             sql: "UPDATE tasks SET lane = ? WHERE id = ?", arguments: [record.lane.rawValue, record.id.rawValue])

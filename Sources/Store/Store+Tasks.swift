@@ -23,7 +23,7 @@ extension StoreTransaction {
         try db.cachedStatement(
             sql: "UPDATE sessions SET next_task_identifier = max(next_task_identifier, ?1 + 1) WHERE id = ?2"
         ).execute(arguments: [record.taskIdentifier, session.id])
-        record.lane = try lane(session: session.id, origin: record.origin)
+        record.lane = try lane(session: session.id, origin: record.origin, proxy: record.request.proxy)
         try db.cachedStatement(
             sql: """
                 INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,
@@ -55,7 +55,7 @@ extension StoreTransaction {
                     ended_seen = CASE WHEN ? THEN (SELECT seen_before + ? FROM clock) ELSE ended_seen END, partial = ?, publication = ?, current_url = ?, response = ?, last_error = ?, error = ?,
                     received = ?, sent = ?, file = ?, verified = ?, attempts = ?, restarts = ?, failures = ?,
                     resume_data = ?, resumed_at = ?, asks_first = ?, question = ?, upload_source = ?,
-                    upload = ?
+                    upload = ?, fruitless = ?, furthest = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
@@ -68,7 +68,7 @@ extension StoreTransaction {
             record.sent, record.file, record.verified.isEmpty ? nil : try Columns.encode(record.verified),
             record.attempts, record.restarts, record.failures, record.resumeData, record.resumedAt,
             record.asksFirst, record.question?.rawValue, try Columns.encodeIfPresent(record.uploadSource),
-            try Columns.encodeIfPresent(record.upload), record.id.rawValue,
+            try Columns.encodeIfPresent(record.upload), record.fruitless, record.furthest, record.id.rawValue,
         ])
     }
 

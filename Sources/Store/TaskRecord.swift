@@ -51,6 +51,10 @@ package struct TaskRecord: Sendable, Hashable {
     package var restarts: Int
     /// Failures in a row without progress in between.
     package var failures: Int
+    /// Attempts in a row that left nothing to continue from, one under way included: who has one leaves room for others.
+    package var fruitless = 0
+    /// The most bytes that were ever there for an attempt to continue from.
+    package var furthest: Int64 = 0
     package var resumeData: String?
     /// The app whose session it is in.
     package var app: AppID?
@@ -107,7 +111,7 @@ package struct TaskRecord: Sendable, Hashable {
     }
 }
 
-/// The tasks of one session with one origin.
+/// The tasks of one session that go to one origin in one way.
 package struct LaneID: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -289,6 +293,8 @@ extension TaskRecord: FetchableRecord {
         attempts = row["attempts"]
         restarts = row["restarts"]
         failures = row["failures"]
+        fruitless = row["fruitless"]
+        furthest = row["furthest"]
         resumeData = row["resume_data"]
         app = (row["app"] as String?).map(AppID.init(rawValue:))
         clientData = row["client_data"]

@@ -217,6 +217,8 @@ package struct ExchangeEnd: Sendable {
     package var body: [UInt8]
     /// Body bytes received, before any disposition.
     package var receivedBytes: Int64
+    /// For ``Outcome/failed(_:)``: where on the way.
+    package var failurePoint: FailurePoint?
 
     package enum Outcome: Sendable, Equatable {
         /// The response came whole, as far as HTTP can tell.
@@ -228,7 +230,11 @@ package struct ExchangeEnd: Sendable {
         case challenged(Challenge)
     }
 
-    package init(outcome: Outcome, head: ResponseHead? = nil, body: [UInt8] = [], receivedBytes: Int64 = 0) {
+    package init(
+        outcome: Outcome, head: ResponseHead? = nil, body: [UInt8] = [], receivedBytes: Int64 = 0,
+        failurePoint: FailurePoint? = nil
+    ) {
+        self.failurePoint = failurePoint
         self.outcome = outcome
         self.head = head
         self.body = body

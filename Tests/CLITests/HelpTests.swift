@@ -15,7 +15,7 @@ struct HelpTests {
         AppSnapshotCommand.self, AppPolicyCommand.self, DeviceCommand.self, DeviceShowCommand.self,
         DeviceSetCommand.self, DeviceUnsetCommand.self, DevicePolicyCommand.self, DeviceDozeCommand.self,
         DeviceWindowCommand.self, DeviceWakeCommand.self, JournalCommand.self, TaskCommand.self,
-        TaskRunCommand.self, SimulateCommand.self, TimelineCommand.self, RetargetCommand.self,
+        TaskRunCommand.self, SimulateCommand.self, TimelineCommand.self, RetargetCommand.self, RetryCommand.self,
     ]
 
     @Test func root() throws {

@@ -34,6 +34,25 @@ struct LiveReporterTests {
         return lines.filter { !$0.isEmpty }
     }
 
+    @Test func aHostThatIsNotFoundIsToldAtOnceWithWhatToDo() throws {
+        let ear = Ear()
+        var reporter: any TransferReporter = LiveReporter(
+            paths: PathOutput(output: Ear().output()), screen: ear.output(isTerminal: true), now: { Samples.now })
+        var tasks = FollowedTasks()
+        for id: Int64 in [13, 16] { tasks.add(FollowedTask(Samples.waiting(id))) }
+        for id: Int64 in [13, 16, 13] {
+            var entry = Samples.entry(id, .held, task: id)
+            entry.error = TransferFailure(.cannotResolveHost, "The address of nxdomain.example could not be found.")
+            try reporter.decided(entry, task: #require(tasks.pending[TaskID(id)]))
+        }
+        let lines = screen(ear.text)
+        // Once, however many transfers ask there and however often.
+        #expect(lines.count == 2, "\(lines)")
+        #expect(lines.first?.contains("nxdomain.example could not be found") == true)
+        #expect(lines.last?.contains("nightshift cancel 13") == true)
+        #expect(lines.last?.contains("nightshift retry 13") == true)
+    }
+
     @Test func whatEndedStaysAboveAndNothingIsLeftBehind() throws {
         let ear = Ear()
         let paths = Ear()

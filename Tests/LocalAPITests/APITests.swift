@@ -51,6 +51,20 @@ import Testing
         }
     }
 
+    @Test func `What waits after a failure is tried again`() async throws {
+        try await withAPI { server, _ in
+            let ids = try await server.request("POST", "/v1/tasks", body: two).decode(EnqueueResponse.self).ids
+            #expect(try await server.request("POST", "/v1/tasks/\(ids[0])/retry").decode(TaskStatus.self).id == ids[0])
+            #expect(try await server.request("POST", "/v1/tasks/\(ids[1])/retry").problem.status == 409)
+            #expect(try await server.request("POST", "/v1/tasks/99/retry").problem.status == 404)
+            let all = try await server.request("POST", "/v1/retry").decode(RetryResponse.self)
+            #expect(all.refused.isEmpty)
+            let some = try await server.request("POST", "/v1/retry", body: "{\"tasks\":[\(ids[1]),99]}")
+            #expect(try some.decode(RetryResponse.self).refused.map(\.problem.status) == [409, 404])
+            #expect(try await server.request("POST", "/v1/retry", body: "{\"tasks\":[]}").problem.status == 422)
+        }
+    }
+
     @Test func `Sessions have any name`() async throws {
         try await withAPI { server, _ in
             let path = "/v1/sessions/org.example%2Fa%20b"

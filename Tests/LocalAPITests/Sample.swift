@@ -101,6 +101,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(
                     TaskActionRequest(.cancel, [TaskID(1)], producingResumeData: true),
                     least: TaskActionRequest(.remove, []), isRequest: true),
+                try Sample(RetryRequest(tasks: [TaskID(1)]), least: RetryRequest(), isRequest: true),
                 try Sample(CancelRequest(producingResumeData: true), least: CancelRequest(), isRequest: true),
                 try Sample(
                     ServiceSettings(rateLimit: 1, maximumTransfers: 1), least: ServiceSettings(), isRequest: true),
@@ -117,7 +118,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private static let wait = Wait(reason: .retry, since: date, until: date, detail: "d")
+    private static let wait = Wait(reason: .retry, since: date, until: date, detail: "d", count: 2)
     private static let failure = TransferFailure(.truncated, "m", status: 200)
     private static let entry = JournalEntry(
         id: 1, time: date, decision: .held, task: TaskID(1), app: AppID(rawValue: "a"), wait: wait, error: failure,
@@ -194,6 +195,11 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(
                     Explanation(task: status, sentence: "s", endedBy: "e", history: [entry]),
                     least: Explanation(task: leastStatus, sentence: "s", endedBy: nil, history: [])),
+                try Sample(
+                    RetryResponse(count: 1, refused: [RefusedTask(id: TaskID(1), problem: problem)]),
+                    least: RetryResponse(count: 0)),
+                try Sample(
+                    RefusedTask(id: TaskID(1), problem: problem), least: RefusedTask(id: TaskID(1), problem: problem)),
                 try Sample(problem, least: Problem(type: "/problems/x", title: "t", status: 400)),
                 try Sample(status, least: leastStatus),
                 try Sample(response, least: response),

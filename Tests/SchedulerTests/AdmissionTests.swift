@@ -13,19 +13,28 @@ import Testing
         Admission.Candidate(id: TaskID(id), priority: priority, isLarge: true)
     }
 
+    private static func failed(
+        _ id: Int64, _ times: Int = 1, priority: Double = 0.5, large: Bool = false
+    ) -> Admission.Candidate {
+        Admission.Candidate(id: TaskID(id), priority: priority, isLarge: large, fruitless: times)
+    }
+
     private static func running(
-        _ id: Int64, large: Bool = true, priority: Double = 0.5, since: Double = 0, resumable: Bool = true
+        _ id: Int64, large: Bool = true, priority: Double = 0.5, since: Double = 0, resumable: Bool = true,
+        failed: Bool = false
     ) -> Admission.Running {
         Admission.Running(
-            id: TaskID(id), priority: priority, isLarge: large, startedAt: since, isResumable: resumable)
+            id: TaskID(id), priority: priority, isLarge: large, startedAt: since, isResumable: resumable,
+            hasFailed: failed)
     }
 
     private static func lane(
         _ maximum: Int, running: [Admission.Running] = [], small: [Admission.Candidate] = [],
-        large: [Admission.Candidate] = [], allowance: Int = .max
+        large: [Admission.Candidate] = [], allowance: Int = .max, isTurnOfFailed: Bool = false
     ) -> Admission.Lane {
         Admission.Lane(
-            maximumConnections: maximum, running: running, small: small, large: large, allowance: allowance)
+            maximumConnections: maximum, running: running, small: small, large: large, allowance: allowance,
+            isTurnOfFailed: isTurnOfFailed)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -103,6 +112,46 @@ import Testing
                 lane(6, running: [running(1, since: 1), running(2, since: 2)]), lane(6, small: [small(3)]),
                 lane(6, small: [small(4)]),
             ], maximum: 2, now: 20, makeRoom: [1]),
+        Row(
+            testDescription: "those that have failed take half the connections while others wait",
+            lanes: [lane(6, small: (11...16).map { small($0) } + (1...6).map { failed($0) })],
+            start: [1, 2, 3, 11, 12, 13]),
+        Row(
+            testDescription: "what runs counts, and what it has brought counts for it",
+            lanes: [
+                lane(
+                    6, running: [running(7, failed: true), running(8, failed: true), running(9)],
+                    small: (11...16).map { small($0) } + (1...6).map { failed($0) })
+            ], start: [1, 11, 12]),
+        Row(
+            testDescription: "with nobody else they take all",
+            lanes: [lane(6, small: (1...7).map { failed($0) })], start: [1, 2, 3, 4, 5, 6]),
+        Row(
+            testDescription:
+                "a priority holds for one that has failed, too; of equals the one goes first that failed least",
+            lanes: [lane(3, small: [small(1), failed(2, 9, priority: 0.9), failed(3, 1, priority: 0.9)])],
+            start: [3, 1, 2]),
+        Row(
+            testDescription: "one connection goes to one that has not failed",
+            lanes: [lane(1, small: [small(2), failed(1)])], start: [2]),
+        Row(
+            testDescription: "then it is the other's turn",
+            lanes: [lane(1, small: [small(2), failed(1)], isTurnOfFailed: true)], start: [1]),
+        Row(
+            testDescription: "a probe is one that has not failed",
+            lanes: [lane(6, small: [small(9, 0.1), failed(1)], allowance: 1)], start: [9]),
+        Row(
+            testDescription: "or the one that has failed least",
+            lanes: [lane(6, small: [failed(1, 5), failed(2, 2), failed(3, 3)], allowance: 1)], start: [2]),
+        Row(
+            testDescription: "half of the service's places are kept for others, too",
+            lanes: [lane(6, small: (1...4).map { failed($0) }), lane(6, small: (5...8).map { small($0) })],
+            maximum: 4, start: [1, 2, 5, 6]),
+        Row(
+            testDescription: "a large one takes the last connection from small ones that have to wait",
+            lanes: [
+                lane(2, running: [running(7, large: false, failed: true)], small: [failed(1)], large: [large(9)])
+            ], start: [9]),
     ]
 
     @Test(arguments: rows) func plan(_ row: Row) {
@@ -121,5 +170,15 @@ import Testing
         #expect(Admission.reason(isLarge: false, lane: free, running: 32, maximumTransfers: 32) == .serviceLimit)
         #expect(Admission.reason(isLarge: true, lane: free, running: 1, maximumTransfers: 32) == .smallerFirst)
         #expect(Admission.reason(isLarge: false, lane: free, running: 1, maximumTransfers: 32) == .starting)
+        let half = Self.lane(2, running: [Self.running(1, failed: true)], small: [Self.small(2), Self.failed(3)])
+        func reason(hasFailed: Bool, othersFirst: Bool = false, lane: Admission.Lane) -> WaitReason {
+            Admission.reason(
+                isLarge: false, hasFailed: hasFailed, lane: lane, running: 1, maximumTransfers: 32,
+                othersFirst: othersFirst)
+        }
+        #expect(reason(hasFailed: true, lane: half) == .othersFirst)
+        #expect(reason(hasFailed: false, lane: half) == .starting)
+        #expect(reason(hasFailed: true, lane: free) == .starting)
+        #expect(reason(hasFailed: true, othersFirst: true, lane: free) == .othersFirst)
     }
 }

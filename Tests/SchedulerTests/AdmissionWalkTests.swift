@@ -15,8 +15,11 @@ import Testing
         var waitsSince: Double
         var startedAt: Double?
         var isResumable: Bool
+        var fruitless = 0
 
-        var candidate: Admission.Candidate { Admission.Candidate(id: id, priority: priority, isLarge: isLarge) }
+        var candidate: Admission.Candidate {
+            Admission.Candidate(id: id, priority: priority, isLarge: isLarge, fruitless: fruitless)
+        }
     }
 
     private struct World {
@@ -44,7 +47,7 @@ import Testing
                         job.startedAt.map {
                             Admission.Running(
                                 id: job.id, priority: job.priority, isLarge: job.isLarge, startedAt: $0,
-                                isResumable: job.isResumable)
+                                isResumable: job.isResumable, hasFailed: job.fruitless > 0)
                         }
                     },
                     small: waiting.filter { !$0.isLarge }.map(\.candidate),
@@ -58,7 +61,8 @@ import Testing
                     id: TaskID(nextID), lane: connections.indices.randomElement(using: &random) ?? 0,
                     priority: [0.2, 0.5, 0.8].randomElement(using: &random) ?? 0.5,
                     isLarge: Bool.random(using: &random), left: Double.random(in: 0.5...60, using: &random),
-                    waitsSince: now, isResumable: Int.random(in: 0..<4, using: &random) > 0))
+                    waitsSince: now, isResumable: Int.random(in: 0..<4, using: &random) > 0,
+                    fruitless: [0, 0, 1, 4].randomElement(using: &random) ?? 0))
             nextID += 1
         }
     }
@@ -99,6 +103,9 @@ import Testing
         let smallWaits = zip(lanes, allowances).contains { lane, allowance in
             allowance > 0 && lane.small.contains { !started.contains($0.id) }
         }
+        let freshWaits = zip(lanes, allowances).contains { lane, allowance in
+            allowance > 0 && (lane.small + lane.large).contains { $0.fruitless == 0 && !started.contains($0.id) }
+        }
         for (lane, allowance) in zip(lanes, allowances) {
             let candidates = lane.small + lane.large
             let mine = candidates.filter { started.contains($0.id) }
@@ -109,18 +116,32 @@ import Testing
             if mine.count > allowance { faults.insert("more than a host allows") }
             for one in mine {
                 for other in waiting
-                where other.isLarge == one.isLarge && (-one.priority, one.id) > (-other.priority, other.id) {
+                where other.isLarge == one.isLarge && (one.fruitless > 0) == (other.fruitless > 0)
+                    && Self.order(one, isProbe: allowance == 1) > Self.order(other, isProbe: allowance == 1)
+                {
                     faults.insert("\(other.id) was passed by \(one.id)")
                 }
             }
             let isFull = lane.running.count + mine.count == lane.maximumConnections
-            if isFull, lane.maximumConnections > 1, waiting.contains(where: { !$0.isLarge }),
+            if isFull, lane.maximumConnections > 1, waiting.contains(where: { !$0.isLarge && $0.fruitless == 0 }),
                 let last = plan.start.last(where: { id in mine.contains { $0.id == id } }),
                 mine.contains(where: { $0.id == last && $0.isLarge })
             {
                 faults.insert("a large one took the last connection")
             }
-            faults.formUnion(unexplained(waiting, lane, mine, allowance, world, after, smallWaits))
+            let share = min(lane.maximumConnections, world.maximum) / 2
+            let failed = lane.running.count(where: \.hasFailed) + mine.count { $0.fruitless > 0 }
+            if waiting.contains(where: { $0.fruitless == 0 }), mine.contains(where: { $0.fruitless > 0 }),
+                failed > share
+            {
+                faults.insert("\(failed) that have failed hold \(share) connections and more")
+            }
+            if allowance == 1, waiting.contains(where: { $0.fruitless == 0 && !$0.isLarge }),
+                mine.contains(where: { $0.fruitless > 0 })
+            {
+                faults.insert("one that has failed probes")
+            }
+            faults.formUnion(unexplained(waiting, lane, mine, allowance, world, after, smallWaits, freshWaits))
         }
         for id in plan.makeRoom {
             let victim = lanes.flatMap(\.running).first { $0.id == id }
@@ -131,10 +152,16 @@ import Testing
         return faults
     }
 
+    /// What comes first, of two that have both failed or both not.
+    private static func order(_ one: Admission.Candidate, isProbe: Bool) -> (Double, Double, TaskID) {
+        isProbe
+            ? (Double(one.fruitless), -one.priority, one.id) : (-one.priority, Double(one.fruitless), one.id)
+    }
+
     /// Candidates that could start and do not.
     private func unexplained(
         _ waiting: [Admission.Candidate], _ lane: Admission.Lane, _ started: [Admission.Candidate], _ allowance: Int,
-        _ world: World, _ running: Int, _ smallWaits: Bool
+        _ world: World, _ running: Int, _ smallWaits: Bool, _ freshWaits: Bool
     ) -> [String] {
         var lane = lane
         lane.allowance = allowance == .max ? .max : allowance - started.count
@@ -142,11 +169,13 @@ import Testing
         lane.large.removeAll { started.contains($0) }
         lane.running += started.map {
             Admission.Running(
-                id: $0.id, priority: $0.priority, isLarge: $0.isLarge, startedAt: world.now, isResumable: false)
+                id: $0.id, priority: $0.priority, isLarge: $0.isLarge, startedAt: world.now, isResumable: false,
+                hasFailed: $0.fruitless > 0)
         }
         return waiting.compactMap { candidate in
             let reason = Admission.reason(
-                isLarge: candidate.isLarge, lane: lane, running: running, maximumTransfers: world.maximum)
+                isLarge: candidate.isLarge, hasFailed: candidate.fruitless > 0, lane: lane, running: running,
+                maximumTransfers: world.maximum, othersFirst: freshWaits)
             // The service's last place may be kept for a small one of another lane.
             let isKept = candidate.isLarge && smallWaits && running == world.maximum - 1
             return reason == .starting && !isKept ? "\(candidate.id) could start" : nil

@@ -55,6 +55,9 @@ extension ScriptedVersion {
 
     private func whole(_ request: WireRequest, _ behaviour: ScriptedBehaviour, date: String) -> ScriptedAnswer {
         var fields = [HeaderField(name: "Date", value: date)] + self.fields
+        if behaviour == .twoLengths {
+            fields.append(HeaderField(name: "Content-Length", value: "\(content.size + 1_000)"))
+        }
         if announcesLength { fields.append(HeaderField(name: "Content-Length", value: "\(content.size)")) }
         var answer = ScriptedAnswer(head: head(200, fields, request), content: content, count: content.size)
         answer.go(behaviour, announced: announcesLength)

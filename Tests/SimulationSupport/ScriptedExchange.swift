@@ -75,7 +75,7 @@ struct ScriptedExchange {
         if isCancelled { return end(.cancelled) }
         if isSevered || !state.isOnline {
             let code: TransferFailure.Code = answer == nil ? .cannotResolveHost : .connectionLost
-            return end(.failed(TransferFailure(code, "There is no network.")))
+            return end(.failed(TransferFailure(code, "There is no network.")), at: answer == nil ? .address : .server)
         }
         switch phase {
         case .connecting: return connect(now, &state)
@@ -88,8 +88,11 @@ struct ScriptedExchange {
         if case .silent? = behaviour {
             return end(.failed(TransferFailure(.idleTimeout, "Nothing came.")))
         }
+        if let proxy = begun.request.proxy, state.deadProxies.contains(proxy) {
+            return end(.failed(TransferFailure(.proxyFailure, "No connection to the proxy.")), at: .proxy)
+        }
         guard var resource = state.resources[begun.request.url] else {
-            return end(.failed(TransferFailure(.cannotResolveHost, "There is no such origin.")))
+            return end(.failed(TransferFailure(.cannotResolveHost, "There is no such origin.")), at: .address)
         }
         let behaviour: ScriptedBehaviour
         switch resource.protection?.judge(begun.request) {
@@ -104,7 +107,11 @@ struct ScriptedExchange {
         self.behaviour = behaviour
         state.resources[begun.request.url] = resource
         switch behaviour {
-        case .cannotConnect: return end(.failed(TransferFailure(.cannotConnect, "Connection refused.")))
+        case .cannotConnect:
+            return end(.failed(TransferFailure(.cannotConnect, "Connection refused.")), at: .address)
+        case .deadRedirect:
+            let failure = TransferFailure(.cannotConnect, "No connection to elsewhere.example.")
+            return end(.failed(failure), at: .address, of: "http://elsewhere.example:80")
         case .silent:
             nextStep = begun.time + begun.request.idleTimeout
             return .nothing
@@ -229,8 +236,16 @@ struct ScriptedExchange {
         return max(1, Int64(saturating: Double(speed) * state.interval))
     }
 
-    private func end(_ outcome: ExchangeEnd.Outcome) -> Event {
-        .end(ExchangeEnd(outcome: outcome, head: answer?.head, body: body, receivedBytes: sent))
+    /// - Parameter origin: of the server that was asked last.
+    private func end(
+        _ outcome: ExchangeEnd.Outcome, at stage: FailurePoint.Stage = .server, of origin: String? = nil
+    ) -> Event {
+        var end = ExchangeEnd(outcome: outcome, head: answer?.head, body: body, receivedBytes: sent)
+        if case .failed = outcome {
+            let asked = (try? TransferURL(parsing: begun.request.url))?.origin ?? ""
+            end.failurePoint = FailurePoint(origin: origin ?? asked, stage: stage)
+        }
+        return .end(end)
     }
 
     private static func write(

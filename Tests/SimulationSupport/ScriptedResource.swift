@@ -60,6 +60,8 @@ package struct ScriptedResource: Sendable {
 package enum ScriptedBehaviour: Sendable, Hashable {
     case normal
     case cannotConnect
+    /// The resource answers with a redirect to an address that takes no connections.
+    case deadRedirect
     /// The connection stands and nothing is ever said.
     case silent
     /// Nothing more comes after so many bytes of the body; an upload is taken whole and never answered.
@@ -78,6 +80,8 @@ package enum ScriptedBehaviour: Sendable, Hashable {
     case latePart
     /// The `Content-Range` tells of a file of another length.
     case wrongTotal
+    /// The whole file, announced as longer first, and as what it is then.
+    case twoLengths
     /// A part without any validator.
     case anonymousPart
     /// More bytes than were announced.

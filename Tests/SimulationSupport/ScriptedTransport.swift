@@ -33,6 +33,8 @@ package final class ScriptedTransport: Transport {
         var interval = ScriptedTransport.coarse
         var served: [String: Set<ScriptedVersion>] = [:]
         var observer: (@Sendable (Begun, [Begun]) -> Void)?
+        /// Proxies that take no connections.
+        var deadProxies: Set<String> = []
         var forgotten = 0
         var mostAtOnce = 0
 
@@ -74,6 +76,11 @@ package final class ScriptedTransport: Transport {
         state.withLock { state in
             if state.resources[url] != nil { body(&state.resources[url, default: ScriptedResource([])]) }
         }
+    }
+
+    /// - Parameter proxies: as requests name them. They take no connections.
+    package func setDeadProxies(_ proxies: Set<String>) {
+        state.withLock { $0.deadProxies = proxies }
     }
 
     /// Decides how exchanges go whose resource's script has nothing more to say.

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import NightshiftAPI
 import Store
 import TestSupport
@@ -12,7 +13,7 @@ import Testing
     /// Writes a fixture of the present schema. `NIGHTSHIFT_RECORD=1` does it; a fixture that is there is never replaced.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
     func record() async throws {
-        let target = Self.fixtures.appending(path: "0004.sqlite")
+        let target = Self.fixtures.appending(path: "0005.sqlite")
         try #require(!FileManager.default.fileExists(atPath: target.path))
         let fixture = try StoreFixture()
         let store = try fixture.open()
@@ -51,6 +52,7 @@ import Testing
             try Self.insertApp(transaction)
             try Self.insertDevice(transaction)
             try Self.insertParts(transaction)
+            try Self.insertFailed(transaction)
         }
         try store.close()
         try FileManager.default.createDirectory(at: Self.fixtures, withIntermediateDirectories: true)
@@ -129,6 +131,59 @@ import Testing
             identity: FileIdentity(size: 9_000, modifiedNanoseconds: 2, inode: 3, device: 4))
         upload.uploadSource = UploadSource(files: [file], length: 9_000)
         try transaction.update(upload)
+    }
+
+    /// One that failed again and again behind a proxy.
+    private static func insertFailed(_ transaction: StoreTransaction) throws {
+        var record = TaskRecord.waiting("https://example.org/proxied")
+        record.request.proxy = "http://proxy.example:3128"
+        record = try transaction.insert(record)
+        record.attempts = 4
+        record.failures = 4
+        record.fruitless = 4
+        record.furthest = 4_096
+        try transaction.update(record)
+    }
+
+    @Test func theFifthSchemaOpens() async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0005.sqlite"), to: fixture.paths.database)
+        let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
+        let (tasks, lanes) = try await store.read { transaction in
+            (try transaction.tasks(session: nil, states: nil, after: nil, limit: 99), try transaction.readyLanes())
+        }
+        let failed = try #require(tasks.first { $0.request.url == "https://example.org/proxied" })
+        #expect(failed.fruitless == 4 && failed.furthest == 4_096)
+        #expect(lanes.first { $0.id == failed.lane }?.proxy == "http://proxy.example:3128")
+    }
+
+    @Test func tasksBehindAProxyGetLanesOfTheirOwn() async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0004.sqlite"), to: fixture.paths.database)
+        let url = "https://example.org/parts"
+        try await DatabaseQueue(path: fixture.paths.database.path).write { db in
+            try db.execute(
+                sql: """
+                    UPDATE tasks SET request = json_set(request, '$.proxy', 'http://proxy.example:3128')
+                    WHERE json_extract(request, '$.url') = ?
+                    """, arguments: [url])
+        }
+        let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
+        let (tasks, lanes) = try await store.read { transaction in
+            (try transaction.tasks(session: nil, states: nil, after: nil, limit: 99), try transaction.readyLanes())
+        }
+        let proxied = try #require(tasks.first { $0.request.url == url })
+        let direct = try #require(tasks.first { $0.request.url == "https://example.org/kept" })
+        #expect(proxied.lane != direct.lane && proxied.session == direct.session && proxied.origin == direct.origin)
+        #expect(lanes.first { $0.id == proxied.lane }?.proxy == "http://proxy.example:3128")
+        #expect(lanes.first { $0.id == direct.lane }.map(\.proxy) == .some(nil))
+        // The next one finds the lane that is there.
+        let next = try await store.write { transaction in
+            var record = TaskRecord.waiting(url)
+            record.request.proxy = "http://proxy.example:3128"
+            return try transaction.insert(record)
+        }
+        #expect(next.lane == proxied.lane)
     }
 
     @Test func theFourthSchemaOpens() async throws {

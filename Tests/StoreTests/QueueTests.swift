@@ -26,6 +26,82 @@ import Testing
         #expect(two == [ids[1], ids[0]])
     }
 
+    @Test func tasksThatHaveFailedAreAQueueOfTheirOwn() async throws {
+        let store = try await StoreFixture.inMemory()
+        let (lane, ids) = try await store.write { transaction in
+            let records = try [(0, 0.5), (3, 0.5), (1, 0.5), (2, 0.9), (0, 0.5)].map { fruitless, priority in
+                var record = try transaction.insert(.waiting(priority: priority))
+                record.fruitless = fruitless
+                try transaction.update(record)
+                return record
+            }
+            return (records[0].lane, records.map(\.id))
+        }
+        let (fresh, failed) = try await store.read { transaction in
+            (
+                try transaction.readyTasks(lane: lane, rules: TransferRules(), isLarge: false, limit: 9),
+                try transaction.readyTasks(
+                    lane: lane, rules: TransferRules(), isLarge: false, hasFailed: true, limit: 9)
+            )
+        }
+        #expect(fresh.map(\.id) == [ids[0], ids[4]])
+        #expect(failed.map(\.id) == [ids[3], ids[2], ids[1]])
+        #expect(failed.map(\.fruitless) == [2, 1, 3])
+    }
+
+    @Test func anAttemptIsNotedOnceAndNeverBackwards() async throws {
+        let store = try await StoreFixture.inMemory()
+        let (task, row) = try await store.write { transaction in
+            var record = try transaction.insert(.waiting())
+            let id = record.id
+            record.attempts = 1
+            record.fruitless = 1
+            try transaction.noteAttempts([record])
+            var later = record
+            later.failures = 1
+            try transaction.update(later)
+            // A note that comes late changes nothing.
+            record.fruitless = 9
+            try transaction.noteAttempts([record])
+            return (later, try transaction.task(id))
+        }
+        #expect(row?.fruitless == 1 && row?.failures == 1 && row?.attempts == task.attempts)
+    }
+
+    @Test func waysThroughProxiesAreLanesOfTheirOwn() async throws {
+        let store = try await StoreFixture.inMemory()
+        let lanes = try await store.write { transaction in
+            try [nil, "", "http://a:1", "http://b:1", nil, "http://a:1"].map { proxy in
+                var record = TaskRecord.waiting()
+                record.request.proxy = proxy
+                return try transaction.insert(record).lane
+            }
+        }
+        #expect(Set(lanes).count == 4 && lanes[0] == lanes[4] && lanes[2] == lanes[5])
+        let proxies = try await store.read { try $0.readyLanes().map(\.proxy) }
+        #expect(Set(proxies) == [nil, "", "http://a:1", "http://b:1"])
+    }
+
+    @Test func everyWaitForAnAttemptCanBeEnded() async throws {
+        let store = try await StoreFixture.inMemory()
+        let reasons: [WaitReason] = [.retry, .retryAfter, .diskSpace, .relaunchDelay]
+        let ids = try await store.write { transaction in
+            try reasons.map { reason in
+                var record = try transaction.insert(.waiting())
+                record.notBefore = 2_000
+                record.failures = 3
+                record.fruitless = 3
+                record.wait = StoredWait(reason: reason, since: 1, detail: nil)
+                try transaction.update(record)
+                return record.id
+            }
+        }
+        #expect(try await store.write { try $0.endAllWaits() } == 3)
+        let records = try await store.read { transaction in try ids.map { try transaction.task($0) } }
+        #expect(records.map { $0?.notBefore } == [nil, nil, nil, 2_000])
+        #expect(records.map { $0?.failures } == [0, 0, 0, 3] && records.map { $0?.fruitless } == [0, 0, 0, 3])
+    }
+
     @Test func lanesAreSessionsTimesOrigins() async throws {
         let store = try await StoreFixture.inMemory()
         let other = SessionID(rawValue: "other")

@@ -86,7 +86,7 @@ struct FollowedTasks: Sendable {
             task.state = .suspended
             task.wait = nil
             task.bytesPerSecond = 0
-        case .resumed, .answered, .retargeted:
+        case .resumed, .answered, .retargeted, .retried:
             task.state = .waiting
             task.wait = nil
         case .finishing:

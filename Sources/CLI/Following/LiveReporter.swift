@@ -13,6 +13,8 @@ struct LiveReporter: TransferReporter {
     /// What is on the screen below everything that stays.
     private var drawn: [String] = []
     private var notice: String?
+    /// Failures that were told together with what to do.
+    private var advised: Set<String> = []
 
     init(paths: PathOutput, screen: Output, now: @escaping @Sendable () -> Date) {
         self.paths = paths
@@ -21,6 +23,12 @@ struct LiveReporter: TransferReporter {
     }
 
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) {
+        if let failure = entry.error, let advice = TaskText.advice(failure, task: task.id),
+            advised.insert(failure.message).inserted
+        {
+            above(style.warning("\(task.name): \(TaskText.full(failure))"))
+            above("  " + advice)
+        }
         guard entry.decision == .restarted || entry.decision == .uploadRestarted else { return }
         let reason = (entry.detail ?? entry.error?.message).map { ": " + TerminalText.escaped($0) } ?? ""
         above(style.warning("\(task.name): starting again\(reason)"))

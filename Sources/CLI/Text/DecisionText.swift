@@ -8,6 +8,10 @@ struct DecisionText {
     func line(_ entry: JournalEntry, time: String) -> String {
         var line = style.faint(time) + "  " + TerminalText.padded(subject(entry), to: 24) + "  " + sentence(entry)
         let particulars = [entry.wait?.detail, entry.detail, entry.error?.message].compactMap(\.self)
+            .reduce(into: [String]()) { kept, next in
+                // What a wait says of a failure is the failure's own sentence.
+                if !kept.contains(where: { $0.contains(next) }) { kept.append(next) }
+            }
         if !particulars.isEmpty {
             line += " (" + particulars.map { TerminalText.escaped($0) }.joined(separator: " ") + ")"
         }

@@ -48,7 +48,10 @@ struct TaskReport {
             "  \(task.state.rawValue): \(TerminalText.escaped(explanation.sentence))",
         ]
         var facts = Facts()
-        facts.add("waits for", task.wait?.detail.map { TerminalText.escaped($0) })
+        // Unless the sentence above has said it.
+        let detail = task.wait?.detail.flatMap { explanation.sentence.contains($0) ? nil : $0 }
+        facts.add("waits for", detail.map { TerminalText.escaped($0) })
+        facts.add("in a row", task.wait?.count.map { "\($0) attempts that ended so" })
         facts.add("since", since(explanation).map { times.both($0) })
         facts.add("until", task.wait?.until.map { times.both($0) })
         if task.wait?.until == nil {
@@ -56,22 +59,35 @@ struct TaskReport {
         }
         facts.add("gives up", task.state.isTerminal ? nil : task.deadline.map { times.both($0) })
         lines += facts.lines
-        let errors = explanation.history.filter { $0.error != nil }.suffix(5)
+        let errors = Self.errors(explanation.history).suffix(5)
         if !errors.isEmpty {
             lines.append("Last errors:")
-            lines += errors.map { entry in
-                "  \(times.absolute(entry.time))  \(entry.error.map { TaskText.full($0) } ?? "")"
+            lines += errors.map { run in
+                "  \(times.absolute(run.entry.time))  \(run.entry.error.map { TaskText.full($0) } ?? "")"
+                    + run.suffix(times)
             }
         }
         if !explanation.history.isEmpty {
             lines.append("What happened:")
-            lines += explanation.history.suffix(10).map { entry in
-                let particulars = entry.detail ?? entry.wait?.detail
-                return "  \(times.absolute(entry.time))  \(entry.decision.sentence)"
-                    + (particulars.map { " (\(TerminalText.escaped($0)))" } ?? "")
+            lines += EntryRun.runs(explanation.history).suffix(10).map { run in
+                let particulars = run.entry.detail ?? run.entry.wait?.detail
+                return "  \(times.absolute(run.entry.time))  \(run.entry.decision.sentence)"
+                    + (particulars.map { " (\(TerminalText.escaped($0)))" } ?? "") + run.suffix(times)
             }
         }
         return lines
+    }
+
+    /// Each error once, in the order in which they came last.
+    private static func errors(_ history: [JournalEntry]) -> [EntryRun] {
+        history.reduce(into: [EntryRun]()) { runs, entry in
+            guard let error = entry.error else { return }
+            guard let index = runs.firstIndex(where: { $0.entry.error == error }) else {
+                return runs.append(EntryRun(entry: entry, since: entry.time, count: 1))
+            }
+            let known = runs.remove(at: index)
+            runs.append(EntryRun(entry: entry, since: known.since, count: known.count + 1))
+        }
     }
 
     /// Since when the task is in its state: the wait's own time, else that of the last decision.

@@ -29,6 +29,7 @@ enum TaskText {
     /// "waiting: host not found, again in 4 s".
     static func waiting(_ wait: Wait?, lastError: TransferFailure?, now: Date) -> String {
         guard let wait else { return "waiting: about to start" }
+        let times = wait.count.map { "\($0) times" }
         let again = wait.until.map { "again in " + QuantityText.duration(max(0, $0.timeIntervalSince(now))) }
         let parts: [String?] =
             switch wait.reason {
@@ -37,12 +38,13 @@ enum TaskText {
             case .serviceLimit: ["enough transfers are running"]
             case .beginDate:
                 [wait.until.map { "begins in " + QuantityText.duration($0.timeIntervalSince(now)) } ?? "begins later"]
-            case .retry: [lastError.map { phrase($0) } ?? "the last attempt failed", again]
-            case .retryAfter: ["the server asked for a pause", again]
+            case .retry: [lastError.map { phrase($0) } ?? "the last attempt failed", times, again]
+            case .retryAfter: ["the server asked for a pause", times, again]
             case .hostBackoff: [lastError.map { phrase($0) } ?? "its host is in trouble", again]
             case .network: ["no network"]
-            case .diskSpace: ["not enough free space"]
+            case .diskSpace: ["not enough free space", times]
             case .smallerFirst: ["smaller transfers go first"]
+            case .othersFirst: ["others go first that have not failed"]
             case .answer: ["its app was asked and has not answered"]
             case .relaunchDelay: ["its app was woken often lately", again]
             case .expensiveNetwork: ["the network costs by the byte"]
@@ -76,6 +78,14 @@ enum TaskText {
             rules.minimumBattery > 0 ? "\(rules.minimumBattery) % of battery or external power" : nil,
         ].compactMap(\.self)
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
+    /// What a person at a terminal can do about a failure that the service goes on trying to get past; nil for most.
+    static func advice(_ failure: TransferFailure, task: TaskID) -> String? {
+        guard failure.code == .cannotResolveHost else { return nil }
+        return
+            "Is the name right? If not, 'nightshift cancel \(task)' ends it. It is tried again by itself, and at once by "
+            + "'nightshift retry \(task)'."
     }
 
     /// "host not found", "HTTP 503".

@@ -1,4 +1,4 @@
-/// When the transfers of one origin may go to it: one pause for all of them when it is in trouble.
+/// When transfers may go where they all go: one pause for all of them when that is in trouble. See ``HostTable``.
 ///
 /// Times are seconds of the boot clock; an exchange begins no earlier than the ``admit(now:)`` that let it through. The states and their legal exits:
 ///
@@ -29,6 +29,11 @@ package struct HostBackoff: Hashable, Sendable {
         if case .probing = state { true } else { false }
     }
 
+    /// Whether the server itself asked for the pause.
+    package var isRefused: Bool {
+        if case .paused(_, _, refused: true) = state { true } else { false }
+    }
+
     /// When the pause ends; nil if there is none any more at `now`.
     package func blockedUntil(_ now: Double) -> Double? {
         if case .paused(_, let until, _) = state, until > now { until } else { nil }
@@ -46,7 +51,7 @@ package struct HostBackoff: Hashable, Sendable {
         }
     }
 
-    /// An exchange that began at `began` found the origin in trouble: it could not connect, or a 5xx came.
+    /// An exchange that began at `began` did not get through.
     ///
     /// Exchanges that began before the present pause, or before the present probe, suffer from what is already known.
     ///

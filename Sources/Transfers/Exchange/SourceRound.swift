@@ -18,6 +18,8 @@ package struct SourceRound: Hashable, Sendable {
         package var retryAfter: RetryAfter?
         /// Whether the task's own URL was asked.
         package var isOwn: Bool
+        /// Whom it speaks against.
+        package var blame: Blame
     }
 
     /// - Parameter bytes: the URL that the bytes here came from; nil where there are none.
@@ -52,8 +54,10 @@ package struct SourceRound: Hashable, Sendable {
     ///
     /// - Returns: nil where there is a next one, else what the round comes to: the task's own URL before the mirrors, and what
     ///   may pass before what will not.
-    package mutating func turn(_ failure: TransferFailure, _ retryAfter: RetryAfter?) -> Outcome? {
-        let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn)
+    package mutating func turn(
+        _ failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: Blame = .nobody
+    ) -> Outcome? {
+        let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn, blame: blame)
         if isOwn { isOwnGone = failure.code == .httpStatus }
         if best.map({ Self.rank(outcome) <= Self.rank($0) }) ?? true { best = outcome }
         guard remaining > 0 else { return best }

@@ -10,6 +10,7 @@ extension Verdict {
     package static func judge(
         head: ResponseHead, plan: ExchangePlan, partial: PartialBytes?, policy: ResponsePolicy, now: Double
     ) -> Verdict {
+        if let failure = head.lengthContradiction { return .retryLater(failure, after: nil) }
         let verdict = judgeFreely(head: head, plan: plan, partial: partial, policy: policy, now: now)
         if let partial, verdict.givesUp(partial),
             let (doubt, failure) = AnswerDoubts.doubt(head, partial, isBehindPortal: policy.isBehindPortal)

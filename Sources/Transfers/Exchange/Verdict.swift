@@ -93,6 +93,18 @@ extension ResponseHead {
     /// (RFC 9110, section 6.4.1).
     var bodyLength: Int64? { method == "HEAD" || [204, 205, 304].contains(status) ? 0 : contentLength }
 
+    /// What is wrong with a head that announces two lengths (RFC 9112, section 6.3): wherever its body ends, it may be wrong.
+    var lengthContradiction: TransferFailure? {
+        guard headers.first("Transfer-Encoding") == nil else { return nil }
+        let lengths = Set(
+            headers.all("Content-Length").flatMap { $0.split(separator: ",") }.map { String($0).trimmedOfBlanks })
+        guard lengths.count > 1 else { return nil }
+        return TransferFailure(
+            .protocolError,
+            "The server announced different lengths for one response: \(lengths.sorted().joined(separator: " and ")).",
+            status: status)
+    }
+
     /// Whether the body has a content coding.
     var isEncoded: Bool {
         headers.all("Content-Encoding").contains {

@@ -25,6 +25,8 @@ struct ActiveTransfer {
     var repetitions = 0
     /// Where the last exchange found the bytes, or the task's start an upload's: progress is counted from here.
     var startCount: Int64 = 0
+    /// Whether the row says that this attempt was begun.
+    var isNoted = false
     var speed = Speedometer()
     /// Boot seconds at which bytes were last synced.
     var checkpointAt: Double = 0
@@ -119,7 +121,9 @@ struct ActiveTransfer {
             isResumable: record.upload != nil
                 || record.partial.map { $0.bytes(count: 1, checksum: nil) }.map {
                     ExchangePlan(partial: $0).asksForRange
-                } ?? false)
+                } ?? false,
+            // This attempt is one of them until it has brought something.
+            hasFailed: record.fruitless > 1)
     }
 
     func progress() -> TaskProgress {

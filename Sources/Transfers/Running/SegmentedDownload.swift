@@ -16,8 +16,9 @@ struct SegmentedDownload: Sendable {
     var isRecorded: Bool
     /// What follows when the last connection has ended; nil while it goes on.
     var conclusion: Conclusion?
-    /// The last trouble of a connection, for the case that none is left.
-    var lastFailure: TransferFailure?
+    /// The last trouble of a connection and where it was, for the case that none is left.
+    private(set) var lastFailure: TransferFailure?
+    private(set) var failurePoint: FailurePoint?
     /// Boot seconds at which positions are read next, and who waits for them.
     var look: (bootSeconds: Double, task: Task<Void, Never>)?
 
@@ -56,6 +57,11 @@ extension SegmentedDownload {
     }
 
     func origin(_ source: Int) -> String { (try? TransferURL(parsing: sources[source].url))?.origin ?? "" }
+
+    mutating func noteFailure(_ failure: TransferFailure, _ point: FailurePoint?) {
+        lastFailure = failure
+        failurePoint = point
+    }
 
     /// Breaks off what still runs.
     func cancelAll() {

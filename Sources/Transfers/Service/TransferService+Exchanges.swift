@@ -11,21 +11,20 @@ extension TransferService {
     /// Begins a task that was admitted.
     func begin(_ record: TaskRecord) async {
         let now = now
+        // Lanes of several sessions may lead to one origin: the first that comes is its probe.
+        guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
+        noteTurn(record)
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
-        transfer.record.attempts += 1
+        _ = try? transfer.record.apply(.begin, now: now)
         transfer.checkpointAt = now.bootSeconds
         transfer.inputs = inputs(record)
         if record.lastError?.code == .checksumMismatch {
             transfer.singleReason = "Bytes that had come over several connections were wrong"
         }
-        if var host = hosts[record.origin], !host.backoff.isOpen {
-            // Lanes of several sessions may lead to one origin: the first that comes is its probe.
-            guard host.backoff.admit(now: now.bootSeconds) else { return }
-            hosts[record.origin] = host
-        }
         active[record.id] = transfer
         starts.begin(record.id)
         startTicker()
+        noteAttemptsSoon()
         await exchange(transfer)
     }
 
@@ -50,17 +49,17 @@ extension TransferService {
             switch partials.open(partial, bootID: now.bootID) {
             case .opened(let file): opened = file
             case .lost(let reason): forgetBytes(&transfer, because: reason)
-            case .trouble(let failure): return await trouble(transfer, failure, progressed: false)
+            case .trouble(let failure): return await trouble(transfer, failure)
             }
         }
         if let opened, let failure = lackOfSpace(start.record, opened) {
             close(opened.descriptor)
-            return await trouble(transfer, failure, progressed: false)
+            return await trouble(transfer, failure)
         }
         if var gaps = opened, gaps.segments != nil {
             if let failure = gapsObstacle(transfer) {
                 close(gaps.descriptor)
-                return await trouble(transfer, failure, progressed: false)
+                return await trouble(transfer, failure)
             }
             if await fillGaps(&transfer, gaps) { return }
             gaps.count = gaps.segments?.prefix ?? 0
@@ -97,6 +96,7 @@ extension TransferService {
         transfer.begunAt = now.bootSeconds
         transfer.answeredAt = nil
         transfer.record.received = receiver.startCount
+        transfer.record.noteStart()
         var request = wireRequest(record)
         transfer.shown = fillIn(&request, record)
         if let mirror = transfer.round.mirror { request = request.moved(to: mirror) }
@@ -130,7 +130,10 @@ extension TransferService {
         // One whose end is near is written down once, at its end.
         let isBrief = receiver.ceiling.value == .max
         let entries = isBrief ? [] : transfer.entries
-        if !isBrief { transfer.entries = [] }
+        if !isBrief {
+            transfer.entries = []
+            transfer.isNoted = true
+        }
         active[id] = transfer
         guard !isBrief else { return }
         // The place of a version that is gone; new bytes would be the next to use it.
@@ -178,8 +181,7 @@ extension TransferService {
         switch Self.conclusion(receiver, reception, end) {
         case .whole:
             if let descriptor { return await finish(transfer, descriptor, entries) }
-            await trouble(
-                transfer, TransferFailure(.inputOutput, "The file's bytes are gone."), progressed: false, entries)
+            await trouble(transfer, TransferFailure(.inputOutput, "The file's bytes are gone."), entries)
         case .again(let condition, let reason):
             if let descriptor { close(descriptor) }
             await again(transfer, condition, reason, entries)
@@ -188,15 +190,21 @@ extension TransferService {
         case .doubt(let doubt, let failure):
             if let descriptor { close(descriptor) }
             transfer.record.partial?.doubt = doubt
-            await trouble(transfer, failure, progressed: false, entries)
+            await trouble(transfer, failure, entries)
         case .trouble(let failure, let after):
             if let descriptor { close(descriptor) }
-            let progressed = reception?.accepted.map { receiver.position.value > $0.offset } ?? false
-            await trouble(transfer, failure, after: after, progressed: progressed, entries)
+            await trouble(transfer, failure, after: after, at: failurePoint(end), entries)
+        case .worthless(let failure):
+            if let descriptor { close(descriptor) }
+            // With what was here before, the mistake may lie there. Without, asking again at once would fetch it all again.
+            if receiver.startCount > 0 { return await again(transfer, nil, failure.message, entries) }
+            transfer.record.partial = nil
+            transfer.record.received = 0
+            transfer.record.noteRestart()
+            await trouble(transfer, failure, at: failurePoint(end), entries)
         case .question where !transfer.round.isOwn:
             if let descriptor { close(descriptor) }
-            let failure = TransferFailure(.httpStatus, "A mirror asks who is there.")
-            await trouble(transfer, failure, progressed: false, entries)
+            await trouble(transfer, TransferFailure(.httpStatus, "A mirror asks who is there."), entries)
         case .question(let challenge):
             if let descriptor { close(descriptor) }
             await challenged(transfer, challenge, entries)
@@ -209,12 +217,12 @@ extension TransferService {
     ) async {
         var transfer = start
         if condition == nil, !transfer.mayRestart {
-            return await trouble(transfer, .keepsBytes(because: reason), progressed: false, entries)
+            return await trouble(transfer, .keepsBytes(because: reason), entries)
         }
         transfer.repetitions += 1
         guard transfer.repetitions <= Self.repetitionLimit else {
             let failure = TransferFailure(.resourceChanged, "The server's answers contradict each other: \(reason)")
-            return await trouble(transfer, failure, progressed: false, entries)
+            return await trouble(transfer, failure, entries)
         }
         if let condition {
             transfer.record.partial?.condition = condition.rawValue
@@ -230,6 +238,7 @@ extension TransferService {
     private func ask(_ start: ActiveTransfer, _ entries: [JournalEntry]) async {
         var transfer = start
         let id = transfer.record.id
+        transfer.record.noteProgress()
         transfer.exchange = .starting
         active[id] = transfer
         guard await save(transfer.record, entries), active[id]?.stopping == nil, !isStopping else {
@@ -242,23 +251,28 @@ extension TransferService {
     }
 
     /// Asks elsewhere where there is another URL; else ends the task or lets it wait, as the failure demands.
+    ///
+    /// - Parameter point: where on the way; nil where no exchange failed.
     func trouble(
-        _ start: ActiveTransfer, _ failure: TransferFailure, after: RetryAfter? = nil, progressed: Bool,
+        _ start: ActiveTransfer, _ failure: TransferFailure, after: RetryAfter? = nil, at point: FailurePoint? = nil,
         _ entries: [JournalEntry] = []
     ) async {
         var transfer = start
         if !failure.isPermanent, await excuse(transfer, failure, entries) { return }
-        var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: transfer.round.isOwn)
+        let hasAdvanced = transfer.record.hasAdvanced
+        let blame = blame(failure, at: point, after, transfer)
+        var outcome = SourceRound.Outcome(
+            failure: failure, retryAfter: after, isOwn: transfer.round.isOwn, blame: blame)
         // One that brings bytes is not left for a broken connection.
-        if failure.code.isOfServer, !progressed, mayAskElsewhere(transfer, failure),
+        if failure.code.isOfServer || blame == .address, !hasAdvanced, mayAskElsewhere(transfer, failure),
             active[transfer.record.id]?.stopping == nil, !isStopping
         {
-            guard let ended = transfer.round.turn(failure, after) else {
+            guard let ended = transfer.round.turn(failure, after, blame) else {
                 return await askElsewhere(transfer, failure, entries)
             }
             outcome = ended
         }
-        await giveUp(transfer, outcome, progressed: progressed, entries)
+        await giveUp(transfer, outcome, entries)
     }
 
     /// The next of a download's URLs, right after another one failed.
@@ -280,7 +294,7 @@ extension TransferService {
 
     /// Nobody has the file now.
     private func giveUp(
-        _ start: ActiveTransfer, _ outcome: SourceRound.Outcome, progressed: Bool, _ entries: [JournalEntry]
+        _ start: ActiveTransfer, _ outcome: SourceRound.Outcome, _ entries: [JournalEntry]
     ) async {
         var transfer = start
         let failure = outcome.failure
@@ -289,7 +303,8 @@ extension TransferService {
         let id = transfer.record.id
         let now = now
         if failure.code == .inputOutput { transfer.record.partial?.distrustUnsynced() }
-        let hold = pause(transfer, outcome, progressed, now)
+        transfer.record.noteProgress()
+        let hold = pause(transfer, outcome, now)
         let more = (try? transfer.record.apply(.hold(hold), now: now)) ?? []
         _ = await save(transfer.record, entries + more)
         logger.info(
@@ -299,77 +314,10 @@ extension TransferService {
         await pump()
     }
 
-    /// How long, and what for.
-    private func pause(
-        _ transfer: ActiveTransfer, _ outcome: SourceRound.Outcome, _ progressed: Bool, _ now: ClockReading
-    ) -> Hold {
-        let failure = outcome.failure
-        if failure.code == .diskFull {
-            hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-            return Hold(
-                reason: .diskSpace, failure: failure, notBefore: now.bootSeconds + Self.storePause,
-                progressed: progressed)
-        }
-        if let after = outcome.retryAfter {
-            let until = now.bootSeconds + RetrySchedule.retryAfter(after, now: now.wallSeconds)
-            if outcome.isOwn {
-                pauseHost(transfer, failure, now) { $0.refused(until: until, at: now.bootSeconds) }
-            } else {
-                hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-            }
-            return Hold(reason: .retryAfter, failure: failure, notBefore: until, progressed: progressed)
-        }
-        if failure.code == .resourceChanged, let doubt = transfer.record.partial?.doubt {
-            hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-            return doubtful(doubt, failure, isBehindPortal(transfer.record), now)
-        }
-        let failures = progressed ? 1 : transfer.record.failures + 1
-        var delay = RetrySchedule.delay(attempt: failures, random: environment.random())
-        // Trouble of this machine, such as too many open files, may be over at any moment, and no server is asked in vain.
-        if failure.code == .inputOutput { delay = min(delay, Self.storePause) }
-        let own = now.bootSeconds + delay
-        guard failure.code.blamesHost, !progressed, outcome.isOwn else {
-            hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-            return Hold(reason: .retry, failure: failure, notBefore: own, progressed: progressed)
-        }
-        let random = environment.random()
-        pauseHost(transfer, failure, now) {
-            $0.failed(began: transfer.startedAt, at: now.bootSeconds, random: random)
-        }
-        let end = hosts[transfer.record.origin]?.backoff.blockedUntil(now.bootSeconds) ?? own
-        return Hold(reason: .retry, failure: failure, notBefore: end, progressed: progressed)
-    }
-
-    private func pauseHost(
-        _ transfer: ActiveTransfer, _ failure: TransferFailure, _ now: ClockReading,
-        _ change: (inout HostBackoff) -> Void
-    ) {
-        var host = hosts[transfer.record.origin] ?? HostState(pausedSince: now.wallSeconds)
-        change(&host.backoff)
-        host.wasRefused = failure.code == .serverUnavailable
-        host.lastFailure = failure
-        hosts[transfer.record.origin] = host
-    }
-
-    /// One of a transfer's URLs answers, which says something of the task's origin if it is its own.
-    func sourceAnswered(_ transfer: ActiveTransfer, isOwn: Bool) {
-        noteAnswer(of: transfer.record.id)
-        if isOwn { return hostAnswered(transfer.record.origin) }
-        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
-    }
-
-    /// The origin answers: what waited for it may start.
-    func hostAnswered(_ origin: String) {
-        hosts[origin]?.backoff.succeeded()
-        guard hosts[origin]?.backoff.isOpen == true else { return }
-        hosts[origin] = nil
-        reporting.yield { await $0.pump() }
-    }
-
     func fail(_ start: ActiveTransfer, _ failure: TransferFailure, _ entries: [JournalEntry] = []) async {
         var transfer = start
         let id = transfer.record.id
-        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+        hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
         let token = Self.isResumable(transfer.record) ? Self.newToken() : nil
         let discarded = transfer.record
         let more = (try? transfer.record.apply(.fail(failure, file: nil, resumeData: token), now: now)) ?? []
@@ -461,14 +409,6 @@ extension TransferFailure.Code {
         case .proxyFailure, .diskFull, .inputOutput, .badURL, .unsupportedURL, .clientCertificate, .checksumMismatch,
             .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge, .timedOut, .cancelled, .forceQuit:
             false
-        }
-    }
-
-    /// Whether other transfers with the same host would meet the same trouble.
-    var blamesHost: Bool {
-        switch self {
-        case .cannotResolveHost, .cannotConnect, .tlsFailure, .proxyFailure, .serverUnavailable, .idleTimeout: true
-        default: false
         }
     }
 }

@@ -59,11 +59,13 @@ extension TransferService {
         let record = job.record
         var event = TaskEvent.fail(failure, file: nil, resumeData: nil)
         if failure.code == .checksumMismatch, wasContinued {
-            event = .fetchAgain(failure)
+            // The first time it may be chance; who sends wrong bytes again and again is left alone longer and longer.
+            let delay = RetrySchedule.delay(attempt: record.failures + 1, random: environment.random())
+            event = .fetchAgain(failure, notBefore: record.restarts > 0 ? now.bootSeconds + delay : nil)
         } else if !failure.isPermanent {
             if failure.code == .inputOutput { job.record.partial?.distrustUnsynced() }
             event = .hold(
-                Hold(reason: .retry, failure: failure, notBefore: now.bootSeconds + Self.storePause, progressed: false))
+                Hold(reason: .retry, failure: failure, notBefore: now.bootSeconds + Self.storePause))
         }
         job.entries += (try? job.record.apply(event, now: now)) ?? []
         if await save(job.record, job.entries) {
@@ -169,7 +171,7 @@ extension TransferService {
                 var record = item.job.record
                 let hold = Hold(
                     reason: failure.code == .diskFull ? .diskSpace : .retry, failure: failure,
-                    notBefore: now.bootSeconds + Self.storePause, progressed: false)
+                    notBefore: now.bootSeconds + Self.storePause)
                 let entries = (try? record.apply(.hold(hold), now: now)) ?? []
                 settled.append((record, entries))
             }

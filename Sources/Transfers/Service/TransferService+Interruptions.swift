@@ -32,7 +32,7 @@ extension TransferService {
         }
         if case .reconnect = interruption { return await reconnect(transfer, entries) }
         transfer.returnFromMirrors()
-        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+        hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
         var more =
             (try? transfer.record.apply(.interrupt(interruption.reason, detail: interruption.detail), now: now)) ?? []
         for index in more.indices { more[index].inputs = interruption.inputs }
@@ -55,7 +55,7 @@ extension TransferService {
         active[id] = transfer
         let entry = JournalEntry(time: now.date, decision: .reconnected, task: id)
         guard await save(transfer.record, entries + [entry]), let latest = active[id], !isStopping else {
-            hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+            hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
             release(id)
             return await pump()
         }

@@ -90,7 +90,7 @@ extension TransferService {
             }
         guard old.isAvailable || network.isAvailable else { return }
         let hasNetwork = network.isAvailable
-        if hasNetwork { hosts = hosts.filter { $0.value.wasRefused } }
+        if hasNetwork { hosts.networkReturned() }
         let now = now
         var conditions = DeviceConditions()
         conditions.network = network

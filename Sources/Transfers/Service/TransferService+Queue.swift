@@ -44,9 +44,11 @@ extension TransferService {
         if try await releaseDue(queue) { queue = try await look() }
         let now = now
         let lanes = queue.lanes.map { admissionLane($0, queue, now.bootSeconds) }
+        if !turnsOfFailed.isEmpty { turnsOfFailed.formIntersection(queue.lanes.map(\.id)) }
         latestLanes = Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes))
         noteHeldClasses(queue, now)
-        let plan = Admission.plan(lanes: lanes, maximumTransfers: maximumTransfers, now: now.bootSeconds)
+        let plan = Admission.plan(
+            lanes: lanes, maximumTransfers: maximumTransfers, now: now.bootSeconds, isTurnOfFailed: isTurnOfFailed)
         for id in plan.makeRoom { interrupt(id, .smallerFirst) }
         setAlarm(at: nextLook(queue, plan, now))
         defer { reportActivity(queue) }
@@ -89,7 +91,7 @@ extension TransferService {
         let window = DeviceMoment(conditions: moment.conditions, phase: .window)
         let now = now.bootSeconds
         var discretionary = active.values.count { $0.record.rules.discretion != .none }
-        for lane in queue.lanes where allowance(lane.origin, now) > 0 {
+        for lane in queue.lanes where allowance(way(of: lane), now) > 0 {
             let isLoopback = Self.isLoopback(lane.origin)
             discretionary += (queue.rules[lane.id] ?? []).count {
                 $0.discretion != .none && Permission.hold($0, window, isLoopback: isLoopback) == nil
@@ -169,17 +171,34 @@ extension TransferService {
             maximumConnections: lane.maximumConnections,
             running: active.values.filter { $0.record.lane == lane.id }.map(\.running),
             small: (rows?.small ?? []).filter { !isBusy($0.id) }, large: (rows?.large ?? []).filter { !isBusy($0.id) },
-            allowance: allowance(lane.origin, now))
+            allowance: allowance(way(of: lane), now), isTurnOfFailed: turnsOfFailed.contains(lane.id))
     }
 
-    /// How many transfers an origin's state lets start.
-    func allowance(_ origin: String, _ now: Double) -> Int {
+    /// How many transfers the state of a way lets start.
+    private func allowance(_ way: HostTable.Way, _ now: Double) -> Int {
         if moment.conditions.isSleeping { return 0 }
         // All bytes of so many files wait for the disk that more would not help.
         if finishing.count >= Self.finishingLimit { return 0 }
-        guard let host = hosts[origin] else { return .max }
-        if host.backoff.isProbing || host.backoff.blockedUntil(now) != nil { return 0 }
-        return host.backoff.isOpen ? .max : 1
+        return hosts.allowance(way, now)
+    }
+
+    /// How a lane's tasks get to their origin.
+    nonisolated func way(of lane: Lane) -> HostTable.Way {
+        HostTable.Way(origin: lane.origin, proxy: lane.proxy ?? environment.fallback.proxy)
+    }
+
+    nonisolated func way(of record: TaskRecord) -> HostTable.Way {
+        HostTable.Way(origin: record.origin, proxy: record.request.proxy ?? environment.fallback.proxy)
+    }
+
+    /// Keeps in mind whose turn it is where there is but one connection.
+    func noteTurn(_ record: TaskRecord) {
+        isTurnOfFailed = record.fruitless == 0
+        if record.fruitless == 0, record.maximumConnections == 1 {
+            turnsOfFailed.insert(record.lane)
+        } else {
+            turnsOfFailed.remove(record.lane)
+        }
     }
 
     func isBusy(_ id: TaskID) -> Bool {
@@ -187,7 +206,7 @@ extension TransferService {
     }
 
     private func nextLook(_ queue: Queue, _ plan: Admission.Plan, _ now: ClockReading) -> Double? {
-        let hostEnds = queue.lanes.compactMap { hosts[$0.origin]?.backoff.blockedUntil(now.bootSeconds) }
+        let hostEnds = queue.lanes.compactMap { hosts.blockedUntil(way(of: $0), now.bootSeconds) }
         let times = queue.times
         let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
         // The store may have failed somebody else while this look was taken.
@@ -237,11 +256,15 @@ extension StoreTransaction {
     fileprivate func heads(
         _ lane: LaneID, _ rules: [TransferRules], isLarge: Bool, limit: Int
     ) throws -> [Admission.Candidate] {
-        let classes = try rules.map { rules in
-            try readyTasks(lane: lane, rules: rules, isLarge: isLarge, limit: limit).map {
-                Admission.Candidate(id: $0.id, priority: $0.priority, isLarge: $0.isLarge)
+        // Either might hide the other behind the limit.
+        try [false, true].flatMap { hasFailed in
+            let classes = try rules.map { rules in
+                try readyTasks(lane: lane, rules: rules, isLarge: isLarge, hasFailed: hasFailed, limit: limit).map {
+                    Admission.Candidate(
+                        id: $0.id, priority: $0.priority, isLarge: $0.isLarge, fruitless: $0.fruitless)
+                }
             }
+            return Admission.merged(classes, limit: limit)
         }
-        return Admission.merged(classes, limit: limit)
     }
 }

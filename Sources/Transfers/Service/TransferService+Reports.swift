@@ -69,11 +69,10 @@ extension TransferService {
                 detail: particulars(of: reason, record))
         }
         if moment.conditions.isSleeping { return Wait(reason: .sleeping, since: since) }
-        if let host = hosts[record.origin], !host.backoff.isOpen {
-            let until = host.backoff.blockedUntil(now.bootSeconds).map { now.wallTime(ofBootSeconds: $0) }
+        if let pause = hosts.pause(way(of: record), now.bootSeconds) {
             return Wait(
-                reason: .hostBackoff, since: max(since, Date(timeIntervalSince1970: host.pausedSince)), until: until,
-                detail: host.lastFailure?.message)
+                reason: .hostBackoff, since: max(since, Date(timeIntervalSince1970: pause.since)),
+                until: pause.until.map { now.wallTime(ofBootSeconds: $0) }, detail: pause.failure.message)
         }
         var lane =
             latestLanes[record.lane]
@@ -81,8 +80,10 @@ extension TransferService {
                 maximumConnections: record.maximumConnections, running: [], small: [], large: [], allowance: 1)
         lane.running = active.values.filter { $0.record.lane == record.lane }.map(\.running)
         let reason = Admission.reason(
-            isLarge: record.isLarge, lane: lane, running: active.count, maximumTransfers: maximumTransfers,
-            smallWaitsElsewhere: latestLanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty })
+            isLarge: record.isLarge, hasFailed: record.fruitless > 0, lane: lane, running: active.count,
+            maximumTransfers: maximumTransfers,
+            smallWaitsElsewhere: latestLanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty },
+            othersFirst: Admission.othersFirst(latestLanes.values, maximumTransfers: maximumTransfers))
         let detail: String? =
             switch reason {
             case .connectionLimit: "\(lane.running.count) of \(record.maximumConnections) in use."
@@ -125,10 +126,8 @@ extension TransferService {
         counts[.waiting] = max(0, waiting)
         counts[.running] = active.count
         let now = now
-        let paused = hosts.compactMap { origin, host in
-            host.backoff.blockedUntil(now.bootSeconds).map {
-                PausedHost(origin: origin, until: now.wallTime(ofBootSeconds: $0))
-            }
+        let paused = hosts.paused(now.bootSeconds).map {
+            PausedHost(origin: $0.origin, until: now.wallTime(ofBootSeconds: $0.until))
         }
         return ServiceStatus(
             version: NightshiftVersion.current, processID: getpid(), startedAt: startedAt.date,
@@ -136,7 +135,7 @@ extension TransferService {
             settings: ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers),
             tasks: Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, counts[$0] ?? 0) }),
             bytesPerSecond: active.values.reduce(0) { $0 + $1.speed.bytesPerSecond },
-            lastJournalEntry: store.journalSignal.last, pausedHosts: paused.sorted { $0.origin < $1.origin })
+            lastJournalEntry: store.journalSignal.last, pausedHosts: paused)
     }
 
     /// How far running tasks are.

@@ -64,18 +64,18 @@ extension TransferService {
         switch receiver.reception?.answer {
         case nil where end.outcome.isQuestion:
             await ended(id, number, .distrusted("the server asks who is there"))
-        case nil, .serves?: await bodyEnded(id, number, connection, end.outcome)
+        case nil, .serves?: await bodyEnded(id, number, connection, end)
         case .again? where connection.source == 0 && active[id]?.record.partial?.isOfAnotherURL == true:
             await ended(id, number, .distrusted(RetargetedBytes.unknownVersion))
         case .again(let condition)?:
             active[id]?.segments?.sources[connection.source].identity?.condition = condition
             await ended(id, number, .again)
         case .busy(let after, let failure)?:
-            active[id]?.segments?.lastFailure = failure
+            active[id]?.segments?.noteFailure(failure, failurePoint(end))
             let until = after.map { now.bootSeconds + RetrySchedule.retryAfter($0, now: now.wallSeconds) }
             await ended(id, number, .busy(until: until))
         case .trouble(let failure)?:
-            active[id]?.segments?.lastFailure = failure
+            active[id]?.segments?.noteFailure(failure, failurePoint(end))
             await ended(id, number, .failed)
         case .distrusted(let reason)?: await ended(id, number, .distrusted(reason))
         }
@@ -86,15 +86,16 @@ extension TransferService {
         guard let segments = active[id]?.segments, let number = segments.connection(at: receiver.position),
             let connection = segments.connections[number]
         else { return }
-        await bodyEnded(id, number, connection, end.outcome)
+        await bodyEnded(id, number, connection, end)
     }
 
     private func bodyEnded(
         _ id: TaskID, _ number: ConnectionID, _ connection: SegmentedDownload.Connection,
-        _ outcome: ExchangeEnd.Outcome
+        _ end: ExchangeEnd
     ) async {
+        let outcome = end.outcome
         if case .failed(let failure) = outcome {
-            active[id]?.segments?.lastFailure = failure
+            active[id]?.segments?.noteFailure(failure, failurePoint(end))
             // The disk's trouble is everybody's.
             if failure.isPermanent || failure.code == .diskFull || failure.code == .inputOutput {
                 if active[id]?.segments?.conclusion == nil {
@@ -145,7 +146,7 @@ extension TransferService {
             await finish(transfer, descriptor, entries)
         case .plain(let reason)? where transfer.stopping == nil && !transfer.mayRestart:
             close(descriptor)
-            await trouble(transfer, .keepsBytes(because: reason), progressed: map.count > transfer.startCount, entries)
+            await trouble(transfer, .keepsBytes(because: reason), entries)
         case .plain(let reason)? where transfer.stopping == nil:
             await goOnPlainly(transfer, map, descriptor, reason, entries)
         case .trouble(let failure, let notBefore)? where transfer.stopping == nil:
@@ -153,7 +154,7 @@ extension TransferService {
             // Pauses that the server asked for; those between connections are not the task's.
             let asked = failure.status == 429 || failure.status == 503 ? notBefore : nil
             let after = asked.map { RetryAfter.seconds($0 - now.bootSeconds) }
-            await trouble(transfer, failure, after: after, progressed: map.count > transfer.startCount, entries)
+            await trouble(transfer, failure, after: after, at: segments.failurePoint, entries)
         case .plain?, .trouble?, nil:
             await interrupted(transfer, descriptor, entries)
         }
@@ -169,7 +170,7 @@ extension TransferService {
         close(descriptor)
         guard isCut else {
             let failure = TransferFailure(.inputOutput, "The file cannot be cut to what is contiguous of it.")
-            return await trouble(transfer, failure, progressed: false, entries)
+            return await trouble(transfer, failure, entries)
         }
         let plain = map.cutToPrefix()
         transfer.record.partial?.segments = nil

@@ -59,6 +59,7 @@ extension TransferService {
         transfer.record.partial = partial
         transfer.record.received = map.count
         transfer.startCount = map.count
+        transfer.record.noteStart()
         transfer.isAccepted = false
         transfer.wasDivided = true
         var segments = SegmentedDownload(

@@ -46,6 +46,28 @@ extension TransferService {
     /// Seconds between two reports of progress to an app: what a progress bar needs to move (Apple's systems call as often).
     private static let appProgressSeconds = 0.25
 
+    /// Writes attempts down that are under way for a while, so that a service which dies again and again knows whom it has
+    /// tried. What is through sooner costs no write.
+    func noteAttemptsSoon() {
+        guard attemptNotes == nil, !isStopping else { return }
+        attemptNotes = Task { await self.noteAttempts() }
+    }
+
+    private func noteAttempts() async {
+        while !isStopping, let first = active.values.filter({ !$0.isNoted }).map(\.startedAt).min() {
+            guard (try? await environment.clock.sleep(untilBootSeconds: first + Self.noteDelay)) != nil else { break }
+            let due = active.values.filter { !$0.isNoted && $0.startedAt + Self.noteDelay <= now.bootSeconds }
+            for transfer in due { active[transfer.record.id]?.isNoted = true }
+            guard !due.isEmpty else { continue }
+            do {
+                try await store.write { try $0.noteAttempts(due.map(\.record)) }
+            } catch {
+                storeFailed(error)
+            }
+        }
+        attemptNotes = nil
+    }
+
     /// Syncs a download's bytes and writes down how many they are.
     private func checkpoint(_ id: TaskID) async {
         let now = now
@@ -119,6 +141,8 @@ extension TransferService {
         }
     }
 
+    /// Seconds: more than a small file takes on a good network, less than a service lives that does anything at all.
+    private static let noteDelay: Double = 0.1
     /// Bytes after which a checkpoint is due.
     private static let checkpointBytes: Int64 = 8 << 20
     /// Seconds after which a checkpoint is due.

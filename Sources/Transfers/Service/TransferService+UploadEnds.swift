@@ -16,9 +16,10 @@ extension TransferService {
         if request.retryPolicy == .transientResponses, HTTPStatus.isTransient(head.status) {
             let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
             let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
-            return await trouble(transfer, passing, after: after, progressed: false, entries)
+            let point = FailurePoint(head)
+            return await trouble(transfer, passing, after: after, at: point, entries)
         }
-        hostAnswered(transfer.record.origin)
+        hostAnswered(transfer.record)
         transfer.record.response = ResponseSummary(head)
         transfer.record.currentURL = head.url == request.url ? nil : head.url
         transfer.record.startedAt = transfer.record.startedAt ?? now.wallSeconds
@@ -39,7 +40,7 @@ extension TransferService {
         if !body.isEmpty {
             guard await finishDisk.run({ Self.keep(body, at: path) }) else {
                 return await trouble(
-                    start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0), progressed: false, earlier)
+                    start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0), earlier)
             }
             kept = path
         }

@@ -21,7 +21,10 @@ extension TransferService {
         var upload =
             transfer.upload
             ?? ResumableUpload(record.uploadTarget(source), resource: record.upload, manner: manner(of: record))
-        if transfer.upload == nil { transfer.startCount = upload.resource?.offset ?? 0 }
+        if transfer.upload == nil {
+            transfer.startCount = upload.resource?.offset ?? 0
+            transfer.record.noteStart()
+        }
         let request = upload.next()
         let id = record.id
         let receiver = UploadReceiver(upload, request, wallSeconds: now.wallSeconds) {
@@ -61,7 +64,7 @@ extension TransferService {
         guard var transfer = active[id], case .upload(let current, _, _) = transfer.exchange, current === receiver,
             let resource = receiver.upload.resource
         else { return }
-        hostAnswered(transfer.record.origin)
+        hostAnswered(transfer.record)
         learn(receiver.upload.manner, of: transfer.record.origin)
         let entries = (try? transfer.record.apply(.keep(resource), now: now)) ?? []
         transfer.checkpointAt = now.bootSeconds
@@ -118,22 +121,22 @@ extension TransferService {
         _ transfer: ActiveTransfer, _ request: UploadRequest, _ verdict: UploadVerdict?, _ end: ExchangeEnd,
         _ entries: [JournalEntry]
     ) async {
-        let progressed = (transfer.record.upload?.offset ?? 0) > transfer.startCount
+        let point = failurePoint(end)
         switch verdict {
         case nil:
             let silence = TransferFailure(.protocolError, "The server sent no response.")
             guard case .failed(let failure) = end.outcome else {
-                return await trouble(transfer, silence, progressed: progressed, entries)
+                return await trouble(transfer, silence, at: point, entries)
             }
-            await trouble(transfer, failure, progressed: progressed, entries)
+            await trouble(transfer, failure, at: point, entries)
         case .finished?:
             guard let head = end.head else { return }
             await uploadAnswered(transfer, head, end.body, entries)
         case .proceed?, .askAgain?, .startAgain?:
-            hostAnswered(transfer.record.origin)
+            hostAnswered(transfer.record)
             await goOn(transfer, after: request, entries)
         case .retryLater(let failure, let after)?:
-            await trouble(transfer, failure, after: after, progressed: progressed, entries)
+            await trouble(transfer, failure, after: after, at: point, entries)
         case .fail(let failure)?:
             await failForGood(transfer, failure, entries)
         }

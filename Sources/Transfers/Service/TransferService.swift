@@ -93,7 +93,11 @@ package actor TransferService {
     var trials = StartTrials()
     /// The lanes as the last decision saw them, to explain it.
     var latestLanes: [LaneID: Admission.Lane] = [:]
-    var hosts: [String: HostState] = [:]
+    /// What is known against origins, ways and proxies.
+    var hosts = HostTable()
+    /// Lanes of one connection, and the service where it has but one place, that were last used by a task that had not failed.
+    var turnsOfFailed: Set<LaneID> = []
+    var isTurnOfFailed = false
     /// How many connections origins were seen to take.
     var hostConnections: [String: HostConnections] = [:]
     /// Connections for tasks that are about to start.
@@ -112,6 +116,9 @@ package actor TransferService {
     var uploadManners: [String: UploadProtocol] = [:]
     /// Requests under way that tell servers to forget an upload.
     var farewells = 0
+
+    /// Writes down attempts that last a while.
+    var attemptNotes: Task<Void, Never>?
 
     // The loop.
     /// Whether everything that the last service left has been looked at.
@@ -174,6 +181,7 @@ package actor TransferService {
         for id in active.keys { await quiet(id) }
         for id in finishing { await quiet(id) }
         ticker?.cancel()
+        attemptNotes?.cancel()
         reporting.finish()
         starts.close()
     }
@@ -192,14 +200,4 @@ package actor TransferService {
 struct HeldClass: Hashable {
     var rules: TransferRules
     var isLoopback: Bool
-}
-
-/// What is known of an origin, while there is anything against it.
-struct HostState {
-    var backoff = HostBackoff()
-    /// Seconds since 1970.
-    var pausedSince: Double
-    /// The server itself asked for the pause.
-    var wasRefused = false
-    var lastFailure: TransferFailure?
 }

@@ -66,7 +66,7 @@ extension TransferService {
                 try transaction.ask(record, challenge)
             }
         }
-        hosts[transfer.record.origin]?.backoff.abandoned(began: transfer.startedAt)
+        hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
         release(id)
         await pump()
     }

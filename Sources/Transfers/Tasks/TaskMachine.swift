@@ -8,6 +8,8 @@ package enum TaskEvent: Sendable {
     case resume
     /// It was under way whenever a fault ended the service, so often: it waits for a person.
     case setAside(faults: Int)
+    /// An attempt begins.
+    case begin
     /// The server's answer is accepted and its bytes are being written.
     case accept(AcceptedResponse)
     /// Bytes were synced: they survive a power cut.
@@ -26,8 +28,8 @@ package enum TaskEvent: Sendable {
     /// The intent to give the file its name.
     case publish(Publication)
     case complete(file: String?, verified: [String])
-    /// The bytes turned out to be wrong; they are fetched again from the start.
-    case fetchAgain(TransferFailure)
+    /// The bytes turned out to be wrong; they are fetched again from the start, no earlier than at this boot second.
+    case fetchAgain(TransferFailure, notBefore: Double? = nil)
     /// `file` is where whole bytes are kept, if they are; `resumeData` is what unfinished ones continue from.
     case fail(TransferFailure, file: String?, resumeData: String?)
     /// `failure` says who cancelled it, where that was not its owner.
@@ -39,6 +41,8 @@ package enum TaskEvent: Sendable {
     case loosen
     /// Another request takes the place of its own, at another URL as a rule; a task that has failed is tried again.
     case retarget(TaskRequest)
+    /// Somebody knows that what failed works again: the next attempt comes now, as if none had failed.
+    case retry
 }
 
 /// What an accepted response says of the download.
@@ -70,14 +74,11 @@ package struct Hold: Sendable {
     package var failure: TransferFailure
     /// Boot seconds; nil leaves it to the queue.
     package var notBefore: Double?
-    /// Whether bytes came before the trouble: it is then the first failure in a row, not one more.
-    package var progressed: Bool
 
-    package init(reason: WaitReason, failure: TransferFailure, notBefore: Double?, progressed: Bool) {
+    package init(reason: WaitReason, failure: TransferFailure, notBefore: Double?) {
         self.reason = reason
         self.failure = failure
         self.notBefore = notBefore
-        self.progressed = progressed
     }
 }
 
@@ -93,8 +94,8 @@ extension TaskRecord {
     /// The states and their legal exits:
     ///
     /// - `suspended`: `resume`, `cancel`, `answer`, `retarget`.
-    /// - `waiting` (and running, which is not stored): `suspend`, `setAside`, `accept`, `checkpoint`, `interrupt`, `hold`, `finish`,
-    ///   `fail`, `cancel`, `ask`, `answer`, `loosen`, `retarget`, `keep`, `sendOn`, `sendAgain`.
+    /// - `waiting` (and running, which is not stored): `suspend`, `begin`, `setAside`, `accept`, `checkpoint`, `interrupt`, `hold`,
+    ///   `finish`, `fail`, `cancel`, `ask`, `answer`, `loosen`, `retarget`, `retry`, `keep`, `sendOn`, `sendAgain`.
     /// - `finishing`: `setAside`, `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
     ///   came before everything was on disk), `fail`.
     /// - `failed`: `retarget`, unless all its bytes are kept.
@@ -116,21 +117,34 @@ extension TaskRecord {
             deadline = timeLeft.map { now.bootSeconds + $0 }
             timeLeft = nil
             failures = 0
+            fruitless = 0
             wait = nil
             scheduleLoosening()
             return [entry(.resumed, now)]
         case (.waiting, .setAside(let faults)), (.finishing, .setAside(let faults)):
             return setAside(faults, now)
+        case (.waiting, .begin):
+            beginAttempt()
+            return []
+        case (.waiting, .retry):
+            notBefore = nil
+            wait = nil
+            failures = 0
+            fruitless = 0
+            return [entry(.retried, now)]
         case (.waiting, .accept(let accepted)):
             return accept(accepted, now)
         case (.waiting, .checkpoint(let synced)):
             partial?.synced = synced
+            noteProgress()
             return []
         case (.finishing, .interrupt):
             state = .waiting
             publication = nil
             return []
         case (.waiting, .interrupt(let reason, let detail)):
+            noteProgress()
+            withdrawAttempt()
             guard reason != .starting else { return [] }
             wait = StoredWait(reason: reason, since: now.wallSeconds, detail: detail)
             return [entry(.held, now, wait: wait)]
@@ -142,7 +156,7 @@ extension TaskRecord {
             return [entry(.uploadContinued, now, detail: "From byte \(offset).")]
         case (.waiting, .sendAgain(let reason)):
             upload = nil
-            restarts += 1
+            noteRestart()
             return [entry(.uploadRestarted, now, detail: reason)]
         case (.waiting, .finish(let summary)):
             state = .finishing
@@ -161,13 +175,18 @@ extension TaskRecord {
             upload = nil
             end(.completed, now)
             return [entry(.completed, now, detail: file)]
-        case (.finishing, .fetchAgain(let failure)):
+        case (.finishing, .fetchAgain(let failure, let notBefore)):
             state = .waiting
             partial = nil
             publication = nil
             received = 0
-            restarts += 1
+            noteRestart()
+            failures += 1
+            self.notBefore = notBefore
             lastError = failure
+            wait = notBefore.map { _ in
+                StoredWait(reason: .retry, since: now.wallSeconds, detail: described(failure))
+            }
             return [entry(.restarted, now, error: failure)]
         case (.waiting, .fail(let failure, let file, let token)), (.finishing, .fail(let failure, let file, let token)):
             error = failure
@@ -230,7 +249,7 @@ extension TaskRecord {
         wait = nil
         var entries: [JournalEntry] = []
         if let reason = accepted.restart {
-            restarts += 1
+            noteRestart()
             entries.append(entry(.restarted, now, detail: reason))
         }
         if accepted.offset > 0 {
@@ -255,6 +274,8 @@ extension TaskRecord {
         }
         question = nil
         failures = 0
+        fruitless = 0
+        furthest = 0
         if state == .failed {
             state = .waiting
             endedAt = nil
@@ -270,6 +291,7 @@ extension TaskRecord {
     private mutating func keep(_ resource: UploadResource, _ now: ClockReading) -> [JournalEntry] {
         let isNew = upload?.url != resource.url
         upload = resource
+        noteProgress()
         startedAt = startedAt ?? now.wallSeconds
         question = nil
         wait = nil
@@ -284,11 +306,17 @@ extension TaskRecord {
     private mutating func hold(_ hold: Hold, _ now: ClockReading) -> [JournalEntry] {
         state = .waiting
         publication = nil
-        failures = hold.progressed ? 1 : failures + 1
+        noteProgress()
+        failures += 1
         notBefore = hold.notBefore
         lastError = hold.failure
-        wait = StoredWait(reason: hold.reason, since: now.wallSeconds, detail: hold.failure.message)
+        wait = StoredWait(reason: hold.reason, since: now.wallSeconds, detail: described(hold.failure))
         return [entry(.held, now, wait: wait, error: hold.failure)]
+    }
+
+    /// A failure together with what it means for the bytes that had come.
+    private func described(_ failure: TransferFailure) -> String {
+        [failure.message, lossSentence].compactMap(\.self).joined(separator: " ")
     }
 
     private mutating func end(_ state: TaskState, _ now: ClockReading) {

@@ -4,10 +4,11 @@ package import Store
 
 extension TaskRecord {
     /// The wait as the world sees it: with the wall clock time at which it ends.
-    func visible(_ wait: StoredWait, _ now: ClockReading) -> Wait {
+    package func visible(_ wait: StoredWait, _ now: ClockReading) -> Wait {
         Wait(
             reason: wait.reason, since: Date(timeIntervalSince1970: wait.since),
-            until: notBefore.map { now.wallTime(ofBootSeconds: $0) }, detail: wait.detail)
+            until: notBefore.map { now.wallTime(ofBootSeconds: $0) }, detail: wait.detail,
+            count: wait.reason.followsFailure && failures > 1 ? failures : nil)
     }
 
     /// The task as its app sees it; anybody else gets ``NightshiftAPI/TaskStatus/shown``. What only a running transfer knows is
@@ -49,6 +50,16 @@ extension TaskRecord {
 
     package var method: String {
         request.method ?? (kind == .download ? "GET" : request.form == nil ? "PUT" : "POST")
+    }
+}
+
+extension WaitReason {
+    /// Whether a task waits for it because an attempt has failed.
+    var followsFailure: Bool {
+        switch self {
+        case .retry, .retryAfter, .diskSpace: true
+        default: false
+        }
     }
 }
 

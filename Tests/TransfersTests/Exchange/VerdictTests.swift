@@ -6,6 +6,18 @@ import Transfers
 @Suite struct VerdictTests {
     private let known = Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate)
 
+    @Test func twoLengthsAreNone() {
+        let answer = head(200, ["Content-Length": "100", "Content-Length": "90", "ETag": "\"a\""])
+        guard case .retryLater(let failure, nil) = judge(answer, nil) else {
+            Issue.record("\(judge(answer, nil))")
+            return
+        }
+        #expect(failure.code == .protocolError && failure.message.contains("100 and 90"))
+        // The same twice is a known mistake that does no harm.
+        let twice = head(200, ["Content-Length": "100", "Content-Length": "100", "ETag": "\"a\""])
+        #expect(judge(twice, nil).representation?.total == 100)
+    }
+
     // MARK: A part came
 
     @Test func exactPartIsAppended() {

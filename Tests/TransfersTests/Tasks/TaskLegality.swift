@@ -6,7 +6,7 @@ import Transfers
 enum TaskLegality {
     enum Kind: String, CaseIterable, Sendable {
         case suspend, resume, accept, checkpoint, interrupt, hold, finish, publish, complete, fetchAgain, fail, cancel
-        case ask, answer, loosen, retarget, keep, sendOn, sendAgain, setAside
+        case ask, answer, loosen, retarget, keep, sendOn, sendAgain, setAside, begin, retry
     }
 
     /// Where an event leads from a state; nil where it is not possible.
@@ -21,6 +21,7 @@ enum TaskLegality {
         case (.waiting, .cancel): .cancelled
         case (.waiting, .ask), (.waiting, .answer), (.waiting, .loosen): .waiting
         case (.waiting, .keep), (.waiting, .sendOn), (.waiting, .sendAgain): .waiting
+        case (.waiting, .begin), (.waiting, .retry): .waiting
         case (.suspended, .answer), (.suspended, .retarget): .suspended
         case (.waiting, .retarget), (.failed, .retarget): .waiting
         case (.finishing, .publish): .finishing
@@ -74,6 +75,8 @@ enum TaskLegality {
         claim(record.loosensAt == nil || record.state != .suspended, "no time to loosen while suspended")
         claim(
             !record.isDiscretionForced || record.rules.discretion != .none, "forced only where it waits for something")
+        claim(record.fruitless >= 0 && record.furthest >= 0, "no fewer attempts or bytes than none")
+        claim(record.fruitless <= record.attempts, "no more fruitless attempts than attempts")
         claim(record.state != .running, "running is never stored")
         return faults
     }

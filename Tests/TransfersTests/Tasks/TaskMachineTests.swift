@@ -49,13 +49,14 @@ import Transfers
             return .interrupt([.starting, .smallerFirst, .retry].randomElement(using: &random) ?? .starting)
         case .hold:
             return .hold(
-                Hold(
-                    reason: chance() ? .retry : .diskSpace, failure: failure, notBefore: chance() ? 500 : nil,
-                    progressed: chance()))
+                Hold(reason: chance() ? .retry : .diskSpace, failure: failure, notBefore: chance() ? 500 : nil))
         case .finish: return .finish(chance() ? nil : ResponseSummary(status: 200, headers: [], httpVersion: "2"))
         case .publish: return .publish(Publication(from: "/a", to: "/b", inode: 1, size: 2, overwrite: false))
         case .complete: return .complete(file: chance() ? nil : "/f", verified: chance() ? [] : ["md5"])
-        case .fetchAgain: return .fetchAgain(TransferFailure(.checksumMismatch, "wrong"))
+        case .fetchAgain:
+            return .fetchAgain(TransferFailure(.checksumMismatch, "wrong"), notBefore: chance() ? 500 : nil)
+        case .begin: return .begin
+        case .retry: return .retry
         case .fail: return .fail(failure, file: nil, resumeData: nil)
         case .cancel:
             return .cancel(resumeData: nil, failure: chance() ? nil : TransferFailure(.forceQuit, "quit"))
@@ -236,19 +237,88 @@ import Transfers
         #expect(!record.isDiscretionForced)
     }
 
+    /// An attempt that brings `received` bytes of a file, and fails.
+    private static func attempt(_ record: inout TaskRecord, received: Int64, isContinuable: Bool = true) throws {
+        _ = try record.apply(.begin, now: start)
+        var partial = PartialFile(path: "/p/a", bootID: "b")
+        partial.entityTag = "\"a\""
+        partial.condition = isContinuable ? "entityTag" : "unusable"
+        record.partial = partial
+        record.received = received
+        let failure = TransferFailure(.connectionLost, "gone")
+        _ = try record.apply(.hold(Hold(reason: .retry, failure: failure, notBefore: 5)), now: start)
+    }
+
     @Test func failuresCountInARow() throws {
         var record = Self.record()
-        func hold(progressed: Bool) throws -> Int {
-            let failure = TransferFailure(.connectionLost, "gone")
-            _ = try record.apply(
-                .hold(Hold(reason: .retry, failure: failure, notBefore: 5, progressed: progressed)), now: Self.start)
-            return record.failures
+        var failures: [Int] = []
+        for received: Int64 in [0, 0, 500, 500] {
+            try Self.attempt(&record, received: received)
+            failures.append(record.failures)
         }
-        #expect(
-            try [hold(progressed: false), hold(progressed: false), hold(progressed: true), hold(progressed: false)]
-                == [1, 2, 1, 2])
+        #expect(failures == [1, 2, 1, 2])
         #expect(record.lastError?.code == .connectionLost)
         #expect(record.wait?.detail == "gone")
+    }
+
+    @Test func whatIsThrownAwayIsNoProgress() throws {
+        var record = Self.record()
+        for _ in 0..<4 { try Self.attempt(&record, received: 500, isContinuable: false) }
+        #expect(record.failures == 4 && record.fruitless == 4)
+        #expect(record.wait?.detail?.contains("from byte 0") == true)
+        // The first time a file may well have changed; from then on it has to come further than ever.
+        record = Self.record()
+        var failures: [Int] = []
+        for round in 0..<5 {
+            if round > 0 { _ = try record.apply(.sendAgain(reason: "It forgot."), now: Self.start) }
+            try Self.attempt(&record, received: 500)
+            failures.append(record.failures)
+        }
+        #expect(failures == [1, 1, 2, 3, 4])
+        #expect(record.wait?.detail?.contains("again and again") == true)
+        try Self.attempt(&record, received: 501)
+        #expect(record.failures == 1 && record.fruitless == 0)
+    }
+
+    @Test func anAttemptThatTheServiceEndsIsNotHeldAgainstIt() throws {
+        var record = Self.record()
+        _ = try record.apply(.begin, now: Self.start)
+        #expect(record.fruitless == 1 && record.attempts == 1)
+        _ = try record.apply(.interrupt(.smallerFirst), now: Self.start)
+        #expect(record.fruitless == 0 && record.attempts == 1)
+        // One that dies with the service is: nobody takes it back.
+        _ = try record.apply(.begin, now: Self.start)
+        _ = try record.apply(.begin, now: Self.start)
+        #expect(record.fruitless == 2)
+        record.partial = PartialFile(path: "/p/a", bootID: "b")
+        record.partial?.entityTag = "\"a\""
+        record.received = 10
+        _ = try record.apply(.checkpoint(synced: 10), now: Self.start)
+        #expect(record.fruitless == 0 && record.furthest == 10)
+    }
+
+    @Test func aWishToTryAgainForgetsTheFailures() throws {
+        var record = Self.record()
+        for _ in 0..<3 { try Self.attempt(&record, received: 0) }
+        let entries = try record.apply(.retry, now: Self.start)
+        #expect(entries.map(\.decision) == [.retried])
+        #expect(record.notBefore == nil && record.wait == nil && record.failures == 0 && record.fruitless == 0)
+        #expect(record.lastError != nil)
+    }
+
+    @Test func equalWaitsAreCounted() throws {
+        var record = Self.record()
+        try Self.attempt(&record, received: 0)
+        #expect(record.wait.map { record.visible($0, Self.start).count } == .some(nil))
+        try Self.attempt(&record, received: 0)
+        #expect(record.wait.map { record.visible($0, Self.start).count } == 2)
+    }
+
+    @Test func wrongBytesAreCountedAsAFailure() throws {
+        var record = Self.record(.finishing)
+        let wrong = TransferFailure(.checksumMismatch, "wrong")
+        _ = try record.apply(.fetchAgain(wrong, notBefore: 700), now: Self.start)
+        #expect(record.failures == 1 && record.notBefore == 700 && record.wait?.reason == .retry)
     }
 
     @Test func aNewVersionHasNoBytesOfTheOld() throws {

@@ -1,0 +1,66 @@
+import ArgumentParser
+import NightshiftAPI
+import NightshiftClient
+
+struct RetryCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Try again now what waits after a failure.",
+        discussion: """
+            For the moment at which you know better: the server is back, now. Without numbers everything that waits \
+            for its next attempt tries at once, and every pause ends, also one that a server asked for. What waits for \
+            something else, such as a network or power, goes on waiting; 'nightshift why' says for what.
+
+            Examples:
+              nightshift retry
+              nightshift retry 12
+              nightshift retry 12-20 31
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "Task numbers, also ranges such as 12-20; all that wait after a failure unless given.", valueName: "id"),
+        transform: TaskRange.parse)
+    var ranges: [TaskRange] = []
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let service = invocation.service
+        try await service.ready()
+        var answer = RetryResponse(count: 0)
+        if ranges.isEmpty {
+            answer = try await service.client.post("/v1/retry", RetryRequest(), as: RetryResponse.self)
+        } else {
+            let ids = TaskRange.ids(ranges)
+            for start in stride(from: 0, to: ids.count, by: Limits.tasksPerRequest) {
+                let batch = ids[start..<min(start + Limits.tasksPerRequest, ids.count)]
+                let part = try await service.client.post(
+                    "/v1/retry", RetryRequest(tasks: Array(batch)), as: RetryResponse.self)
+                answer.count += part.count
+                answer.refused += part.refused
+            }
+        }
+        if format.json {
+            try invocation.json(answer)
+        } else {
+            report(answer, invocation)
+        }
+        return answer.refused.isEmpty ? .whole : .failed
+    }
+
+    private func report(_ answer: RetryResponse, _ invocation: Invocation) {
+        for refusal in answer.refused {
+            invocation.errors.line(
+                "nightshift: \(refusal.id): "
+                    + TerminalText.escaped(refusal.problem.detail ?? refusal.problem.title))
+        }
+        switch answer.count {
+        case 0 where !answer.refused.isEmpty: break
+        case 0:
+            invocation.output.line("None of them waits after a failure; 'nightshift why ID' says what one waits for.")
+        case 1: invocation.output.line("1 transfer tries again now.")
+        case let count: invocation.output.line("\(count) transfers try again now.")
+        }
+    }
+}

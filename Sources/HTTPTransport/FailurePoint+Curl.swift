@@ -1,0 +1,25 @@
+import CNightshift
+import NightshiftCurl
+import Transfers
+
+extension FailurePoint.Stage {
+    /// How far a request came that failed.
+    ///
+    /// A proxy of the environment is not known by name here: what fails on the way to it counts as the way to the server.
+    init(_ end: CurlEnd, of request: CurlRequest) {
+        let code = CURLcode(UInt32(bitPattern: end.code))
+        let hasProxy = !(request.proxy ?? "").isEmpty
+        if end.proxyRefused {
+            self = .address
+        } else if code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY || end.refusedTunnel != nil {
+            self = .proxy
+        } else if code == CURLE_COULDNT_RESOLVE_HOST {
+            self = .address
+        } else if end.phase <= .connecting || code == CURLE_COULDNT_CONNECT {
+            // What is looked up and connected to is the proxy; the server is the proxy's business.
+            self = hasProxy ? .proxy : .address
+        } else {
+            self = end.phase == .securing ? .address : .server
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import NightshiftAPI
+package import Store
+
+/// What counts as progress: that more bytes than ever before are here, or at the server, and the next attempt goes on behind
+/// them. Bytes that are thrown away are none.
+extension TaskRecord {
+    /// Bytes that the next attempt continues from; 0 where it has to begin again.
+    package var continuableCount: Int64 {
+        if kind == .upload { return upload?.offset ?? 0 }
+        guard method == "GET", let partial, received > 0 else { return 0 }
+        return ExchangePlan(partial: partial.bytes(count: received)).asksForRange ? received : 0
+    }
+
+    /// Whether the present attempt has brought anything that lasts.
+    package var hasAdvanced: Bool { fruitless == 0 || continuableCount > furthest }
+
+    /// An attempt begins. It counts as fruitless until it has brought something, so that one which dies with the service
+    /// does.
+    mutating func beginAttempt() {
+        attempts += 1
+        fruitless += 1
+    }
+
+    /// The service itself has ended the attempt, which says nothing of it.
+    mutating func withdrawAttempt() {
+        fruitless = max(0, fruitless - 1)
+    }
+
+    /// Looks at what is here when an attempt begins: more than was written down came before the service died.
+    mutating func noteStart() {
+        guard continuableCount > furthest else { return }
+        furthest = continuableCount
+        failures = 0
+        fruitless = min(fruitless, 1)
+    }
+
+    /// Takes in how far the present attempt has come.
+    mutating func noteProgress() {
+        guard continuableCount > furthest else { return }
+        furthest = continuableCount
+        failures = 0
+        fruitless = 0
+    }
+
+    /// Bytes that were here are thrown away.
+    ///
+    /// The first time the file may well be another one, and what comes of it is progress. Who begins again and again has
+    /// to come further than ever.
+    mutating func noteRestart() {
+        restarts += 1
+        if restarts == 1 { furthest = 0 }
+    }
+
+    /// Why the next attempt has to begin again, in a person's words; nil where it continues, or where nothing is lost.
+    var lossSentence: String? {
+        switch kind {
+        case .download where received > 0 && continuableCount == 0:
+            "It starts from byte 0 each time: the server gives no means to continue."
+        case .download where restarts > 1 && !hasAdvanced:
+            "It has started from byte 0 again and again: what had come could not be continued."
+        case .upload where restarts > 1 && !hasAdvanced:
+            "It has started from byte 0 again and again: the server did not keep what had arrived."
+        case .download, .upload: nil
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import CLI
+
+struct RetryCommandTests {
+    private static func service(_ world: World) throws -> ScriptedService {
+        try world.service { request in
+            guard request.method == "POST", request.path == "/v1/retry" else {
+                throw Problem.notFound("There is nothing at \(request.path).")
+            }
+            let asked = try JSON.decode(RetryRequest.self, from: request.body)
+            guard let tasks = asked.tasks else { return try .json(RetryResponse(count: 7)) }
+            let refused = tasks.filter { $0 == TaskID(5) }.map {
+                RefusedTask(id: $0, problem: .conflict("Task 5 has failed for good.\u{1b}[2J"))
+            }
+            return try .json(RetryResponse(count: tasks.count - refused.count, refused: refused))
+        }
+    }
+
+    @Test func withoutNumbersAllThatWaitsIsTried() async throws {
+        let world = try World()
+        let service = try Self.service(world)
+        defer { service.stop() }
+        #expect(await world.run("retry") == .whole)
+        #expect(world.output.text == "7 transfers try again now.\n" && world.errors.text.isEmpty)
+    }
+
+    @Test func refusalsAreToldOneByOne() async throws {
+        let world = try World()
+        let service = try Self.service(world)
+        defer { service.stop() }
+        #expect(await world.run("retry", "4-5") == .failed)
+        #expect(world.output.text == "1 transfer tries again now.\n")
+        #expect(world.errors.text.hasPrefix("nightshift: 5: Task 5 has failed for good."))
+        #expect(!world.errors.text.contains("\u{1b}"))
+        let other = try World()
+        let second = try Self.service(other)
+        defer { second.stop() }
+        #expect(await other.run("retry", "5", "--json") == .failed)
+        let answer = try JSON.decode(RetryResponse.self, from: Data(other.output.text.utf8))
+        #expect(answer.count == 0 && answer.refused.map(\.id) == [TaskID(5)])
+    }
+
+    @Test func manyNumbersAreFewRequests() async throws {
+        let world = try World()
+        let service = try Self.service(world)
+        defer { service.stop() }
+        #expect(await world.run("retry", "1001-21500") == .whole)
+        #expect(world.output.text == "20500 transfers try again now.\n")
+        #expect(service.requests.filter { $0.method == "POST" }.count == 3)
+    }
+}

@@ -1,0 +1,76 @@
+import NightshiftAPI
+import TestSupport
+import Testing
+import Transfers
+
+/// Where on the way a request fails, over real sockets.
+@Suite(.timeLimit(.minutes(20))) struct FailurePointTests {
+    private func point(_ request: WireRequest) async throws -> FailurePoint? {
+        let end = try await TestTransport().end(request)
+        #expect(end.failure != nil, "\(end)")
+        return end.failurePoint
+    }
+
+    @Test func anOriginThatIsNotThere() async throws {
+        let port = try freePort()
+        let origin = "http://127.0.0.1:\(port)"
+        #expect(try await point(.direct(origin + "/a")) == FailurePoint(origin: origin, stage: .address))
+        #expect(
+            try await point(.direct("http://origin.invalid/a"))
+                == FailurePoint(origin: "http://origin.invalid:80", stage: .address))
+    }
+
+    @Test func anOriginThatDoesNotSpeakTLS() async throws {
+        let origin = try OriginServer()
+        origin.serve("/a", .text("here"))
+        let url = origin.url("/a").replacing("http://", with: "https://")
+        #expect(try await point(.direct(url))?.stage == .address)
+    }
+
+    @Test func aServerThatBreaksOff() async throws {
+        let origin = try OriginServer()
+        origin.serve("/a", .text(String(repeating: "x", count: 4_000), .cutAfter(1_000)))
+        origin.serve("/b", .text("", .closeBeforeHead))
+        origin.serve("/c", .text("", .stallHead))
+        for path in ["/a", "/b", "/c"] {
+            let found = try await point(.direct(origin.url(path), idle: path == "/c" ? 0.5 : 20))
+            #expect(found == FailurePoint(origin: try TransferURL(parsing: origin.url("/a")).origin, stage: .server))
+        }
+    }
+
+    @Test func aRedirectToAnAddressThatIsNotThere() async throws {
+        let origin = try OriginServer()
+        let port = try freePort()
+        origin.serve("/a", .text("", .redirect(to: "http://127.0.0.1:\(port)/b")))
+        #expect(
+            try await point(.direct(origin.url("/a")))
+                == FailurePoint(origin: "http://127.0.0.1:\(port)", stage: .address))
+    }
+
+    @Test func aProxyThatIsNotThere() async throws {
+        let port = try freePort()
+        for proxy in ["http://127.0.0.1:\(port)", "http://proxy.invalid:8080", "socks5h://127.0.0.1:\(port)"] {
+            for url in ["http://origin.invalid/", "https://origin.invalid/"] {
+                let found = try await point(.direct(url).with { $0.proxy = proxy })
+                #expect(found?.stage == .proxy, "\(proxy) \(url)")
+            }
+        }
+    }
+
+    @Test func aProxyThatMakesNoTunnel() async throws {
+        // It does not know CONNECT, and says so: the proxy works.
+        let proxy = try OriginServer()
+        let found = try await point(.direct("https://origin.invalid/").with { $0.proxy = proxy.url("") })
+        #expect(found == FailurePoint(origin: "https://origin.invalid:443", stage: .address))
+    }
+
+    @Test func twoLengthsAreSeen() async throws {
+        let origin = try OriginServer()
+        origin.serve("/a", .text("here", .field("Content-Length", "9")))
+        let receiver = Receiver()
+        let end = try await TestTransport().end(.direct(origin.url("/a")), receiver)
+        // Whatever libcurl makes of it: both fields reach the one who judges, or the exchange fails.
+        let lengths = receiver.heads.first?.headers.filter { $0.name.lowercased() == "content-length" }.count
+        #expect(lengths == 2 || end.failure?.code == .protocolError, "\(end)")
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// What fails is blamed for itself, and nothing else waits for it.
+    @Suite struct BlameTests {
+        @Test func oneBadURLPausesNobodyElse() async {
+            await #expect(processExitsWith: .success) {
+                for kind in BadTask.allCases where kind != .cutWithoutRanges {
+                    await Simulation.run("\(kind)", jitter: 0.99) { world in
+                        await world.start()
+                        let bad = await world.enqueue(kind.request(world, number: 0))
+                        // It has failed some times before the others come.
+                        await world.advance(by: 60)
+                        let healthy = await world.enqueue(
+                            (0..<20).map { world.request(Story.serve(world, name: "healthy-\($0)", size: 10_000)) })
+                        await world.advance(by: 5)
+                        for id in healthy where await world.status(id)?.state != .completed {
+                            world.fail("\(kind): \(id) is \(String(describing: await world.status(id)?.wait))")
+                        }
+                        #expect(await world.status(bad)?.state == .waiting)
+                        #expect(await world.status(bad)?.wait?.reason == .retry)
+                    }
+                }
+            }
+        }
+
+        @Test func anOriginThatCannotBeReachedPausesAllWithOneProbe() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("unreachable", jitter: 0.99) { world in
+                    world.transport.setWeather { _ in .cannotConnect }
+                    await world.start()
+                    await world.enqueue(
+                        (0..<20).map { world.request(Story.serve(world, name: "file-\($0)", size: 10_000)) })
+                    await world.advance(by: 1_200, inspecting: false)
+                    // Six at first; then one probe after each pause, 1, 2, 4 to 256 seconds and then 300 each.
+                    #expect(world.transport.begun.count < 6 + 14)
+                    let probes = world.transport.begun.dropFirst(6).map(\.request.url)
+                    #expect(Set(probes).count == probes.count, "One task probes again and again: \(probes)")
+                    world.transport.setWeather { _ in .normal }
+                    let ended = await world.advance(atMost: 400) { world.ledger.open.isEmpty }
+                    #expect(ended)
+                }
+            }
+        }
+
+        @Test func aProbeThatFailsForItselfEndsThePause() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("a probe of its own", jitter: 0.99) { world in
+                    let script = [.cannotConnect] + Array(repeating: ScriptedBehaviour.status(500), count: 50)
+                    let bad = Story.serve(world, name: "bad", size: 10_000, script: script)
+                    let good = Story.serve(world, name: "good", size: 10_000)
+                    await world.start()
+                    await world.enqueue(world.request(bad))
+                    // No connection at first; the probe, a second later, is answered by an error.
+                    await world.advance(by: 1.2)
+                    #expect(world.transport.begun.count == 2)
+                    let id = await world.enqueue(world.request(good))
+                    await world.advance(by: 0.5)
+                    #expect(await world.status(id)?.state == .completed)
+                }
+            }
+        }
+
+        @Test func aRefusalWithATimePausesAllOfItsOriginOnly() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("a refusal", jitter: 0.99) { world in
+                    let busy = Story.serve(world, name: "busy", size: 10_000, script: [.status(503, retryAfter: "90")])
+                    let other = Story.serve(world, name: "other", size: 10_000)
+                    let elsewhere = Story.serve(world, host: "elsewhere", size: 10_000)
+                    await world.start()
+                    await world.enqueue(world.request(busy))
+                    await world.advance(by: 1)
+                    let ids = await world.enqueue([world.request(other), world.request(elsewhere)])
+                    await world.advance(by: 60)
+                    #expect(await world.status(ids[0])?.wait?.reason == .hostBackoff)
+                    #expect(await world.status(ids[1])?.state == .completed)
+                    await world.advance(by: 31)
+                    #expect(world.ledger.open.isEmpty)
+                }
+            }
+        }
+
+        @Test func thousandsOfTasksAreNotHeldUpByAFewBadOnes() async {
+            await #expect(processExitsWith: .success) {
+                let undisturbed = await Throughput.seconds(bad: [])
+                let disturbed = await Throughput.seconds(bad: BadTask.allCases)
+                print("throughput: \(undisturbed) s without bad tasks, \(disturbed) s with them")
+                #expect(undisturbed > 0)
+                #expect(disturbed <= undisturbed * 1.05)
+            }
+        }
+    }
+}
+
+/// Tasks that fail each time for a reason of their own.
+enum BadTask: CaseIterable {
+    case alwaysError
+    case redirectToDeadAddress
+    case deadProxy
+    case neverAnswers
+    case cutWithoutRanges
+
+    static let proxy = "http://proxy.example:3128"
+
+    /// Each has the same origin as the healthy ones.
+    func request(_ world: World, number: Int) -> TaskRequest {
+        let behaviour: ScriptedBehaviour =
+            switch self {
+            case .alwaysError: .status(500)
+            case .redirectToDeadAddress: .deadRedirect
+            case .deadProxy: .normal
+            case .neverAnswers: .silent
+            case .cutWithoutRanges: .cut(after: 5_000)
+            }
+        let url = "http://host.example/\(self)-\(number)"
+        var version = ScriptedVersion(seed: 1, size: 10_000, entityTag: "\"a\"")
+        version.acceptsRanges = self != .cutWithoutRanges
+        world.transport.serve(
+            url, ScriptedResource([version], script: Array(repeating: behaviour, count: 1_000)))
+        world.transport.setDeadProxies([Self.proxy])
+        return world.request(url) { request in
+            if self == .deadProxy { request.proxy = Self.proxy }
+            if self == .neverAnswers { request.idleTimeout = 1 }
+        }
+    }
+}
+
+/// How long a long queue of one origin takes in virtual time.
+private enum Throughput {
+    static let healthy = 2_000
+
+    static func seconds(bad kinds: [BadTask]) async -> Double {
+        var seconds = 0.0
+        await Simulation.run("throughput with \(kinds)", jitter: 0.5) { world in
+            world.transport.setBandwidth(8_000)
+            let bad = kinds.flatMap { kind in (0..<2).map { kind.request(world, number: $0) } }
+            let urls = (0..<healthy).map { Story.serve(world, name: "healthy-\($0)", size: 8_000) }
+            await world.start()
+            await world.enqueue(bad)
+            let before = world.now.bootSeconds
+            for start in stride(from: 0, to: healthy, by: 500) {
+                await world.enqueue(urls[start..<start + 500].map { world.request($0, kept: true) })
+            }
+            while try await world.service.status().tasks["completed"] ?? 0 < healthy {
+                guard world.now.bootSeconds - before < 4_000 else { return world.fail("The queue never ends.") }
+                await world.advance(by: 1, inspecting: false)
+            }
+            seconds = world.now.bootSeconds - before
+        }
+        return seconds
+    }
+}

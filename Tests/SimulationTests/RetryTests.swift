@@ -1,0 +1,101 @@
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+import Transfers
+
+extension Simulations {
+    /// "The server is back, now."
+    @Suite struct RetryTests {
+        @Test func allThatWaitsTriesAtOnce() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("retry all", jitter: 0.99) { world in
+                    let down = (0..<8).map { Story.serve(world, name: "down-\($0)", size: 10_000) }
+                    let busy = Story.serve(
+                        world, host: "busy", size: 10_000, script: [.status(503, retryAfter: "3000")])
+                    world.transport.setWeather { _ in .cannotConnect }
+                    await world.start()
+                    let ids = await world.enqueue((down + [busy]).map { world.request($0) })
+                    await world.advance(by: 600, inspecting: false)
+                    #expect(await world.status(ids[0])?.wait?.reason == .retry)
+                    #expect(await world.status(ids[8])?.wait?.reason == .retryAfter)
+                    world.transport.setWeather { _ in .normal }
+                    let answer = await world.retry(RetryRequest())
+                    #expect(answer?.count ?? 0 > 0 && answer?.refused == [])
+                    await world.advance(by: 2)
+                    #expect(world.ledger.open.isEmpty)
+                    let entries = await world.journal().filter { $0.decision == .retried }
+                    #expect(entries.map(\.detail) == [answer.map { "\($0.count) tasks." }])
+                }
+            }
+        }
+
+        @Test func oneThatIsNamedTriesAtOnceWithItsOrigin() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("retry one", jitter: 0.99) { world in
+                    let urls = ["first", "second"].map {
+                        Story.serve(world, host: $0, size: 10_000, script: Array(repeating: .cannotConnect, count: 9))
+                    }
+                    await world.start()
+                    let ids = await world.enqueue(urls.map { world.request($0) })
+                    await world.advance(by: 400)
+                    let count = await world.status(ids[0])?.wait?.count ?? 0
+                    #expect(count > 5)
+                    // Nothing is known against its host, nor of its failures.
+                    let before = world.transport.begun.count
+                    #expect(await world.retry(RetryRequest(tasks: [ids[0]]))?.count == 1)
+                    #expect(world.transport.begun.dropFirst(before).map(\.request.url) == [urls[0]])
+                    let status = await world.act(ids[0]) { service throws(Problem) in try await service.retry(ids[0]) }
+                    #expect(status?.state == .running)
+                    for url in urls { world.transport.change(url) { $0.script = [] } }
+                    _ = await world.retry(RetryRequest(tasks: [ids[0]]))
+                    await world.advance(by: 2)
+                    #expect(await world.status(ids[0])?.state == .completed)
+                    #expect(await world.status(ids[1])?.state == .waiting)
+                }
+            }
+        }
+
+        @Test func whatCannotBeTriedAgainSaysWhatToDo() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("refusals") { world in
+                    let url = Story.serve(world, size: 10_000)
+                    let gone = Story.serve(world, name: "gone", size: 10_000, script: [.status(404)])
+                    await world.start()
+                    let ids = await world.enqueue([
+                        world.request(gone), world.request(url), world.request(url) { $0.suspended = true },
+                    ])
+                    await world.advance(by: 5)
+                    let answer = await world.retry(RetryRequest(tasks: ids + [TaskID(99)]))
+                    #expect(answer?.count == 0)
+                    let details = answer?.refused.map { $0.problem.detail ?? "" } ?? []
+                    #expect(details.count == 4)
+                    #expect(details.first?.contains("nightshift retarget \(ids[0]) URL") == true)
+                    #expect(details.dropFirst().first?.contains("complete") == true)
+                    #expect(details.dropFirst(2).first?.contains("resumed") == true)
+                    #expect(answer?.refused.last?.problem.status == 404)
+                }
+            }
+        }
+
+        @Test func whatWaitsForSomethingElseGoesOnWaiting() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("no network") { world in
+                    let url = Story.serve(world, size: 10_000)
+                    await world.tell { $0.conditions.network.isAvailable = false }
+                    await world.start()
+                    let id = await world.enqueue(world.request(url))
+                    #expect(await world.retry(RetryRequest(tasks: [id])) == RetryResponse(count: 0))
+                    #expect(await world.status(id)?.wait?.reason == .network)
+                }
+            }
+        }
+    }
+}
+
+extension World {
+    fileprivate func retry(_ request: RetryRequest) async -> RetryResponse? {
+        await call { [service] in try? await service.retry(request) } ?? nil
+    }
+}
