@@ -1,3 +1,4 @@
+import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
 import Foundation
 import Glibc
 import NightshiftAPI

@@ -11,7 +11,10 @@ extension FailurePoint.Stage {
         let hasProxy = !(request.proxy ?? "").isEmpty
         if end.proxyRefused {
             self = .address
-        } else if code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY || end.refusedTunnel != nil {
+        } else if end.refusedTunnel != nil {
+            // It works, and wants another name or password than this request's.
+            self = .server
+        } else if code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY {
             self = .proxy
         } else if code == CURLE_COULDNT_RESOLVE_HOST {
             self = .address

@@ -23,6 +23,6 @@ extension Routes {
 }
 
 extension HTTPField.Name {
-    // A token as RFC 9110 wants it: cannot be nil.
+
     fileprivate static let channel = HTTPField.Name(ProcessHello.channelField)!
 }

@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// One HTTP request with everything libcurl has to know about how it travels.
 package struct CurlRequest: Sendable {
     /// Absolute and encoded; `http` or `https`, without user name and password.

@@ -222,7 +222,7 @@ enum Migrations {
                         WHERE state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL;
 
                     -- The tasks of one session that go to one origin in one way: what a limit of connections counts. The proxy
-                    -- is as the tasks name it; none leaves it to the service, an empty one forbids it.
+                    -- is as the tasks name it, without name and password; none leaves it to the service, an empty one forbids it.
                     CREATE TABLE ways (
                         id INTEGER PRIMARY KEY,
                         session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -230,14 +230,22 @@ enum Migrations {
                         proxy TEXT
                     ) STRICT;
                     INSERT INTO ways (id, session, origin) SELECT id, session, origin FROM lanes;
+                    -- What stands behind the last @ is the address.
+                    CREATE TEMPORARY TABLE proxied AS
+                        SELECT id, lane, iif(instr(proxy, '@') AND instr(proxy, '://'),
+                            substr(proxy, 1, instr(proxy, '://') + 2), '')
+                            || substr(proxy, length(rtrim(proxy, replace(proxy, '@', ''))) + 1) AS address
+                        FROM (SELECT id, lane, json_extract(request, '$.proxy') AS proxy FROM tasks)
+                        WHERE proxy IS NOT NULL;
                     INSERT INTO ways (session, origin, proxy)
-                        SELECT DISTINCT lanes.session, lanes.origin, json_extract(tasks.request, '$.proxy')
-                        FROM tasks JOIN lanes ON lanes.id = tasks.lane
-                        WHERE json_extract(tasks.request, '$.proxy') IS NOT NULL;
+                        SELECT DISTINCT lanes.session, lanes.origin, proxied.address
+                        FROM proxied JOIN lanes ON lanes.id = proxied.lane;
                     UPDATE tasks SET lane = (
                             SELECT ways.id FROM ways JOIN lanes ON ways.session = lanes.session AND ways.origin = lanes.origin
-                            WHERE lanes.id = tasks.lane AND ways.proxy = json_extract(tasks.request, '$.proxy'))
-                        WHERE json_extract(tasks.request, '$.proxy') IS NOT NULL;
+                            WHERE lanes.id = tasks.lane
+                                AND ways.proxy = (SELECT address FROM proxied WHERE proxied.id = tasks.id))
+                        WHERE id IN (SELECT id FROM proxied);
+                    DROP TABLE proxied;
                     DROP TABLE lanes;
                     ALTER TABLE ways RENAME TO lanes;
                     CREATE UNIQUE INDEX lanes_way ON lanes (session, origin, ifnull(proxy, ' '));

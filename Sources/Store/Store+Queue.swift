@@ -25,7 +25,7 @@ package struct Lane: Hashable, Sendable {
     package var session: SessionID
     package var origin: String
     package var maximumConnections: Int
-    /// As its tasks name it; nil where they leave it to the service.
+    /// As its tasks name it, without name and password; nil where they leave it to the service.
     package var proxy: String?
 
     package init(id: LaneID, session: SessionID, origin: String, maximumConnections: Int, proxy: String? = nil) {
@@ -237,7 +237,7 @@ extension StoreTransaction {
     /// Moves a task to the lane of another origin.
     package func move(_ record: inout TaskRecord, to origin: String) throws {
         record.lane = try lane(
-            session: sessionRow(record.session).id, origin: origin, proxy: record.request.proxy)
+            session: sessionRow(record.session).id, origin: origin, proxy: record.proxyAddress)
         record.origin = origin
         try db.execute(
             sql: "UPDATE tasks SET lane = ? WHERE id = ?", arguments: [record.lane.rawValue, record.id.rawValue])

@@ -23,7 +23,7 @@ extension StoreTransaction {
         try db.cachedStatement(
             sql: "UPDATE sessions SET next_task_identifier = max(next_task_identifier, ?1 + 1) WHERE id = ?2"
         ).execute(arguments: [record.taskIdentifier, session.id])
-        record.lane = try lane(session: session.id, origin: record.origin, proxy: record.request.proxy)
+        record.lane = try lane(session: session.id, origin: record.origin, proxy: record.proxyAddress)
         try db.cachedStatement(
             sql: """
                 INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,

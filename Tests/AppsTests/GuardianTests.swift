@@ -131,7 +131,11 @@ extension ProcessTests {
             let next = try Scene(suspension, scratch: scratch)
             for process in probe.frozen { #expect(next.host.adopt(process)) }
             try await expectRunning(probe.frozen)
-            // Adopted ones are suspended as launched ones are, with what they have started.
+            // Adopted ones are suspended as launched ones are, with what they have started. The probe may have
+            // frozen them before they had.
+            for process in probe.frozen {
+                try await eventually("its child") { Proc.members(ofSession: process.pid).count == 2 }
+            }
             for process in probe.frozen { #expect(next.host.suspend(process)) }
             for process in probe.frozen {
                 let members = Proc.members(ofSession: process.pid)
@@ -155,7 +159,19 @@ extension ProcessTests {
             let probe = try await startProbe(.signals)
             defer { end(probe.frozen) }
             let leader = probe.frozen[0]
-            let child = try #require(Proc.members(ofSession: leader.pid).first { $0 != leader.pid })
+            // The probe froze it as soon as it was launched, perhaps before it had started anything. Unknown to
+            // the probe and its guardian, it runs for a moment, until it has.
+            #expect(killpg(leader.pid, SIGCONT) == 0)
+            var started: pid_t?
+            try await eventually("its child") {
+                started = Proc.members(ofSession: leader.pid).first { $0 != leader.pid }
+                return started != nil
+            }
+            let child = try #require(started)
+            #expect(killpg(leader.pid, SIGSTOP) == 0)
+            try await eventually("both to stop") {
+                [leader.pid, child].allSatisfy { Proc.fields($0)?[0] == "T" }
+            }
             // The guardian is stopped, and then both are killed: nobody is left who would thaw.
             kill(probe.guardian, SIGSTOP)
             try await eventually("the guardian to stop") { Proc.fields(probe.guardian)?[0] == "T" }

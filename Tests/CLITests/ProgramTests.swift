@@ -335,6 +335,8 @@ struct ProgramTests {
         let service = try world.service { request in
             switch (request.method, request.path) {
             case ("POST", "/v1/tasks"): try .json(EnqueueResponse(ids: [TaskID(20)]))
+            case ("POST", "/v1/actions"):
+                try .json(TaskActionAnswer(results: [TaskActionResult(id: TaskID(12), task: task)]))
             case (_, "/v1/status"): try .json(Samples.status)
             default: try .json(task)
             }
@@ -342,7 +344,8 @@ struct ProgramTests {
         defer { service.stop() }
         #expect(await world.run("cancel", "--keep", "12") == .whole)
         #expect(world.errors.text.contains("nightshift get --continue 12"))
-        #expect(service.requests.first?.body == Data(#"{"producingResumeData":true}"#.utf8))
+        let asked = try JSON.decode(TaskActionRequest.self, from: service.requests.first?.body ?? Data())
+        #expect(asked.action == .cancel && asked.tasks == [TaskID(12)] && asked.producingResumeData == true)
         #expect(await world.run("get", "--continue", "12", "--detach", "--json") == .whole)
         let posted = try #require(service.requests.last { $0.path == "/v1/tasks" })
         let request = try #require(try JSON.decode(EnqueueRequest.self, from: posted.body).tasks.first)

@@ -11,7 +11,7 @@ struct TimelineReaderTests {
             let (from, to) = (
                 span.from.timeIntervalSince(TimelineSamples.start), span.to.timeIntervalSince(TimelineSamples.start)
             )
-            return "\(Int(from))-\(Int(to)) \(name(span.value))"
+            return "\(Int(saturating: from))-\(Int(saturating: to)) \(name(span.value))"
         }
     }
 

@@ -64,9 +64,19 @@ import Transfers
         #expect(found == FailurePoint(origin: "https://origin.invalid:443", stage: .address))
     }
 
+    @Test func aProxyThatWantsAPassword() async throws {
+        let proxy = try OriginServer()
+        let refusal = Behaviour.status(407, fields: [HTTPField("Proxy-Authenticate", "Basic realm=\"proxy\"")])
+        proxy.serve("origin.invalid:443", .text("", refusal))
+        let found = try await point(.direct("https://origin.invalid/").with { $0.proxy = proxy.url("") })
+        // Whether or not this server knows CONNECT: the proxy itself works.
+        #expect(found?.stage != .proxy)
+    }
+
     @Test func twoLengthsAreSeen() async throws {
         let origin = try OriginServer()
-        origin.serve("/a", .text("here", .field("Content-Length", "9")))
+        // The origin itself adds the right one.
+        origin.serve("/a", .text("here", .garbageStatusLine("HTTP/1.1 200 OK\r\nContent-Length: 9")))
         let receiver = Receiver()
         let end = try await TestTransport().end(.direct(origin.url("/a")), receiver)
         // Whatever libcurl makes of it: both fields reach the one who judges, or the exchange fails.

@@ -77,6 +77,7 @@ extension Sample {
             challenge.realm = "r"
             challenge.certificates = ["YQ=="]
             challenge.reason = "expired"
+            challenge.response = ResponseSummary(status: 401, headers: [], httpVersion: "HTTP/1.1")
             var managed = hello
             managed.clock = "/run/c"
             managed.channel = "c"

@@ -46,6 +46,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
     private static var task: TaskRequest {
         var task = TaskRequest(kind: .upload, url: "https://example.org/")
         task.method = "PUT"
+        task.body = Data("b".utf8)
         task.headers = [field]
         task.credential = Credential(user: "a", password: "b", scheme: .digest)
         task.source = "/s"
@@ -174,7 +175,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
             let progress = TaskProgress(
                 id: TaskID(1), countOfBytesReceived: 1, countOfBytesExpectedToReceive: 1, countOfBytesSent: 1,
                 countOfBytesExpectedToSend: 1, bytesPerSecond: 1)
-            let problem = Problem(type: "/problems/x", title: "t", status: 400, detail: "d", pointer: "/p")
+            let problem = Problem(
+                type: "/problems/x", title: "t", status: 400, detail: "d", pointer: "/p", code: .badURL)
             return [
                 try Sample(EnqueueResponse(ids: [TaskID(1)]), least: EnqueueResponse(ids: [])),
                 try Sample(

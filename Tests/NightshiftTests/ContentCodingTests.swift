@@ -17,10 +17,14 @@ import Testing
         _ bytes: Data, coding: String, type: String = "text/plain", url path: String = "http://example.org/file"
     ) async throws -> Data? {
         let world = try World()
-        let seen = Watched<Data?>(nil)
-        let delegate = Recorder(onFile: { location in seen.update { $0 = try? Data(contentsOf: location) } })
-        world.process().session(delegate).downloadTask(with: url(path)).resume()
         let file = "\(world.service.home)/state/files/coded"
+        let (seen, kept) = (Watched<Data?>(nil), Watched<Data?>(nil))
+        let delegate = Recorder(onFile: { location in
+            seen.update { $0 = try? Data(contentsOf: location) }
+            // The service's own file is there until the message is acknowledged.
+            kept.update { $0 = try? Data(contentsOf: URL(filePath: file)) }
+        })
+        world.process().session(delegate).downloadTask(with: url(path)).resume()
         try bytes.write(to: URL(filePath: file))
         world.service.change(1) { task in
             let headers = [
@@ -32,9 +36,12 @@ import Testing
         }
         world.service.push(.ended, 1)
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
-        #expect(try Data(contentsOf: URL(filePath: file)) == bytes || !FileManager.default.fileExists(atPath: file))
+        #expect(kept.read { $0 } == bytes)
         let location = try #require(delegate.locations.read { $0.first })
-        #expect(!FileManager.default.fileExists(atPath: location.path(percentEncoded: false)))
+        // It goes when the delegate's methods have returned, which is after they were heard.
+        try await eventually("the delegate's file is gone") {
+            !FileManager.default.fileExists(atPath: location.path(percentEncoded: false))
+        }
         return seen.read { $0 }
     }
 

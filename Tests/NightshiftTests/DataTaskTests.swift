@@ -102,9 +102,10 @@ import Testing
         let delegate = Recorder()
         let session = world.process().session(delegate)
         session.dataTask(with: request("/held")).resume()
-        try await origin.waitForRequest(for: "/held")
+        // What has come by then has been told of.
+        try await delegate.heard.wait(for: "the first byte") { $0 == ["1 received 'h'"] }
         session.invalidateAndCancel()
-        #expect(try await delegate.heard.are(["1 completed -999", "invalid"]))
+        #expect(try await delegate.heard.are(["1 received 'h'", "1 completed -999", "invalid"]))
     }
 
     // MARK: - Credentials
@@ -121,6 +122,30 @@ import Testing
             try await delegate.heard.are([
                 "1 challenged by NSURLAuthenticationMethodHTTPBasic", "1 received 'hello'", "1 completed",
             ]))
+    }
+
+    @Test func `T12: The credential storage's default answers for a delegate that leaves it to the default`()
+        async throws
+    {
+        origin.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
+        let storage = URLCredentialStorage()
+        storage.setDefaultCredential(
+            URLCredential(user: "ada", password: "abc", persistence: .forSession),
+            for: URLProtectionSpace(
+                host: "127.0.0.1", port: Int(origin.port), protocol: NSURLProtectionSpaceHTTP, realm: "origin",
+                authenticationMethod: NSURLAuthenticationMethodDefault))
+        let proposed = Watched<[String?]>([])
+        let delegate = Recorder(onChallenge: { challenge in
+            proposed.update { $0.append(challenge.proposedCredential?.user) }
+            return (.performDefaultHandling, nil)
+        })
+        let session = world.process().session(delegate) { $0.urlCredentialStorage = storage }
+        session.dataTask(with: request("/secret")).resume()
+        #expect(
+            try await delegate.heard.are([
+                "1 challenged by NSURLAuthenticationMethodHTTPBasic", "1 received 'hello'", "1 completed",
+            ]))
+        #expect(proposed.read { $0 } == ["ada"])
     }
 
     @Test func `T7: Without credentials the refusal is the response; at Digest, which is not had here, too`()

@@ -213,7 +213,7 @@ import Testing
         let next = session.downloadTask(withResumeData: data)
         #expect(next.originalRequest?.url == url())
         next.resume()
-        #expect(world.service.state.read { $0.requests[2]?.request.resumeData } == "token-100")
+        #expect(world.service.state.read { $0.requests[2]?.request.resumeData } == world.service.token(100))
         world.service.change(2) { $0.resumedAt = 3 }
         world.service.push(.resumed, 2)
         try world.service.end(2)

@@ -60,7 +60,7 @@ import Testing
             $0.refusals["POST /v1/tasks/100/retarget"] = .conflict("All bytes of task 100 are here.")
         }
         let refusal = await #expect(throws: URLError.self) { try await task.retarget(to: self.request()) }
-        #expect(refusal?.code == .unknown && refusal?.localizedDescription.contains("All bytes") == true)
+        #expect(refusal?.code == .resourceUnavailable && refusal?.localizedDescription.contains("All bytes") == true)
         #expect(task.originalRequest?.url == url())
         let plain = URLSession(configuration: .default).downloadTask(with: url())
         let stranger = await #expect(throws: URLError.self) { try await plain.retarget(to: self.request()) }

@@ -101,12 +101,14 @@ final class RequestRecorder: Sendable {
 
     private let state = Mutex(State())
 
+    // Fields that are known to be harmless: they go along to another origin.
+
     /// The field by which a request tells its session.
-    static let sessionField = "X-Session"
+    static let sessionField = "Save-Data"
     /// The field by which a request tells its task's mark.
-    static let markField = "X-Mark"
+    static let markField = "Prefer"
     /// The field by which a request tells how many connections its task may have.
-    static let connectionsField = "X-Connections"
+    static let connectionsField = "DNT"
 
     func note(_ begun: ScriptedTransport.Begun, _ underWay: [ScriptedTransport.Begun]) {
         let session = begun.request.headers.first(Self.sessionField)

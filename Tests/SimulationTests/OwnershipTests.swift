@@ -1,7 +1,6 @@
 import Foundation
 import NightshiftAPI
 import SimulationSupport
-import Synchronization
 import TestSupport
 import Testing
 import Transfers
@@ -17,7 +16,7 @@ extension Simulations {
                     for round in 0..<30 {
                         let url = Story.serve(world, name: "\(round)", size: [1_000, 200_000][round % 2])
                         let id = await world.enqueue(world.request(url))
-                        let last = Mutex(0)
+                        let last = Watched(0)
                         var next = 0
                         while let event = world.nextEvent, event < world.now.bootSeconds + 3_600 {
                             // At the same time as what the moment brings.
@@ -28,7 +27,7 @@ extension Simulations {
                                     let change = TaskChange(
                                         priority: Double(number % 100) / 100, rateLimit: Int64(10_000_000 + number))
                                     guard (try? await service.change(id, change)) != nil else { return }
-                                    last.withLock { $0 = number }
+                                    last.update { $0 = number }
                                 }
                             }
                             world.clock.advance(to: max(event, world.now.bootSeconds))
@@ -39,7 +38,7 @@ extension Simulations {
                         }
                         let status = await world.status(id)
                         #expect(status?.state == .completed, "round \(round)")
-                        let number = last.withLock { $0 }
+                        let number = last.read { $0 }
                         #expect(status?.rateLimit == Int64(10_000_000 + number), "round \(round)")
                         #expect(status?.priority == Double(number % 100) / 100, "round \(round)")
                     }
@@ -59,6 +58,7 @@ extension Simulations {
                         let id = await world.enqueue(world.request(url) { $0.suspended = true })
                         let limit = Int64(100_000 + round)
                         let service = world.service
+                        world.ledger.entries[id]?.isSuspended = false
                         await world.call {
                             async let resumed: TaskStatus? = try? service.resume(id)
                             async let changed: TaskStatus? = try? service.change(id, TaskChange(rateLimit: limit))

@@ -11,8 +11,8 @@ extension Simulations {
         @Test(arguments: [1, 3, 12]) func theOneThatTakesTheServiceDownIsHeldBack(others: Int) async {
             await #expect(processExitsWith: .success) { [others] in
                 await Simulation.run("a task that takes the service down") { world in
-                    world.transport.setBandwidth(2_000_000)
-                    let bad = Story.serve(world, name: "bad", size: 1_000)
+                    world.transport.setBandwidth(500_000)
+                    let bad = Story.serve(world, name: "bad", size: 1_000_000)
                     let urls = (0..<others).map { Story.serve(world, name: "\($0)", size: 3_000_000) }
                     await world.start()
                     for url in urls { await world.enqueue(world.request(url)) }

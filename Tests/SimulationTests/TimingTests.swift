@@ -79,7 +79,8 @@ extension Simulations {
                     #expect(status?.state == .failed)
                     #expect(status?.error?.code == .timedOut)
                     let lived = (status?.endedAt?.timeIntervalSince1970 ?? 0) - start
-                    #expect(abs(lived - 24 * day) < 1, "It ended after \(lived / day) days.")
+                    // The last boot is three seconds old when its service starts: they were seen to pass as well.
+                    #expect(abs(lived - (24 * day - 3)) < 1, "It ended after \(lived / day) days.")
                 }
             }
         }

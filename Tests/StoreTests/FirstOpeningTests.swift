@@ -66,7 +66,9 @@ import Testing
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { try $0.putSession(.terminal, SessionSettings()) }
-        let other = try DatabaseQueue(path: fixture.paths.database.path)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: fixture.paths.database.path, configuration: configuration)
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         async let inserted = store.write { try $0.insert(.waiting()).id }
         // It cannot be done before this; that it did not fail meanwhile is what is looked at.

@@ -71,7 +71,7 @@ import Testing
     @Test func waysThroughProxiesAreLanesOfTheirOwn() async throws {
         let store = try await StoreFixture.inMemory()
         let lanes = try await store.write { transaction in
-            try [nil, "", "http://a:1", "http://b:1", nil, "http://a:1"].map { proxy in
+            try [nil, "", "http://a:1", "http://b:1", nil, "http://ada:secret@a:1"].map { proxy in
                 var record = TaskRecord.waiting()
                 record.request.proxy = proxy
                 return try transaction.insert(record).lane

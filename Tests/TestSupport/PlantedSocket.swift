@@ -43,7 +43,8 @@ package final class PlantedSocket: Sendable {
         process = try ChildProcess(
             "setpriv",
             arguments: [
-                "--reuid=\(Self.user)", "--regid=\(Self.user)", "--clear-groups", "python3", "-c", script, path,
+                "--reuid=\(Self.user)", "--regid=\(Self.user)", "--clear-groups", "/usr/bin/python3", "-c", script,
+                path,
             ], output: .file(log), errors: .file(log))
         try await eventually("a listener at \(path): \(lines)") { lines.contains("listening") }
     }

@@ -39,12 +39,10 @@ enum UnitFiles {
         # Apps are suspended with cgroups of their own.
         Delegate=yes
 
-        # Apps inherit all of this, so only what no app misses: no limits on memory that is written and executed (just-in-time
-        # compilers), on address families (D-Bus helpers, Bluetooth) or on new privileges (sudo). Downloads go wherever the user
-        # may write, so the file system stays as it is for him, and new files get the permissions that his own umask gives.
-        LockPersonality=yes
-        RestrictSUIDSGID=yes
-        SystemCallArchitectures=native
+        # No sandbox: apps would inherit it. In a user unit every setting that filters system calls, hides a part of the machine or
+        # forbids a right also implies NoNewPrivileges=yes (systemd.exec(5)), and then sudo, pkexec and fusermount fail in every
+        # app. The same holds for PrivateTmp=, ProtectHome= and other name spaces, which would show apps another machine than
+        # their user sees. Downloads go wherever the user may write, with the permissions that his own umask gives.
 
         [Install]
         # Not only on demand: transfers that a restart of the machine has interrupted go on at login, or at boot

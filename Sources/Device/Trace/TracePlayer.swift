@@ -1,5 +1,6 @@
 import CNightshift
 import Glibc
+import NightshiftAPI
 
 /// The thread that plays a trace in real time, and tells the board.
 struct TracePlayer {

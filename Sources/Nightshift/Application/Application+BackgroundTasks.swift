@@ -1,4 +1,5 @@
 public import Foundation
+import NightshiftAPI
 
 extension Application {
     /// Begins work that is to be finished although the app goes to the background: until it is ended, the app is not suspended.

@@ -46,7 +46,7 @@ extension SessionCore {
     /// What the app has put into the session's credential storage for such a question.
     private func defaultCredential(for asked: Challenge) -> URLCredential? {
         guard !asked.method.concernsConnection, let storage = configuration.urlCredentialStorage else { return nil }
-        return storage.defaultCredential(for: BackgroundProtectionSpace(asked))
+        return storage.defaultCredential(matching: BackgroundProtectionSpace(asked))
     }
 
     func askBeforeBeginning(_ task: any BackgroundTask, _ message: SessionMessage) {

@@ -209,7 +209,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             defer { content.refusals += 1 }
             return content.refusals
         }
-        let proposed = core.configuration.urlCredentialStorage?.defaultCredential(for: space)
+        let proposed = core.configuration.urlCredentialStorage?.defaultCredential(matching: space)
         let reply = ChallengeReply { [self] disposition, credential in
             queue.addOperation { [self] in
                 switch disposition {

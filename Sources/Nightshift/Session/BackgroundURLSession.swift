@@ -166,14 +166,9 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     /// A suspended download. Its number comes from the service: while that is being started for the first one, this waits, 2 s at
     /// most, and not at all where it cannot be reached.
     ///
-    /// - Parameter request: for http or https, without a body.
+    /// - Parameter request: for http or https. Its body, of at most 1 MiB, goes along; not with GET and HEAD.
     public override func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
         check(request)
-        guard request.httpBody == nil, request.httpBodyStream == nil else {
-            fatalError(
-                "Downloads with a request body are not supported in background sessions of Nightshift. "
-                    + "Use an upload task from a file.")
-        }
         let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
         return added(task)
     }

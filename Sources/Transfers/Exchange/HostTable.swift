@@ -8,7 +8,7 @@ package struct HostTable: Sendable {
     /// How a task gets to its origin.
     package struct Way: Hashable, Sendable {
         package var origin: String
-        /// As the task or the service names it; nil leaves it to the environment, empty is none.
+        /// As the task or the service names it, without name and password; nil leaves it to the environment, empty is none.
         package var proxy: String?
 
         package init(origin: String, proxy: String?) {

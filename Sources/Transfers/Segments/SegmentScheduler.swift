@@ -1,3 +1,4 @@
+import NightshiftAPI
 package import Store
 
 /// Decides which connections fetch which bytes of one file.

@@ -63,7 +63,11 @@ extension TransferService {
                 try await change { transaction -> Result<[TaskID: Result<Transition, Problem>], Problem> in
                     var outcomes: [TaskID: Result<Transition, Problem>] = [:]
                     for id in free {
-                        outcomes[id] = try Self.transition(id, now, in: transaction, also: { _, _ in }, event)
+                        do {
+                            outcomes[id] = try Self.transition(id, now, in: transaction, also: { _, _ in }, event)
+                        } catch let error as StoreError where error.code == .unreadable {
+                            outcomes[id] = .failure(Problem(error))
+                        }
                     }
                     return .success(outcomes)
                 })
@@ -78,7 +82,7 @@ extension TransferService {
 
     private func remove(each ids: [TaskID]) async throws(Problem) -> [TaskActionResult] {
         let now = now
-        let outcomes = try await change { transaction -> Result<[(TaskID, Result<TaskRecord, Problem>)], Problem> in
+        let outcomes = try await change { transaction -> Result<[(TaskID, Result<TaskRecord?, Problem>)], Problem> in
             .success(try ids.map { ($0, try Self.remove($0, now, in: transaction)) })
         }
         return outcomes.map { id, outcome in

@@ -27,7 +27,7 @@ extension TransferService {
 }
 
 extension Problem {
-    fileprivate init(_ error: StoreError) {
+    init(_ error: StoreError) {
         self = error.code == .unreadable ? .conflict(error.message) : .unavailable(error.message)
     }
 }

@@ -28,9 +28,10 @@ extension TransferService {
         let failure = outcome.failure
         let way = way(of: transfer.record)
         let asked = outcome.retryAfter.map { now.bootSeconds + RetrySchedule.retryAfter($0, now: now.wallSeconds) }
-        let own =
-            now.bootSeconds
-            + RetrySchedule.delay(attempt: transfer.record.failures + 1, random: environment.random())
+        var delay = RetrySchedule.delay(attempt: transfer.record.failures + 1, random: environment.random())
+        // Trouble of this machine, such as too many open files, may be over at any moment, and no server is asked in vain.
+        if failure.code == .inputOutput { delay = min(delay, Self.storePause) }
+        let own = now.bootSeconds + delay
         hosts.failed(
             way, outcome.blame, failure, began: transfer.startedAt, refusedUntil: asked, now: now,
             random: environment.random())
@@ -40,6 +41,9 @@ extension TransferService {
         // "In 0 seconds", said again and again, is no wish.
         if let asked, asked > now.bootSeconds {
             return Hold(reason: .retryAfter, failure: failure, notBefore: asked)
+        }
+        if failure.code == .resourceChanged, let doubt = transfer.record.partial?.doubt {
+            return doubtful(doubt, failure, isBehindPortal(transfer.record), now)
         }
         switch outcome.blame {
         case .address, .proxy:
@@ -52,6 +56,7 @@ extension TransferService {
 
     /// One of a transfer's URLs answers, which says something of the task's origin if it is its own.
     func sourceAnswered(_ transfer: ActiveTransfer, isOwn: Bool) {
+        noteAnswer(of: transfer.record.id)
         if isOwn { return hostAnswered(transfer.record) }
         hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
     }

@@ -11,6 +11,8 @@ extension TransferService {
         case interrupted
         case trouble(TransferFailure, after: RetryAfter?)
         case doubt(AnswerDoubt, TransferFailure)
+        /// The bytes are not what they were said to be: trouble that leaves nothing.
+        case worthless(TransferFailure)
         case question(Challenge)
     }
 
@@ -58,7 +60,7 @@ extension TransferService {
         case (.more, _): return .again(receiver.plan.condition, reason: "The server sent a part of what was asked for.")
         case (.truncated, .failed(let failure)): return .trouble(failure, after: nil)
         case (.truncated(let failure), .complete): return .trouble(failure, after: nil)
-        case (.tooLong(let failure), _): return .again(nil, reason: failure.message)
+        case (.tooLong(let failure), _): return .worthless(failure)
         }
     }
 }

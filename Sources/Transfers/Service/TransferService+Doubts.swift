@@ -17,7 +17,7 @@ extension TransferService {
         let pause = isBehindPortal ? Self.portalPause : AnswerDoubts.pause(times: doubt.times)
         return Hold(
             reason: isBehindPortal ? .portal : .doubtfulAnswer, failure: failure,
-            notBefore: now.bootSeconds + pause, progressed: false)
+            notBefore: now.bootSeconds + pause)
     }
 
     /// The network that wanted somebody to log in does not any more, or is another one.
@@ -32,7 +32,7 @@ extension TransferService {
         transfer.record.partial = nil
         transfer.record.received = 0
         guard had > 0 else { return }
-        transfer.record.restarts += 1
+        transfer.record.noteRestart()
         transfer.entries.append(
             JournalEntry(time: now.date, decision: .restarted, task: transfer.record.id, detail: reason))
     }

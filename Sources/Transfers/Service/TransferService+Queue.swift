@@ -175,7 +175,7 @@ extension TransferService {
     }
 
     /// How many transfers the state of a way lets start.
-    private func allowance(_ way: HostTable.Way, _ now: Double) -> Int {
+    func allowance(_ way: HostTable.Way, _ now: Double) -> Int {
         if moment.conditions.isSleeping { return 0 }
         // All bytes of so many files wait for the disk that more would not help.
         if finishing.count >= Self.finishingLimit { return 0 }
@@ -184,12 +184,14 @@ extension TransferService {
 
     /// How a lane's tasks get to their origin.
     nonisolated func way(of lane: Lane) -> HostTable.Way {
-        HostTable.Way(origin: lane.origin, proxy: lane.proxy ?? environment.fallback.proxy)
+        HostTable.Way(origin: lane.origin, proxy: lane.proxy ?? fallbackProxy)
     }
 
     nonisolated func way(of record: TaskRecord) -> HostTable.Way {
-        HostTable.Way(origin: record.origin, proxy: record.request.proxy ?? environment.fallback.proxy)
+        HostTable.Way(origin: record.origin, proxy: record.proxyAddress ?? fallbackProxy)
     }
+
+    nonisolated private var fallbackProxy: String? { environment.fallback.proxy.map(TaskRecord.proxyAddress) }
 
     /// Keeps in mind whose turn it is where there is but one connection.
     func noteTurn(_ record: TaskRecord) {

@@ -45,6 +45,10 @@ extension TransferService {
                 if trials.ended(task) { try await forgetFaults(task) }
                 continue
             }
+            guard record.state != .suspended else {
+                trials.pass(task)
+                continue
+            }
             guard canStart(record), !isStopping else { continue }
             starting.insert(task)
             defer {
@@ -65,7 +69,7 @@ extension TransferService {
     private func canStart(_ record: TaskRecord) -> Bool {
         record.state == .waiting && record.question == nil && record.beginAt == nil
             && record.notBefore ?? 0 <= now.bootSeconds && !isBusy(record.id) && !moment.conditions.isSleeping
-            && hold(record) == nil && allowance(record.origin, now.bootSeconds) > 0
+            && hold(record) == nil && allowance(way(of: record), now.bootSeconds) > 0
     }
 
     /// An exchange of the task was answered.

@@ -101,6 +101,11 @@ package struct StartTrials: Sendable {
         return current.task
     }
 
+    /// The suspect waits for a person: it is not tried before that.
+    package mutating func pass(_ task: TaskID) {
+        suspects.removeAll { $0 == task }
+    }
+
     /// The suspect could not start after all, and is tried later.
     package mutating func postpone(_ task: TaskID) {
         guard trial?.task == task else { return }

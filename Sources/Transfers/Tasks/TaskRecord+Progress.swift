@@ -8,7 +8,8 @@ extension TaskRecord {
     package var continuableCount: Int64 {
         if kind == .upload { return upload?.offset ?? 0 }
         guard method == "GET", let partial, received > 0 else { return 0 }
-        return ExchangePlan(partial: partial.bytes(count: received)).asksForRange ? received : 0
+        return ExchangePlan(partial: partial.bytes(count: received, checksum: request.checksum)).asksForRange
+            ? received : 0
     }
 
     /// Whether the present attempt has brought anything that lasts.

@@ -16,6 +16,7 @@ extension ResponseSummary {
     fileprivate var shown: ResponseSummary {
         var copy = self
         copy.headers = headers.map(\.shown)
+        copy.redirectCookies = nil
         return copy
     }
 }

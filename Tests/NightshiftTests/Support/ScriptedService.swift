@@ -10,6 +10,8 @@ import TestSupport
 final class ScriptedService: Sendable {
     let home: String
     let state = Watched(State())
+    /// Tells the tokens of this service from those of others: resume data names a file after its token, in a directory for all.
+    private let name = UUID().uuidString
     private let server = Mutex<SocketServer?>(nil)
 
     struct State: Sendable {
@@ -66,6 +68,10 @@ final class ScriptedService: Sendable {
 
     deinit {
         stop()
+        // What the library keeps for the app as long as resume data is not used.
+        for token in state.read({ $0.tasks.values.compactMap(\.task.resumeData) }) {
+            try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "CFNetworkDownload_\(token).tmp")
+        }
     }
 
     func start() throws {
@@ -83,6 +89,9 @@ final class ScriptedService: Sendable {
         }
         breakStreams()
     }
+
+    /// What the resume data of a cancelled task says.
+    func token(_ id: Int64) -> String { "token-\(id)-\(name)" }
 
     func breakStreams() {
         let streams = state.update { state in
@@ -349,7 +358,7 @@ final class ScriptedService: Sendable {
         case "resume": change(identifier) { $0.task.state = .waiting }
         case "cancel":
             let wish = try JSON.decode(CancelRequest.self, from: request.body)
-            try end(identifier, .cancelled, resumeData: wish.producingResumeData == true ? "token-\(id)" : nil)
+            try end(identifier, .cancelled, resumeData: wish.producingResumeData == true ? token(id.rawValue) : nil)
         case "retarget":
             let wish = try JSON.decode(RetargetRequest.self, from: request.body)
             state.update { $0.retargets.append(wish) }
