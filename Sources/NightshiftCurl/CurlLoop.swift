@@ -101,6 +101,8 @@ package final class CurlLoop: Sendable {
                 // Signals belong to the program; a closed connection must not raise SIGPIPE here.
                 var signals = sigset_t()
                 sigfillset(&signals)
+                // But a fault is handled by the thread that causes it, or ends the process without a word.
+                for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
                 pthread_sigmask(SIG_BLOCK, &signals, nil)
                 LoopCore(loop: loop, multi: loop.multi).run()
                 return nil
