@@ -35,7 +35,8 @@ struct Inspector {
     }
 
     private mutating func check(_ status: TaskStatus, _ tasks: [TaskStatus], _ now: ClockReading, _ world: World) {
-        if (status.wait != nil) != (status.state == .waiting) {
+        let isHeldBack = status.state == .suspended && status.wait?.reason == .serviceFault
+        if (status.wait != nil) != (status.state == .waiting || isHeldBack) {
             world.fail("Task \(status.id) is \(status.state) with the wait \(String(describing: status.wait)).")
         }
         if let until = status.wait?.until, until.timeIntervalSince1970 < now.wallSeconds - 0.001 {

@@ -122,6 +122,8 @@ final class World {
     /// The process dies: nothing that it holds in memory is left.
     func crash() async throws {
         commits.shut()
+        // What the object of the dead process still does is not written any more.
+        service.starts.close()
         clock.halt()
         let old = (service, store, clock, transport)
         replaceClock(off: nil)

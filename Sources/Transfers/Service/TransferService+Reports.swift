@@ -49,11 +49,6 @@ extension TransferService {
                 reason: .diskSpace, since: since, until: now.wallTime(ofBootSeconds: until),
                 detail: "The database cannot be written.")
         }
-        if let trial = trials.trial {
-            return Wait(
-                reason: .starting, since: since, until: now.wallTime(ofBootSeconds: trial.until),
-                detail: "A fault ended the last service; task \(trial.task) is tried alone first.")
-        }
         if record.question != nil {
             let since = record.wait.map { Date(timeIntervalSince1970: $0.since) } ?? since
             return Wait(reason: .answer, since: since, until: nil, detail: record.wait?.detail)
@@ -69,6 +64,11 @@ extension TransferService {
                 detail: particulars(of: reason, record))
         }
         if moment.conditions.isSleeping { return Wait(reason: .sleeping, since: since) }
+        if let trial = trials.trial {
+            return Wait(
+                reason: .serviceLimit, since: since, until: now.wallTime(ofBootSeconds: trial.until),
+                detail: "A fault ended the last service; task \(trial.task) is tried alone first.")
+        }
         if let pause = hosts.pause(way(of: record), now.bootSeconds) {
             return Wait(
                 reason: .hostBackoff, since: max(since, Date(timeIntervalSince1970: pause.since)),

@@ -48,7 +48,7 @@ package final class StartLog: Sendable {
     }
 
     /// Ends all writing: the service has stopped.
-    func close() {
+    package func close() {
         let descriptor = state.withLock { state in
             defer { state.descriptor = -1 }
             return state.descriptor
