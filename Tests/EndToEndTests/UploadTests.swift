@@ -197,7 +197,9 @@ import Testing
         var request = TaskRequest.upload(source, to: server.url("/a.bin"))
         request.rateLimit = 1 << 20
         let id = try await service.api.enqueue(request)
-        let running = try await service.wait(id, for: "104") { $0.informationalResponse?.status == 104 }
+        let running = try await service.wait(id, for: "104, and what it says being written down") {
+            $0.informationalResponse?.status == 104 && $0.upload != nil
+        }
         let place = try #require(running.informationalResponse?.headers.first("Location"))
         func isKept() async throws -> Bool {
             let head = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-I", "-H", "Upload-Draft-Interop-Version: 6"]

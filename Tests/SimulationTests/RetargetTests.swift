@@ -234,10 +234,10 @@ extension Simulations {
         }
 
         @Test func `B2: random URLs, weather and power cuts mix no file`() async {
-            print("retargeting: seeds \(Rounds.seeds(default: 8))")
+            print("retargeting: seeds \(Rounds.seeds(default: 20))")
             await #expect(processExitsWith: .success) {
                 var continued = 0
-                for seed in Rounds.seeds(default: 8) {
+                for seed in Rounds.seeds(default: 20) {
                     await Simulation.run("retargeting", seed: seed) { world in
                         try await Mirror.wander(world)
                         continued += await Mirror.continuations(world)
