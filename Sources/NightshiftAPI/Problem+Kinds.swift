@@ -21,6 +21,13 @@ extension Problem {
         Problem(type: "/problems/not-found", title: "There is no such thing", status: 404, detail: detail)
     }
 
+    /// There is no such session, or not yet: it may have been made by a request that is still on its way.
+    package static func noSession(_ session: SessionID) -> Problem {
+        Problem(
+            type: "/problems/no-session", title: "There is no such session", status: 404,
+            detail: "There is no session '\(session)'.")
+    }
+
     /// The request is right, but not in the present state.
     package static func conflict(_ detail: String) -> Problem {
         Problem(type: "/problems/conflict", title: "Not in the present state", status: 409, detail: detail)

@@ -57,6 +57,38 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
     }
 
+    @Test func `T13: A task that comes before its session is told once more, behind it`() async throws {
+        let world = try World()
+        let line = "/v1/process/sessions/org.example.photos"
+        let gate = Gate()
+        world.service.state.update { $0.gates["PUT " + line] = gate }
+        world.service.stop()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        // Made without the service: nobody waits for the session any more.
+        let task = session.downloadTask(with: url())
+        try world.service.start()
+        Thread.detachNewThread { task.resume() }
+        try await world.service.state.wait(for: "the early task") { $0.log.contains("POST \(line)/tasks") }
+        gate.open()
+        try await world.service.state.wait(for: "the task") { !$0.order.isEmpty }
+        try world.service.end(Int64(task.taskIdentifier))
+        try await delegate.heard.wait(for: "the end") { !$0.isEmpty }
+        #expect(delegate.heard.read { $0.last } == "\(task.taskIdentifier) completed")
+    }
+
+    @Test func `T13: A service that has forgotten the session is told of it again`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        session.downloadTask(with: url()).resume()
+        world.service.state.update { $0.settings = [:] }
+        session.downloadTask(with: url()).resume()
+        try await world.service.state.wait(for: "the second task") { $0.order == [1, 2] }
+        try world.service.end(2)
+        try await delegate.heard.wait(for: "the end") { $0.last == "2 completed" }
+    }
+
     @Test func `T13: A lost answer does not make two tasks of one`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())

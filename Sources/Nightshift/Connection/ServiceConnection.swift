@@ -287,6 +287,7 @@ extension ServiceConnection.State {
 extension Problem {
     static let notConnectedType = "/problems/not-connected"
     static let sessionInUseType = "/problems/session-in-use"
+    static let noSessionType = "/problems/no-session"
 
     /// Whether asking again may help.
     var isPassing: Bool {

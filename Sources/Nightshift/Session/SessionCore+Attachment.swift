@@ -58,10 +58,7 @@ extension SessionCore {
     private func attach() {
         guard state.withLock({ !$0.isInvalid && $0.needsAttachment }) else { return }
         do {
-            let answer = try connection.send(
-                "PUT", path, try JSON.encode(SessionSettings(configuration)), hasty: true,
-                patience: Self.requestPatience)
-            let attachment = try JSON.decode(SessionAttachment.self, from: answer)
+            let attachment = try tellOfSession(patience: Self.requestPatience)
             let tasks = try openTasksOfService()
             attached(attachment, tasks)
         } catch let problem as Problem {
@@ -69,6 +66,13 @@ extension SessionCore {
         } catch {
             attachLater()
         }
+    }
+
+    @discardableResult
+    func tellOfSession(patience: Duration) throws -> SessionAttachment {
+        let answer = try connection.send(
+            "PUT", path, try JSON.encode(SessionSettings(configuration)), hasty: true, patience: patience)
+        return try JSON.decode(SessionAttachment.self, from: answer)
     }
 
     private func openTasksOfService() throws -> [SessionTask] {
@@ -133,7 +137,7 @@ extension SessionCore {
 
     private func readingEnded(_ end: EventReader.End) {
         guard !state.withLock(\.isInvalid) else { return }
-        if case .refused(let problem) = end, !problem.isPassing {
+        if case .refused(let problem) = end, !problem.isPassing, problem.type != Problem.noSessionType {
             refused(problem)
         } else {
             attachLater()

@@ -93,10 +93,15 @@ extension SessionCore {
         // Only what may have reached it may be known to it.
         try connection.openChannel(until: .now + patience, hasty: true)
         task.state.withLock { $0.mayBeKnown = true }
-        let answer = try connection.send(
-            "POST", path + "/tasks", try JSON.encode(request), hasty: true, patience: patience,
-            // Its end may have come before the answer: asked for again now, it would be done again.
-            while: { task.state.withLock { $0.phase != .completed } })
+        let body = try JSON.encode(request)
+        let answer: Data
+        do {
+            answer = try send(body, of: task, patience: patience)
+        } catch let problem as Problem where problem.type == Problem.noSessionType {
+            // The task has come before its session, or to a service that knows nothing of it any more.
+            try tellOfSession(patience: patience)
+            answer = try send(body, of: task, patience: patience)
+        }
         guard let id = try JSON.decode(EnqueueResponse.self, from: answer).ids.first else {
             throw ServiceUnreachable(message: "The service has not said which task that is.")
         }
@@ -109,6 +114,13 @@ extension SessionCore {
             // Its end may have been told already.
             if state.tasks[task.identifier] != nil { state.taskIdentifiers[id] = task.identifier }
         }
+    }
+
+    private func send(_ body: Data, of task: TaskCore, patience: Duration) throws -> Data {
+        try connection.send(
+            "POST", path + "/tasks", body, hasty: true, patience: patience,
+            // Its end may have come before the answer: asked for again now, it would be done again.
+            while: { task.state.withLock { $0.phase != .completed } })
     }
 
     /// The service will not have the task.

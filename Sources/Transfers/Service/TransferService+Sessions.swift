@@ -10,7 +10,7 @@ extension TransferService {
 
     package nonisolated func session(_ id: SessionID) async throws(Problem) -> SessionStatus {
         guard let session = try await ask({ try $0.sessions(id).first }) else {
-            throw .notFound("There is no session '\(id)'.")
+            throw .noSession(id)
         }
         return session.withoutSecrets
     }

@@ -185,7 +185,7 @@ extension TransferService {
 
     nonisolated func requireSession(_ session: SessionID) async throws(Problem) {
         guard try await ask({ try $0.sessionSettings(session) }) != nil else {
-            throw .notFound("There is no session '\(session)'.")
+            throw .noSession(session)
         }
     }
 

@@ -269,6 +269,9 @@ final class ScriptedService: Sendable {
     private func session(_ name: String, _ action: String?, _ request: SocketServer.Request) throws
         -> SocketServer.Reply
     {
+        guard request.method == "PUT" || state.read({ $0.settings[name] != nil }) else {
+            throw Problem.noSession(SessionID(rawValue: "/app:\(name)"))
+        }
         switch (request.method, action) {
         case ("PUT", nil):
             let settings = try JSON.decode(SessionSettings.self, from: request.body)

@@ -70,7 +70,7 @@ extension AppWorld {
             return true
         // Not made yet, or another process of the app has it.
         case .failure(let problem):
-            if problem.type != "/problems/not-found", problem.type != "/problems/session-in-use", !isDying {
+            if problem.type != "/problems/no-session", problem.type != "/problems/session-in-use", !isDying {
                 world.fail("Messages are not to be had: \(problem)")
             }
         case nil: break
