@@ -31,11 +31,8 @@ final class UnixClient: Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        guard connected == 0 else {
-            let error = Failure(call: "connect", code: errno)
-            close(descriptor)
-            throw error
-        }
+        // deinit closes the descriptor, here as well.
+        guard connected == 0 else { throw Failure(call: "connect", code: errno) }
     }
 
     deinit {
