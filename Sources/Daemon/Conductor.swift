@@ -18,11 +18,16 @@ actor Conductor {
     private let parts = Mutex<Parts?>(nil)
     private var settings = DeviceSettings()
     private var doze: DozeMachine
-    /// The conditions that the last decision saw.
-    private var conditions = DeviceConditions()
+    /// What the last decision saw of the device.
+    private var report: DeviceReport
+    private var conditions: DeviceConditions { report.conditions }
     private var activity = Activity()
     private var heldFor: [AwakeHolder] = []
     private var alarm: (bootSeconds: Double, task: Task<Void, Never>)?
+    /// How many decisions with journal entries there were.
+    private var decisions = 0
+    /// What is on disk of all this, and may be told.
+    private var told: Told
     private var isStopping = false
     private let events: AsyncStream<Event>
     nonisolated private let continuation: AsyncStream<Event>.Continuation
@@ -37,6 +42,14 @@ actor Conductor {
         var transfers = TransferActivity()
     }
 
+    private struct Told {
+        /// The last decision that it includes.
+        var decision: Int
+        var report: DeviceReport
+        var doze: DozeMachine
+        var holders: [AwakeHolder]
+    }
+
     private enum Event: Sendable {
         case deviceChanged
         case apps(AppActivity)
@@ -49,7 +62,11 @@ actor Conductor {
         self.store = store
         self.clock = clock
         self.logger = logger
-        doze = DozeMachine(state: DozeMachine.State(since: clock.now().wallSeconds))
+        let doze = DozeMachine(state: DozeMachine.State(since: clock.now().wallSeconds))
+        let report = monitor.report
+        self.doze = doze
+        self.report = report
+        told = Told(decision: 0, report: report, doze: doze, holders: [])
         (events, continuation) = AsyncStream.makeStream()
     }
 
@@ -78,7 +95,7 @@ actor Conductor {
         if !monitor.report.isSettled {
             for await _ in monitor.changes where monitor.report.isSettled { break }
         }
-        conditions = monitor.report.conditions
+        report = monitor.report
         await parts.withLock(\.self)?.apps.apply(self.settings)
         let start = JournalEntry(
             time: now.date, decision: .deviceChanged, detail: "The service begins with this.",
@@ -107,10 +124,15 @@ actor Conductor {
     // MARK: - What the API offers
 
     func status() -> DeviceStatus {
-        let report = monitor.report
+        let latest = monitor.report
+        // What the journal says nothing of is told as it is.
+        let isDecided = !latest.conditions.differences(from: told.report.conditions).contains {
+            Self.journalled.contains($0)
+        }
+        let report = isDecided ? latest : told.report
         return DeviceStatus(
             conditions: report.conditions, values: report.values, providers: report.providers,
-            doze: doze.status(now: clock.now()), holders: activity.apps.holders, settings: settings)
+            doze: told.doze.status(now: clock.now()), holders: told.holders, settings: settings)
     }
 
     func change(_ change: DeviceChange) async throws(Problem) -> DeviceStatus {
@@ -177,11 +199,11 @@ actor Conductor {
     }
 
     private func deviceChanged() async {
-        let conditions = monitor.report.conditions
-        let keys = conditions.differences(from: self.conditions).filter { Self.journalled.contains($0) }
+        let latest = monitor.report
+        let old = conditions
+        let keys = latest.conditions.differences(from: old).filter { Self.journalled.contains($0) }
         guard !keys.isEmpty else { return }
-        let old = self.conditions
-        self.conditions = conditions
+        report = latest
         let now = clock.now()
         let words = keys.map { "\($0.rawValue): \(old[$0]) → \(conditions[$0])" }.joined(separator: ", ")
         var entries = [
@@ -199,7 +221,8 @@ actor Conductor {
         let now = clock.now()
         var entries: [JournalEntry] = []
         let holders = activity.apps.holders
-        if holders != heldFor {
+        let isChanged = holders != heldFor
+        if isChanged {
             let isHeld = !holders.isEmpty
             let who = isHeld ? holders : heldFor
             entries.append(
@@ -207,12 +230,12 @@ actor Conductor {
                     time: now.date, decision: isHeld ? .deviceHeldAwake : .deviceReleased, detail: who.sentence,
                     inputs: who.inputs))
             heldFor = holders
-            monitor.holdAwake(holders.sentence)
         }
         let changes = doze.changed(
             held: !holders.isEmpty, busy: activity.apps.working > 0 || activity.transfers.discretionary > 0,
             wakes: activity.apps.wakes > 0, now: now)
         await decide(changes, entries)
+        if isChanged, !isStopping { monitor.holdAwake(holders.sentence) }
     }
 
     /// Writes down what was decided, then lets everybody act on it.
@@ -231,7 +254,11 @@ actor Conductor {
                         "held": activity.apps.holders.isEmpty ? "no" : "yes",
                     ]))
         }
-        if !entries.isEmpty {
+        if entries.isEmpty {
+            if told.decision == decisions { told = decided() }
+        } else {
+            decisions += 1
+            let decided = decided()
             do {
                 let kept = KeptDoze(doze.state, now: now)
                 try await store.write { [entries] transaction in
@@ -242,12 +269,20 @@ actor Conductor {
                 // What was decided holds all the same: the next service would begin with what it finds.
                 logger.error("The store failed", metadata: ["error": "\(error)"])
             }
+            // Later decisions may have come meanwhile, and may be on disk already.
+            if decided.decision == decisions {
+                told = self.decided()
+            } else if decided.decision > told.decision {
+                told = decided
+            }
         }
         guard always || !changes.isEmpty, let parts = parts.withLock(\.self) else { return }
-        let moment = DeviceMoment(conditions: conditions, phase: doze.phase)
+        let moment = DeviceMoment(conditions: told.report.conditions, phase: told.doze.phase)
         await parts.apps.apply(moment)
         await parts.transfers.apply(moment)
     }
+
+    private func decided() -> Told { Told(decision: decisions, report: report, doze: doze, holders: heldFor) }
 
     private func setAlarm() {
         let next = doze.nextDeadline

@@ -1,5 +1,6 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
 import Foundation
+import NightshiftAPI
 
 /// Where the local API listens.
 package enum ListeningSocket: Hashable, Sendable {
@@ -56,10 +57,13 @@ package enum ListeningSocket: Hashable, Sendable {
         guard stat(directory, &status) == 0 else {
             throw systemError("The directory '\(directory)' of the socket cannot be used")
         }
-        guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
-            throw LocalAPIError(
-                .unusablePath,
-                "'\(directory)' has to be a directory of your own that nobody else may write in (chmod 700).")
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw LocalAPIError(.unusablePath, "'\(directory)' has to be a directory.")
+        }
+        let facts = DirectoryFacts(
+            path: directory, owner: status.st_uid, group: status.st_gid, mode: status.st_mode & 0o7777)
+        if let flaw = facts.flaw(for: DirectoryFacts.Viewer(user: geteuid(), privateGroup: nil)) {
+            throw LocalAPIError(.unusablePath, "\(flaw.message) \(flaw.remedy)")
         }
     }
 

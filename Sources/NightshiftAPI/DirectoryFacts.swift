@@ -39,7 +39,7 @@ package struct DirectoryFacts: Hashable, Sendable {
         guard owner == viewer.user else {
             return Flaw(
                 message: "The directory \(path) belongs to user \(owner), not to you.",
-                remedy: "Use another directory, or: chown \(viewer.user) '\(path)'")
+                remedy: "Use another directory, with NIGHTSHIFT_HOME, or: chown \(viewer.user) '\(path)'")
         }
         guard isWritableByOthers(for: viewer) else { return nil }
         return Flaw(
@@ -52,7 +52,7 @@ package struct DirectoryFacts: Hashable, Sendable {
         guard owner == viewer.user || viewer.trusted.contains(owner) else {
             return Flaw(
                 message: "The directory \(path), in which \(child.path) lies, belongs to user \(owner).",
-                remedy: "Use another directory, or: chown \(viewer.user) '\(path)'")
+                remedy: "Use another directory, with NIGHTSHIFT_HOME, or: chown \(viewer.user) '\(path)'")
         }
         // The sticky bit leaves to each what is theirs.
         guard isWritableByOthers(for: viewer), mode & 0o1000 == 0 else { return nil }

@@ -6,10 +6,8 @@ package enum Redaction {
 
     /// A proxy's URL without the user name and password it may hold.
     package static func proxy(_ url: String) -> String {
-        guard let scheme = url.range(of: "://"), let at = url.lastIndex(of: "@"), at >= scheme.upperBound else {
-            return url
-        }
-        return "\(url[..<scheme.upperBound])\(mask)\(url[at...])"
+        let address = ProxyAddress(url)
+        return address.userinfo == nil ? url : address.url(userinfo: mask)
     }
 
     /// A URL as it is shown: without user name and password, and with `…` for a query that looks as if it let people in.

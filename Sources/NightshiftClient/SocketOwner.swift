@@ -1,5 +1,6 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
 import Foundation
+package import NightshiftAPI
 
 #if canImport(Glibc)
     import Glibc
@@ -17,13 +18,11 @@ package enum SocketOwner {
         /// The user whose process listens, as the kernel says (`SO_PEERCRED`, unix(7)).
         package var peer: UInt32
         /// The directory of the socket: who else may write there may replace the socket.
-        package var directoryOwner: UInt32
-        package var directoryMode: UInt32
+        package var directory: DirectoryFacts
 
-        package init(peer: UInt32, directoryOwner: UInt32, directoryMode: UInt32) {
+        package init(peer: UInt32, directory: DirectoryFacts) {
             self.peer = peer
-            self.directoryOwner = directoryOwner
-            self.directoryMode = directoryMode
+            self.directory = directory
         }
     }
 
@@ -31,24 +30,15 @@ package enum SocketOwner {
     ///
     /// Root's is not the user's own either: root does not serve others, and may do what it likes without a socket.
     package static func objection(_ facts: Facts, user: UInt32, socket: String) -> String? {
-        let directory = URL(filePath: socket).deletingLastPathComponent().path(percentEncoded: false)
         if facts.peer != user {
             return
                 "The socket \(socket) belongs to a process of user \(facts.peer), and you are user \(user). Nothing was "
                 + "sent. Use the service as that user, or have it elsewhere with NIGHTSHIFT_HOME, or remove the socket."
         }
-        if facts.directoryOwner != user {
-            return
-                "The directory \(directory) of the service's socket belongs to user \(facts.directoryOwner), and you are "
-                + "user \(user). Nothing was sent. Have the service elsewhere, with NIGHTSHIFT_HOME or XDG_RUNTIME_DIR."
+        // The service closes the directory to all others, so that it needs no exception for a group of the user's own.
+        return facts.directory.flaw(for: DirectoryFacts.Viewer(user: user, privateGroup: nil)).map {
+            "\($0.message) The service's socket lies in it. Nothing was sent. \($0.remedy)"
         }
-        if facts.directoryMode & 0o022 != 0 {
-            let mode = String(facts.directoryMode & 0o7777, radix: 8)
-            return
-                "Other users may write in the directory \(directory) of the service's socket (its mode is \(mode)), and "
-                + "could put their own there. Nothing was sent. Close it with: chmod 700 '\(directory)'"
-        }
-        return nil
     }
 
     /// The same of a descriptor. One that is not connected has no peer, and hears nothing.
@@ -67,8 +57,8 @@ package enum SocketOwner {
             return "The directory \(directory) of the service's socket cannot be looked at: "
                 + "\(String(cString: strerror(errno))). Nothing was sent."
         }
-        return objection(
-            Facts(peer: credentials.1, directoryOwner: status.st_uid, directoryMode: status.st_mode), user: geteuid(),
-            socket: socket)
+        let facts = DirectoryFacts(
+            path: directory, owner: status.st_uid, group: status.st_gid, mode: status.st_mode & 0o7777)
+        return objection(Facts(peer: credentials.1, directory: facts), user: geteuid(), socket: socket)
     }
 }

@@ -71,7 +71,8 @@ extension StoreTransaction {
     /// Whether the task's app has something to hear of it still.
     package func hasMessages(_ task: TaskID) throws -> Bool {
         try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE task = ?)", arguments: [task.rawValue]) ?? false
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE task = ?)"),
+            arguments: [task.rawValue]) ?? false
     }
 
     func lastMessage() throws -> Int64 {

@@ -78,14 +78,7 @@ package struct TaskRecord: Sendable, Hashable {
     package var kind: TaskKind { request.kind }
 
     /// The address of the proxy that it names, without name and password; nil where it names none.
-    package var proxyAddress: String? { request.proxy.map(Self.proxyAddress) }
-
-    /// What stands behind the last @ is the address.
-    package static func proxyAddress(_ proxy: String) -> String {
-        guard let at = proxy.lastIndex(of: "@") else { return proxy }
-        let scheme = proxy.firstRange(of: "://").map { proxy[..<$0.upperBound] } ?? ""
-        return String(scheme + proxy[proxy.index(after: at)...])
-    }
+    package var proxyAddress: String? { request.proxy.map { ProxyAddress($0).url } }
 
     /// The files that an upload sends.
     package var sentFiles: UploadSource? {

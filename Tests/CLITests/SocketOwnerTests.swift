@@ -21,13 +21,14 @@ import Testing
             (1_001, 1_000, 0o700, "user 1001"), (0, 1_000, 0o700, "user 0"),
             (1_000, 1_001, 0o700, "belongs to user 1001"),
             (1_000, 0, 0o755, "belongs to user 0"), (1_000, 1_000, 0o720, "chmod 700 '/run/n/'"),
-            (1_000, 1_000, 0o702, "mode is 702"), (1_000, 1_000, 0o1777, "mode is 1777"),
+            (1_000, 1_000, 0o702, "Others may write"), (1_000, 1_000, 0o1777, "Nothing was sent"),
         ] as [(uid_t, uid_t, mode_t, String?)])
     func `Only a process of one's own, in a directory where nobody else writes, is spoken to`(
         peer: uid_t, owner: uid_t, mode: mode_t, words: String?
     ) {
-        let facts = SocketOwner.Facts(peer: peer, directoryOwner: owner, directoryMode: S_IFDIR | mode)
-        let objection = SocketOwner.objection(facts, user: 1_000, socket: "/run/n/nightshift.sock")
+        let directory = DirectoryFacts(path: "/run/n/", owner: owner, group: owner, mode: mode)
+        let objection = SocketOwner.objection(
+            SocketOwner.Facts(peer: peer, directory: directory), user: 1_000, socket: "/run/n/nightshift.sock")
         #expect((objection == nil) == (words == nil), "\(objection ?? "")")
         if let words { #expect(objection?.contains(words) == true, "\(objection ?? "")") }
     }

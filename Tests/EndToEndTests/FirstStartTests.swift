@@ -20,7 +20,8 @@ import Testing
         while number < 200 {
             let service = try Service()
             let process = try service.spawn(under: [
-                "strace", "--follow-forks", "--quiet=all", "--output=/dev/null", "--trace=\(call)",
+                // A process of its own traces, so that the one that is killed is the service.
+                "strace", "--daemonize", "--follow-forks", "--quiet=all", "--output=/dev/null", "--trace=\(call)",
                 "--inject=\(call):signal=SIGKILL:when=\(number)",
             ])
             let serves = try await servesOrEnds(service, process)

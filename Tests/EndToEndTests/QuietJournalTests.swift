@@ -19,8 +19,10 @@ import Testing
             #expect(chown(path, uid_t(user), gid_t(user)) == 0)
         }
         let trace = service.scratch.path("trace")
+        // strace traces from a process of its own, so that the one that is stopped is the service.
         try service.spawn(under: [
-            "setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--", "strace", "-f", "-e",
+            "setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--", "strace", "--daemonize", "-f",
+            "-e",
             "trace=setpriority,connect,sendto", "-o", trace,
         ])
         defer { service.process?.kill(SIGKILL) }
@@ -34,7 +36,7 @@ import Testing
         try await eventually("its socket") {
             FileManager.default.fileExists(atPath: service.paths.socket.path)
         }
-        try await service.stop()
+        #expect(try await service.stop() == .code(0))
         #expect(calls().filter { $0.contains("/dev/log") } == [])
     }
 }

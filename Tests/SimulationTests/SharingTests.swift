@@ -140,6 +140,27 @@ extension Simulations {
             }
         }
 
+        /// What runs leaves its connections to others when it stops: not to those that the same request is about.
+        @Test func aRequestThatStopsManyTasksBeginsNoneOfThem() async {
+            await #expect(processExitsWith: .success) {
+                for (action, state) in [(TaskAction.cancel, TaskState.cancelled), (.suspend, .suspended)] {
+                    await Simulation.run("\(action) many") { world in
+                        let urls = (0..<300).map { Story.serve(world, name: "\($0)", size: 400_000) }
+                        await world.start()
+                        let ids = await world.enqueue(urls.map { world.request($0) })
+                        #expect(world.transport.begun.count == 6)
+                        let answer = await world.call { [service = world.service] in
+                            try? await service.act(TaskActionRequest(action, ids))
+                        }
+                        let results = (answer ?? nil)?.results ?? []
+                        #expect(results.map(\.id) == ids)
+                        #expect(results.allSatisfy { $0.task?.state == state && $0.problem == nil })
+                        #expect(world.transport.begun.count == 6)
+                    }
+                }
+            }
+        }
+
         @Test func nothingIsLeftOpenAndNothingWakesWhenAllIsDone() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("idle") { world in

@@ -59,6 +59,7 @@ extension AppService {
 
     /// Processes first, in the order that was decided; then what is written down of it; then who has to know.
     func carryOut(_ actions: [AppAction], _ id: AppID) async {
+        unwritten[id, default: 0] += 1
         var actions = actions
         var entries: [JournalEntry] = []
         var finished: [(session: String, through: Int64, acknowledging: Bool)] = []
@@ -97,6 +98,7 @@ extension AppService {
             await environment.transfers.acknowledge(id, wake.session, wake.through)
         }
         await write(id, entries, finished.map { ($0.session, $0.through) })
+        stepWritten(id)
         if let listening { await environment.transfers.setListening(id, listening) }
         if isForceQuit { await environment.transfers.forceQuit(id) }
         if isInFront { await environment.transfers.cameToFront(id) }
@@ -118,6 +120,8 @@ extension AppService {
 
     func write(_ id: AppID, _ entries: [JournalEntry], _ finished: [(session: String, through: Int64)]) async {
         let record = machines[id]?.record
+        unwritten[id, default: 0] += 1
+        defer { stepWritten(id) }
         do {
             try await store.write { transaction in
                 // A program without an entry is known only while it runs.
@@ -134,6 +138,20 @@ extension AppService {
         } catch {
             // The row is written again with the app's next step; until then a crash would find it a step behind.
             environment.logger.error("The store failed", metadata: ["error": "\(error)", "app": "\(id)"])
+        }
+    }
+
+    private func stepWritten(_ id: AppID) {
+        guard let count = unwritten[id] else { return }
+        unwritten[id] = count > 1 ? count - 1 : nil
+        guard count == 1 else { return }
+        for waiter in writeWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
+    }
+
+    /// Returns when everything that was decided of the app is on disk, or could not be written: nobody is told before.
+    func written(_ id: AppID) async {
+        while unwritten[id] != nil {
+            await withCheckedContinuation { writeWaiters[id, default: []].append($0) }
         }
     }
 

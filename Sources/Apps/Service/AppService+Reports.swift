@@ -5,6 +5,7 @@ import Store
 /// What people want to know of apps.
 extension AppService {
     func status(_ id: AppID) async throws(Problem) -> AppStatus {
+        await written(id)
         let machine = machine(id)
         let record = machine.record
         let manifest = manifest(id)

@@ -78,6 +78,9 @@ package actor AppService {
     /// Processes that read commands, by their number.
     var connections: [Int32: Connection] = [:]
     var nextConnection = 0
+    /// How many steps of each app are not on disk yet, and who waits for them.
+    var unwritten: [AppID: Int] = [:]
+    var writeWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// Who waits for an app's process to be gone.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// The next look at the clocks, in awake seconds.

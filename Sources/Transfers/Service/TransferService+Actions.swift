@@ -14,15 +14,23 @@ extension TransferService {
         guard request.producingResumeData == nil || request.action == .cancel else {
             throw .invalid("Only 'cancel' gives resume data.", pointer: "/producingResumeData")
         }
-        var results: [TaskActionResult] = []
+        var results: [TaskID: TaskActionResult] = [:]
         results.reserveCapacity(request.tasks.count)
-        var rest = request.tasks[...]
+        var rest = workingOrder(of: request)[...]
         while !rest.isEmpty {
             let part = Array(rest.prefix(Self.tasksPerTransaction))
             rest = rest.dropFirst(part.count)
-            results += try await act(request.action, part, producingResumeData: request.producingResumeData ?? false)
+            let done = try await act(request.action, part, producingResumeData: request.producingResumeData ?? false)
+            for result in done { results[result.id] = result }
         }
-        return TaskActionAnswer(results: results)
+        return TaskActionAnswer(results: request.tasks.compactMap { results[$0] })
+    }
+
+    /// What runs is stopped last: what stops lets others begin, which must not be those that are to be stopped next.
+    private func workingOrder(of request: TaskActionRequest) -> [TaskID] {
+        guard request.action == .suspend || request.action == .cancel else { return request.tasks }
+        let running = starting.union(active.keys)
+        return request.tasks.filter { !running.contains($0) } + request.tasks.filter { running.contains($0) }
     }
 
     private func act(
@@ -37,7 +45,11 @@ extension TransferService {
             let outcomes = try await transition(each: ids) { record in
                 Self.cancellation(of: record, producingResumeData: producingResumeData, because: nil)
             }
-            for case (_, .success((let before, let after))) in outcomes { cancelled(before, after) }
+            let abandoned = outcomes.compactMap { _, outcome -> TaskRecord? in
+                guard case .success(let (before, after)) = outcome, Self.isAbandoned(after) else { return nil }
+                return before
+            }
+            await discard(abandoned)
             return listed(outcomes)
         case .remove:
             return try await remove(each: ids)
@@ -85,12 +97,11 @@ extension TransferService {
         let outcomes = try await change { transaction -> Result<[(TaskID, Result<TaskRecord?, Problem>)], Problem> in
             .success(try ids.map { ($0, try Self.remove($0, now, in: transaction)) })
         }
+        await forgotten(outcomes.compactMap { _, outcome in try? outcome.get() })
         return outcomes.map { id, outcome in
             switch outcome {
-            case .success(let record):
-                forgotten(record)
-                return TaskActionResult(id: id)
-            case .failure(let problem): return TaskActionResult(id: id, problem: problem)
+            case .success: TaskActionResult(id: id)
+            case .failure(let problem): TaskActionResult(id: id, problem: problem)
             }
         }
     }

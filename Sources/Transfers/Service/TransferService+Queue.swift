@@ -191,7 +191,7 @@ extension TransferService {
         HostTable.Way(origin: record.origin, proxy: record.proxyAddress ?? fallbackProxy)
     }
 
-    nonisolated private var fallbackProxy: String? { environment.fallback.proxy.map(TaskRecord.proxyAddress) }
+    nonisolated private var fallbackProxy: String? { environment.fallback.proxy.map { ProxyAddress($0).url } }
 
     /// Keeps in mind whose turn it is where there is but one connection.
     func noteTurn(_ record: TaskRecord) {

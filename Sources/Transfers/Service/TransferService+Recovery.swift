@@ -40,7 +40,7 @@ extension TransferService {
             try await store.write { transaction in
                 for record in old { try transaction.delete(record.id) }
             }
-            for record in old { removeFiles(of: record) }
+            await removeFiles(of: old)
         }
     }
 
@@ -93,8 +93,14 @@ extension TransferService {
         for path in copies.subtracting(needed) { unlink(path) }
     }
 
-    /// Removes what the service holds for a task; a file at its destination is its owner's.
-    func removeFiles(of record: TaskRecord) {
+    /// Removes what the service holds for tasks; a file at its destination is its owner's. Returns when it is gone.
+    func removeFiles(of records: [TaskRecord]) async {
+        await removalDisk.run { [self] in
+            for record in records { removeFiles(of: record) }
+        }
+    }
+
+    private nonisolated func removeFiles(of record: TaskRecord) {
         // One without bytes has left none, or has given them to the task that continues it.
         if record.partial != nil { partials.discardRest(record) }
         if record.state != .completed, let path = record.partial?.path { unlink(path) }

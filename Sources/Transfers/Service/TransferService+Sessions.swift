@@ -48,7 +48,7 @@ extension TransferService {
             try transaction.deleteSession(id)
             return .success(records)
         }
-        for record in records { removeFiles(of: record) }
+        await removeFiles(of: records)
     }
 
     package func settings() async throws(Problem) -> ServiceSettings {

@@ -176,7 +176,7 @@ extension TransferService {
         let (before, after) = try await transition(id) { record in
             Self.cancellation(of: record, producingResumeData: producingResumeData, because: failure)
         }
-        cancelled(before, after)
+        if Self.isAbandoned(after) { discard(before) }
         return status(of: after)
     }
 
@@ -188,17 +188,15 @@ extension TransferService {
     }
 
     /// Nobody continues a task that was cancelled without resume data.
-    func cancelled(_ before: TaskRecord, _ after: TaskRecord) {
-        if after.state == .cancelled, after.resumeData == nil { discard(before) }
-    }
+    static func isAbandoned(_ record: TaskRecord) -> Bool { record.state == .cancelled && record.resumeData == nil }
 
     /// Forgets a task that has ended, with its resume data and any file the service still holds for it.
     package func remove(_ id: TaskID) async throws(Problem) {
         let now = now
-        forgotten(
-            try await change { transaction -> Result<TaskRecord?, Problem> in
-                try Self.remove(id, now, in: transaction)
-            })
+        let record = try await change { transaction -> Result<TaskRecord?, Problem> in
+            try Self.remove(id, now, in: transaction)
+        }
+        if let record { await forgotten([record]) }
     }
 
     /// The record of what was removed; nil where its row cannot be read, which can only be removed.
@@ -225,11 +223,10 @@ extension TransferService {
         return .success(record)
     }
 
-    /// What is left of a task whose row is gone.
-    func forgotten(_ record: TaskRecord?) {
-        guard let record else { return }
-        removeFiles(of: record)
-        abandonUpload(record)
+    /// Removes what is left of tasks whose rows are gone, here and at servers.
+    func forgotten(_ records: [TaskRecord]) async {
+        await removeFiles(of: records)
+        for record in records { abandonUpload(record) }
     }
 
     /// The absolute path of the bytes kept for a task: a download without destination, or an upload's response body.

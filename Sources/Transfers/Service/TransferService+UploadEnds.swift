@@ -112,6 +112,17 @@ extension TransferService {
         abandonUpload(record)
     }
 
+    /// The same of many, away from the actor. Returns when the bytes here are gone.
+    func discard(_ records: [TaskRecord]) async {
+        await removalDisk.run { [partials, sources] in
+            for record in records {
+                partials.discard(record)
+                sources.remove(record)
+            }
+        }
+        for record in records { abandonUpload(record) }
+    }
+
     /// Servers that are told something at once.
     private static let farewellLimit = 16
     /// Seconds.

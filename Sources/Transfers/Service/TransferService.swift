@@ -135,6 +135,7 @@ package actor TransferService {
     let syncDisk = DiskQueue("nightshift.sync")
     let finishDisk = DiskQueue("nightshift.finish")
     let hashDisk = DiskQueue("nightshift.hash")
+    let removalDisk = DiskQueue("nightshift.removal")
     nonisolated let copyDisk = DiskQueue("nightshift.copy")
     /// 1 from the moment the service stops: long work on disks looks at it.
     let stopping = ByteMeter(0)

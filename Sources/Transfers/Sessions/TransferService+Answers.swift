@@ -34,14 +34,11 @@ extension TransferService {
 
     /// A proxy's URL with a name and password in it.
     private static func proxy(_ url: String, _ credential: Credential) -> String {
-        guard let scheme = url.range(of: "://") else { return url }
-        let authority = url[scheme.upperBound...]
-        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
         let allowed = CharacterSet.alphanumerics
         let words = [credential.user, credential.password].map {
             $0.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
         }
-        return "\(url[..<scheme.upperBound])\(words[0]):\(words[1])@\(host)"
+        return ProxyAddress(url).url(userinfo: words.joined(separator: ":"))
     }
 
     /// A server asks: the task waits for its app's answer, unless another task has had it meanwhile.

@@ -49,8 +49,10 @@ import Testing
         let run = try run(service, "echo $$; trap '' TERM; while :; do sleep 0.1; done")
         #expect(try await run.waitForExit() == .code(124))
         #expect(written(service).contains("time"), "\(written(service))")
-        let journal = try await service.cli(["journal", "--since", "all"]).output
-        #expect(journal.contains("0x2182bad2"), "\(journal)")
+        // The service learns of the command's end, and writes it down, when the command has ended.
+        try await eventually("the journal's word on its end") {
+            try await service.cli(["journal", "--since", "all"]).output.contains("0x2182bad2")
+        }
     }
 
     @Test func `L6: a command stands still in doze and goes on in a window`() async throws {

@@ -34,6 +34,23 @@ import Testing
     @Test func `A proxy's name and password are hidden, and that there are some is not`() {
         #expect(Redaction.proxy("http://bob:pw@proxy:3128") == "http://***@proxy:3128")
         #expect(Redaction.proxy("http://proxy:3128") == "http://proxy:3128")
+        #expect(Redaction.proxy("bob:pw@proxy:3128") == "***@proxy:3128")
+    }
+
+    @Test(
+        arguments: [
+            ("http://proxy:3128", "http://proxy:3128", nil),
+            ("http://bob:pw@proxy:3128", "http://proxy:3128", "bob:pw"),
+            ("socks5h://bob@[::1]:1080", "socks5h://[::1]:1080", "bob"),
+            ("http://b:p@ss@proxy", "http://proxy", "b:p@ss"),
+            ("http://b:a://c@proxy/", "http://proxy/", "b:a://c"), ("b:a://c@proxy:1", "proxy:1", "b:a://c"),
+            ("bob:pw@proxy:1", "proxy:1", "bob:pw"), ("proxy:1", "proxy:1", nil), ("http://@proxy", "http://proxy", ""),
+            ("", "", nil),
+        ] as [(String, String, String?)])
+    func `A proxy's URL is taken apart at its last @`(url: String, address: String, userinfo: String?) {
+        let parts = ProxyAddress(url)
+        #expect(parts.url == address)
+        #expect(parts.userinfo.map(String.init) == userinfo)
     }
 
     @Test func `A field that nobody knows is hidden`() {
