@@ -62,6 +62,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.certificateAuthority = wire.tls?.certificateAuthority
         request.clientCertificate = wire.tls?.clientCertificate
         request.clientKey = wire.tls?.clientKey
+        request.minimumTLSVersion = wire.tls?.minimumVersion
+        request.maximumTLSVersion = wire.tls?.maximumVersion
         questions.trustedCertificates = wire.trustedCertificates
     }
 
