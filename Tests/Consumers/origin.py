@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The origin of the consumers: small files, uploads, statuses, redirects and a password, on loopback.
+"""The origin of the consumers: small files, uploads, statuses, redirects, cookies and a password, on loopback.
 
 Writes its port to the file that is its argument, and ends when its standard input does.
 """
@@ -38,6 +38,10 @@ class Handler(BaseHTTPRequestHandler):
                 return self.answer(206, body[int(first):end + 1], **fields)
         self.answer(200, body, **fields)
 
+    def shown_fields(self):
+        """What the request's header fields were, one to a line."""
+        return "".join(f"{name}: {value}\n" for name, value in self.headers.items()).encode()
+
     def endless(self, name):
         self.send_response(200)
         self.send_header("Content-Length", str(1 << 20))
@@ -68,8 +72,13 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 self.answer(401, b"who?", WWW_Authenticate='Basic realm="consumers"', X_Reason="nobody")
         elif kind == "fields":
-            # What the request's header fields were, one to a line.
-            self.answer(200, "".join(f"{n}: {v}\n" for n, v in self.headers.items()).encode())
+            self.answer(200, self.shown_fields())
+        elif kind == "cookie":
+            name, value = rest
+            self.answer(200, self.shown_fields(), Set_Cookie=f"{name}={value}; Path=/")
+        elif kind == "cookie-redirect":
+            name, value = rest
+            self.answer(302, Location="/fields", Set_Cookie=f"{name}={value}; Path=/")
         else:
             self.answer(404, b"not here")
 

@@ -13,4 +13,7 @@ func everything() async {
     await managers()
     await members()
     await transfers()
+    await dataTasks()
+    await cookies()
+    await withoutService()
 }
