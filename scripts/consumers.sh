@@ -51,6 +51,7 @@ for configuration in "${configurations[@]}"; do
         log=$room/$configuration-$mode
         status=0
         timeout 400 env -i HOME="$home" NIGHTSHIFT_HOME="$home" PATH=/nonexistent ORIGIN_PORT="$(cat "$room/port")" \
+            SERVICE="$PWD/.build/debug/nightshiftd" \
             ".build-consumers/$configuration/consumer-$mode" >"$log" 2>"$log.errors" || status=$?
         # Links are followed: what is shared counts in each.
         expected=$(grep -rhoE 'situation\("[^"]*"' "$package/Sources/consumer-$mode"/*.swift "$package/Sources/Shared"/*.swift |

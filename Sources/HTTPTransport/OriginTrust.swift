@@ -44,8 +44,8 @@ final class OriginTrust: CurlTLSHook {
     var checksName: Bool { !trustedCertificates.isEmpty }
 
     func prepare(context: UnsafeMutableRawPointer) -> Bool {
-        // A proxy's.
-        if nightshift_tls_maximum_version(context) != 0 { return true }
+        // A proxy's: the bound of a server's context is 1.2, or there is none.
+        if nightshift_tls_maximum_version(context) == Self.proxyMaximum { return true }
         latest.withLock { $0 = nil }
         let owner = Unmanaged.passRetained(self)
         guard Self.ownerIndex >= 0,
@@ -123,6 +123,9 @@ final class OriginTrust: CurlTLSHook {
             return Data(bytes).base64EncodedString()
         }
     }
+
+    /// `TLS1_3_VERSION`, the bound that `EasyOptions` gives to proxies.
+    private static let proxyMaximum = 0x0304
 
     /// `X509_V_ERR_UNSPECIFIED`.
     private static let unspecified: Int32 = 1

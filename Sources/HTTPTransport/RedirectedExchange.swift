@@ -14,7 +14,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     /// As it is now: a redirect may have taken something away for good.
     private var wire: WireRequest
     private var request: CurlRequest
-    /// Nil where cookies are not handled.
+    /// Nil where nobody wants to know of cookies.
     private var cookies: RedirectCookies?
     private var questions: Questions
     private var meter: ByteMeter?
@@ -40,7 +40,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         self.loop = loop
         self.finish = finish
         self.wire = wire
-        cookies = wire.handlesCookies ? RedirectCookies() : nil
+        cookies = wire.handlesCookies || wire.notesCookies ? RedirectCookies() : nil
         questions = Questions(methods: wire.asksAbout, trustedCertificates: wire.trustedCertificates)
         meter = wire.body?.meter
         request = CurlRequest(url: wire.url, method: wire.method)
@@ -62,6 +62,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.certificateAuthority = wire.tls?.certificateAuthority
         request.clientCertificate = wire.tls?.clientCertificate
         request.clientKey = wire.tls?.clientKey
+        request.minimumTLSVersion = wire.tls?.minimumVersion
+        request.maximumTLSVersion = wire.tls?.maximumVersion
         questions.trustedCertificates = wire.trustedCertificates
     }
 
@@ -221,7 +223,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     }
 
     private func fieldsWithCookies(for url: String) -> [HeaderField] {
-        guard let cookies else { return wire.headers }
+        guard let cookies, wire.handlesCookies else { return wire.headers }
         let value = cookies.field(for: url, given: wire.headers.first("Cookie"))
         let others = wire.headers.filter { $0.name.lowercased() != "cookie" }
         return others + (value.map { [HeaderField(name: "Cookie", value: $0)] } ?? [])

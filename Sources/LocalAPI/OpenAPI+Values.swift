@@ -53,6 +53,7 @@ extension OpenAPI {
               },
               "CredentialScheme": {"type": "string", "enum": ["any", "basic", "digest"]},
               "ChecksumAlgorithm": {"type": "string", "enum": ["md5", "sha-1", "sha-256", "sha-384", "sha-512"]},
+              "TLSVersion": {"type": "string", "enum": ["1.2", "1.3"]},
               "RetryPolicy": {
                 "type": "string", "enum": ["never", "transientResponses"],
                 "description": "never: a response is the result. transientResponses: 408, 425, 429 and 5xx are tried again"
@@ -121,13 +122,15 @@ extension OpenAPI {
               },
               "TLSSettings": {
                 "type": "object", "additionalProperties": false,
-                "description": "Paths of PEM files",
+                "description": "Paths of PEM files, and the versions that are spoken with the server",
                 "properties": {
                   "certificateAuthority": {
                     "type": ["string", "null"], "description": "Trusted in place of the system's"
                   },
                   "clientCertificate": {"type": ["string", "null"]},
-                  "clientKey": {"type": ["string", "null"]}
+                  "clientKey": {"type": ["string", "null"]},
+                  "minimumVersion": {"anyOf": [{"$ref": "#/components/schemas/TLSVersion"}, {"type": "null"}]},
+                  "maximumVersion": {"anyOf": [{"$ref": "#/components/schemas/TLSVersion"}, {"type": "null"}]}
                 }
               }
         """#

@@ -188,10 +188,41 @@ package struct TLSSettings: Hashable, Sendable, Codable {
     package var clientCertificate: String?
     /// A PEM file with the client's key, where it is not in the certificate's file.
     package var clientKey: String?
+    /// The oldest version that is spoken with the server; 1.2 unless given.
+    package var minimumVersion: TLSVersion?
+    /// The newest version that is spoken with the server; no bound unless given.
+    package var maximumVersion: TLSVersion?
 
-    package init(certificateAuthority: String? = nil, clientCertificate: String? = nil, clientKey: String? = nil) {
+    package init(
+        certificateAuthority: String? = nil, clientCertificate: String? = nil, clientKey: String? = nil,
+        minimumVersion: TLSVersion? = nil, maximumVersion: TLSVersion? = nil
+    ) {
         self.certificateAuthority = certificateAuthority
         self.clientCertificate = clientCertificate
         self.clientKey = clientKey
+        self.minimumVersion = minimumVersion
+        self.maximumVersion = maximumVersion
     }
+
+    /// These settings, and of others what these say nothing about: the files belong together, and so do the versions.
+    package func filled(from others: TLSSettings?) -> TLSSettings {
+        guard let others else { return self }
+        var filled = self
+        if certificateAuthority == nil, clientCertificate == nil, clientKey == nil {
+            filled.certificateAuthority = others.certificateAuthority
+            filled.clientCertificate = others.clientCertificate
+            filled.clientKey = others.clientKey
+        }
+        if minimumVersion == nil, maximumVersion == nil {
+            filled.minimumVersion = others.minimumVersion
+            filled.maximumVersion = others.maximumVersion
+        }
+        return filled
+    }
+}
+
+/// A version of TLS; older ones are never spoken.
+package enum TLSVersion: String, Sendable, Codable, CaseIterable {
+    case tls12 = "1.2"
+    case tls13 = "1.3"
 }

@@ -1,4 +1,4 @@
-import NightshiftAPI
+package import NightshiftAPI
 
 /// One HTTP request with everything libcurl has to know about how it travels.
 package struct CurlRequest: Sendable {
@@ -28,6 +28,10 @@ package struct CurlRequest: Sendable {
     package var certificateAuthority: String?
     package var clientCertificate: String?
     package var clientKey: String?
+    /// The oldest version of TLS that is spoken with the server, not with a proxy; nil is 1.2.
+    package var minimumTLSVersion: TLSVersion?
+    /// The newest one; nil is no bound.
+    package var maximumTLSVersion: TLSVersion?
     package var tlsHook: (any CurlTLSHook)?
     /// How the user name and password of ``proxy`` are shown.
     package var proxyScheme = CurlCredential.Scheme.basic

@@ -62,7 +62,10 @@ struct EasyOptions {
 
     private mutating func setSecurity(_ request: CurlRequest) {
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-        set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        let oldest = request.minimumTLSVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
+        // A bound of 1.3 would bound nothing, and is a proxy's mark.
+        let newest = request.maximumTLSVersion == .tls12 ? CURL_SSLVERSION_MAX_TLSv1_2 : CURL_SSLVERSION_MAX_NONE
+        set(CURLOPT_SSLVERSION, oldest | newest)
         if let path = request.certificateAuthority {
             set(CURLOPT_CAINFO, path)
             setString(CURLOPT_CAPATH, nil)

@@ -79,6 +79,8 @@ package struct WireRequest: Sendable {
     package var trustedCertificates: Set<String> = []
     /// Whether cookies that redirects set go along to where these lead.
     package var handlesCookies = false
+    /// Whether cookies that redirects set are told of where they are not sent on.
+    package var notesCookies = false
     /// What other origins are shown and allowed, should redirects lead there: by scheme, host and port.
     package var answersElsewhere: [String: OriginAnswer] = [:]
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The origin of the consumers: small files, uploads, statuses, redirects and a password, on loopback.
+"""The origin of the consumers: small files, uploads, statuses, redirects, cookies and a password, on loopback.
 
 Writes its port to the file that is its argument, and ends when its standard input does.
 """
 
 import base64
+import gzip
 import os
 import sys
 import threading
@@ -26,8 +27,10 @@ class Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def file(self, name):
-        body = (f"This is {name}.\n" * 100).encode()
+    def file(self, name, lines=100):
+        body = (f"This is {name}.\n" * lines).encode()
+        if self.headers.get("If-None-Match") == f'"{name}"':
+            return self.answer(304, ETag=f'"{name}"')
         fields = {"Content_Type": "text/plain", "ETag": f'"{name}"', "Accept_Ranges": "bytes"}
         wanted = self.headers.get("Range", "")
         if wanted.startswith("bytes=") and self.headers.get("If-Range", f'"{name}"') == f'"{name}"':
@@ -38,13 +41,17 @@ class Handler(BaseHTTPRequestHandler):
                 return self.answer(206, body[int(first):end + 1], **fields)
         self.answer(200, body, **fields)
 
-    def endless(self, name):
+    def shown_fields(self):
+        """What the request's header fields were, one to a line."""
+        return "".join(f"{name}: {value}\n" for name, value in self.headers.items()).encode()
+
+    def endless(self, name, start=b"x" * 1000, size=1 << 20):
         self.send_response(200)
-        self.send_header("Content-Length", str(1 << 20))
+        self.send_header("Content-Length", str(size))
         self.send_header("ETag", f'"{name}"')
         self.send_header("Accept-Ranges", "bytes")
         self.end_headers()
-        self.wfile.write(b"x" * 1000)
+        self.wfile.write(start)
         self.wfile.flush()
         # Until the other side closes.
         self.rfile.read(1)
@@ -56,6 +63,16 @@ class Handler(BaseHTTPRequestHandler):
             self.file(rest[0])
         elif kind == "endless":
             self.endless(rest[0])
+        elif kind == "halves":
+            # The first two thirds, and the rest for who asks for it.
+            if "Range" in self.headers:
+                self.file(rest[0], lines=100_000)
+            else:
+                body = (f"This is {rest[0]}.\n" * 100_000).encode()
+                self.endless(rest[0], body[:len(body) * 2 // 3], len(body))
+        elif kind == "gzip":
+            body = gzip.compress((f"This is {rest[0]}.\n" * 100).encode())
+            self.answer(200, body, Content_Type="text/plain", Content_Encoding="gzip")
         elif kind == "status":
             self.answer(int(rest[0]), b"a status", Content_Type="text/plain")
         elif kind == "redirect":
@@ -68,8 +85,13 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 self.answer(401, b"who?", WWW_Authenticate='Basic realm="consumers"', X_Reason="nobody")
         elif kind == "fields":
-            # What the request's header fields were, one to a line.
-            self.answer(200, "".join(f"{n}: {v}\n" for n, v in self.headers.items()).encode())
+            self.answer(200, self.shown_fields())
+        elif kind == "cookie":
+            name, value = rest
+            self.answer(200, self.shown_fields(), Set_Cookie=f"{name}={value}; Path=/")
+        elif kind == "cookie-redirect":
+            name, value = rest
+            self.answer(302, Location="/fields", Set_Cookie=f"{name}={value}; Path=/")
         else:
             self.answer(404, b"not here")
 
@@ -79,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         self.answer(201, f"{self.command} {len(body)} {body[:20].decode(errors='replace')}".encode())
 
-    do_PUT = do_POST = upload
+    do_PUT = do_POST = do_DELETE = upload
 
 
 server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

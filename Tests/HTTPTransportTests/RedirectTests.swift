@@ -52,6 +52,12 @@ import Transfers
         let plain = try await TestTransport().end(request)
         #expect(plain.head?.redirectCookies == [])
         #expect(origin.requests(for: "/d").last?.field("Cookie") == nil)
+        // Told of, and not sent on.
+        request.notesCookies = true
+        let told = try await TestTransport().end(request)
+        #expect(told.head?.redirectCookies == end.head?.redirectCookies)
+        #expect(origin.requests(for: "/b").last?.field("Cookie") == "sid=old; mine=0")
+        #expect(origin.requests(for: "/d").last?.field("Cookie") == nil)
     }
 
     @Test func aLoopEnds() async throws {

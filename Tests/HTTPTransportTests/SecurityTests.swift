@@ -96,6 +96,27 @@ import Transfers
         #expect(end.failure?.message.contains("/does/not/exist.pem") == true)
     }
 
+    /// The bounds of a request hold also beside connections that others have left open.
+    @Test(arguments: [TLSVersion.tls12, .tls13])
+    func versionsOutsideARequestsBoundsAreNotSpoken(served: TLSVersion) async throws {
+        let server = try await server { $0.extra = "ssl_protocols TLSv\(served.rawValue);" }
+        let transport = TestTransport()
+        let request = WireRequest.direct(server.url("/file"), method: "HEAD", certificates: server.certificates)
+        #expect(try await transport.end(request).outcome == .complete)
+        for (oldest, newest) in [(nil, .tls12), (.tls12, .tls12), (.tls13, nil), (.tls13, .tls13), (.tls12, .tls13)]
+            as [(TLSVersion?, TLSVersion?)]
+        {
+            let bounded = request.with {
+                $0.tls?.minimumVersion = oldest
+                $0.tls?.maximumVersion = newest
+            }
+            let isSpoken = served == .tls13 ? newest != .tls12 : oldest != .tls13
+            let end = try await transport.end(bounded)
+            #expect((end.outcome == .complete) == isSpoken, "\(served): \(bounded.tls as Any) \(end)")
+            if !isSpoken { #expect(end.failure?.code == .tlsFailure) }
+        }
+    }
+
     @Test func plainTextWhereTLSIsExpectedIsATLSFailure() async throws {
         let server = try await WebServer.nginx()
         let end = try await TestTransport().end(.direct("https://127.0.0.1:\(server.port)/"))

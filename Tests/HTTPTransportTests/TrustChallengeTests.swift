@@ -90,6 +90,16 @@ import Transfers
         #expect(try await transport.end(right.with { $0.asksAbout = [] }).outcome == .complete)
     }
 
+    @Test(arguments: [TLSVersion.tls12, .tls13])
+    func `T9: an untrusted server is asked about whatever the newest version of TLS may be`(newest: TLSVersion)
+        async throws
+    {
+        let secure = try await SecureServer()
+        let end = try await TestTransport().end(
+            Self.asking(secure.url).with { $0.tls = TLSSettings(maximumVersion: newest) })
+        #expect(end.challenge?.method == .serverTrust)
+    }
+
     @Test func `T9: the chain comes whole, the server's own certificate first`() async throws {
         let secure = try await SecureServer()
         // nginx sends what follows the server's certificate in its file.

@@ -98,6 +98,7 @@ import Transfers
         try check(Credential.Scheme.self, "CredentialScheme")
         try check(Checksum.Algorithm.self, "ChecksumAlgorithm")
         try check(RetryPolicy.self, "RetryPolicy")
+        try check(TLSVersion.self, "TLSVersion")
         try check(ResumptionProtocol.self, "ResumptionProtocol")
         try check(SnapshotPolicy.self, "SnapshotPolicy")
         try check(AppState.self, "AppState")

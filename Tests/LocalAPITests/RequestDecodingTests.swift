@@ -54,6 +54,9 @@ import Testing
         Case(
             body: "{\"tasks\":[{\"destination\":{\"directory\":\"/\",\"file\":\"x\"}}]}",
             pointer: "/tasks/0/destination/file", words: "known are directory, filename, overwrite"),
+        Case(
+            body: "{\"tasks\":[{\"tls\":{\"minimumVersion\":\"1.1\"}}]}", pointer: "/tasks/0/tls/minimumVersion",
+            words: "'1.2', '1.3'"),
         Case(body: "{\"tasks\":[],\"tasks\":[{}]}", pointer: "/tasks", words: "given twice"),
         Case(body: "{\"tasks\":[],\"t\\u0061sks\":[{}]}", pointer: "/tasks", words: "given twice"),
         Case(

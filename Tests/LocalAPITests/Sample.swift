@@ -37,7 +37,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
     static let date = Date(timeIntervalSince1970: 1_800_000_000)
     private static let empty = Data("{}".utf8)
     private static let field = HeaderField(name: "X", value: "y")
-    private static let tls = TLSSettings(certificateAuthority: "/a", clientCertificate: "/b", clientKey: "/c")
+    private static let tls = TLSSettings(
+        certificateAuthority: "/a", clientCertificate: "/b", clientKey: "/c", minimumVersion: .tls12,
+        maximumVersion: .tls13)
     private static let destination = Destination(directory: "/d", filename: "f", overwrite: true)
     private static let formField = FormField(
         name: "n", value: "v", source: "/s", fileName: "f", contentType: "text/plain")

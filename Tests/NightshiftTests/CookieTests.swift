@@ -54,4 +54,19 @@ import Testing
         new.downloadTask(with: wanted).resume()
         #expect(world.service.state.read { $0.requests[1]?.request.handlesCookies } == (expected ? true : nil))
     }
+
+    @Test(arguments: [true, false])
+    func `T1: Cookies that a session does not accept do not go along redirects either`(hasStorage: Bool) async throws {
+        let world = try World()
+        let session = world.process().session(Recorder()) { configuration in
+            if hasStorage {
+                configuration.httpCookieAcceptPolicy = .never
+            } else {
+                configuration.httpCookieStorage = nil
+            }
+        }
+        session.downloadTask(with: url()).resume()
+        let request = try #require(world.service.state.read { $0.requests[1]?.request })
+        #expect(request.handlesCookies == nil)
+    }
 }

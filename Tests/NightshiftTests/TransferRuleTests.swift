@@ -22,6 +22,29 @@ import Testing
         { $0.allowsConstrainedNetworkAccess = false }, { $0.requiresExternalPower = true }, { $0.minimumBattery = 30 },
     ]
 
+    private typealias Versions = (oldest: tls_protocol_version_t, newest: tls_protocol_version_t, sent: TLSSettings?)
+    private static let versions: [Versions] = [
+        (.TLSv12, .TLSv13, nil), (.TLSv10, .TLSv13, nil), (.TLSv13, .TLSv13, TLSSettings(minimumVersion: .tls13)),
+        (.TLSv12, .TLSv12, TLSSettings(maximumVersion: .tls12)),
+        (.TLSv10, .TLSv11, TLSSettings(maximumVersion: .tls12)),
+        (.TLSv13, .TLSv12, TLSSettings(minimumVersion: .tls13)),
+    ]
+
+    @Test(arguments: versions.indices) func `T3: Versions of TLS that bound what is spoken arrive`(_ index: Int)
+        async throws
+    {
+        let (oldest, newest, sent) = Self.versions[index]
+        let world = try World()
+        let session = world.process().session(Recorder()) { configuration in
+            configuration.tlsMinimumSupportedProtocolVersion = oldest
+            configuration.tlsMaximumSupportedProtocolVersion = newest
+        }
+        try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
+        #expect(world.service.state.read { $0.settings["org.example.photos"]?.tls } == sent)
+        #expect(session.configuration.tlsMinimumSupportedProtocolVersion == oldest)
+        #expect(session.configuration.tlsMaximumSupportedProtocolVersion == newest)
+    }
+
     @Test(arguments: rules.indices) func `T3: Each property arrives, alone`(_ index: Int) async throws {
         let world = try World()
         let session = world.process().session(Recorder(), Self.rules[index])

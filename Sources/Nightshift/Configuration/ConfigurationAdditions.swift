@@ -8,11 +8,11 @@ struct ConfigurationAdditions: Sendable {
     var allowsConstrainedNetworkAccess = true
     var requiresExternalPower = false
     var minimumBattery: Double = 0
+    var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
+    var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
     // What follows is kept so that it reads as it was written, and has no effect.
     var waitsForConnectivity = false
     var requiresDNSSECValidation = false
     var usesClassicLoadingMode = false
     var multipathServiceType = MultipathService.none
-    var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
-    var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
 }

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import NightshiftAPI
 
 extension SessionSettings {
@@ -13,6 +14,7 @@ extension SessionSettings {
         resourceTimeout = Self.seconds(configuration.timeoutIntervalForResource)
         sessionSendsLaunchEvents = configuration.sessionSendsLaunchEvents
         proxy = Self.proxy(configuration.connectionProxyDictionary)
+        tls = Self.versions(configuration)
         isDiscretionary = configuration.isDiscretionary
         allowsCellularAccess = configuration.allowsCellularAccess
         allowsExpensiveNetworkAccess = configuration.allowsExpensiveNetworkAccess
@@ -23,6 +25,15 @@ extension SessionSettings {
 
     private static func seconds(_ interval: Double) -> Double {
         interval > 0 ? min(interval, Limits.longestTimeout) : Limits.longestTimeout
+    }
+
+    /// The service speaks TLS 1.2 and 1.3: what bounds neither needs no word. Of bounds that exclude each other the lower one holds.
+    private static func versions(_ configuration: BackgroundConfiguration) -> TLSSettings? {
+        if configuration.tlsMinimumSupportedProtocolVersion == .TLSv13 { return TLSSettings(minimumVersion: .tls13) }
+        switch configuration.tlsMaximumSupportedProtocolVersion {
+        case .TLSv10, .TLSv11, .TLSv12: return TLSSettings(maximumVersion: .tls12)
+        default: return nil
+        }
     }
 
     /// The HTTPS proxy before the HTTP one: the service has one for both.

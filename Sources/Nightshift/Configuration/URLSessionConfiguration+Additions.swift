@@ -43,14 +43,15 @@ extension URLSessionConfiguration {
         set { added.minimumBattery = newValue }
     }
 
-    /// Kept for source compatibility, without effect: the system's OpenSSL decides, which refuses what is older than TLS 1.2 unless its
-    /// administrator has said otherwise.
+    /// The oldest version of TLS that downloads and uploads speak with a server. TLS 1.2 unless changed; nothing older is ever spoken.
+    /// A server that has only older ones is tried again until the resource timeout is over. Data tasks do not heed it.
     public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
         get { added.tlsMinimumSupportedProtocolVersion }
         set { added.tlsMinimumSupportedProtocolVersion = newValue }
     }
 
-    /// Kept for source compatibility, without effect.
+    /// The newest version of TLS that downloads and uploads speak with a server. TLS 1.3 unless changed; what is older than 1.2, or than
+    /// the oldest one, counts as that. Data tasks do not heed it.
     public var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t {
         get { added.tlsMaximumSupportedProtocolVersion }
         set { added.tlsMaximumSupportedProtocolVersion = newValue }

@@ -75,11 +75,6 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
             return SessionCore(copy, delegate: delegate, delegateQueue: queue, connection: connection)
         }
         if !isNew { Notice.say("A background URLSession with identifier \(identifier) already exists!") }
-        if isNew, configuration.tlsMinimumSupportedProtocolVersion == .TLSv13 {
-            Notice.say(
-                "tlsMinimumSupportedProtocolVersion has no effect: the system's OpenSSL says which versions are spoken."
-            )
-        }
         return core
     }
 

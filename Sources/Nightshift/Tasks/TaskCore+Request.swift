@@ -85,7 +85,12 @@ extension TaskRequest {
             }
         }
         headers = fields.isEmpty ? nil : fields
-        if configuration.httpShouldSetCookies, request.httpShouldHandleCookies { handlesCookies = true }
+        // What is accepted nowhere is not sent on either.
+        if configuration.httpShouldSetCookies, request.httpShouldHandleCookies, configuration.httpCookieStorage != nil,
+            configuration.httpCookieAcceptPolicy != .never
+        {
+            handlesCookies = true
+        }
         // 60 s is what a request says that nobody has told otherwise; the session's own time is meant then.
         if request.timeoutInterval != 60, request.timeoutInterval > 0 {
             idleTimeout = min(request.timeoutInterval, Limits.longestTimeout)

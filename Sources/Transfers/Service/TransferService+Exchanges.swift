@@ -112,7 +112,7 @@ extension TransferService {
             idleTimeout: record.request.idleTimeout ?? 60)
         request.credential = record.request.credential
         request.proxy = record.request.proxy ?? environment.fallback.proxy
-        request.tls = record.request.tls ?? environment.fallback.tls
+        request.tls = record.request.tls?.filled(from: environment.fallback.tls) ?? environment.fallback.tls
         request.rateLimit = record.request.rateLimit
         if let body = record.request.body, !body.isEmpty {
             request.body = UploadBody([.bytes(Array(body))], meter: ByteMeter())

@@ -10,6 +10,8 @@ extension TransferService {
     func fillIn(_ request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {
         request.handlesCookies = record.request.handlesCookies ?? false
         guard record.app != nil else { return [:] }
+        // Its library knows what becomes of them.
+        request.notesCookies = true
         let kept = answers[record.session] ?? ChallengeAnswers()
         request.asksAbout = kept.asksAbout(record.id)
         if let answer = kept.byOrigin[record.origin] {

@@ -34,7 +34,7 @@ package enum RequestRules {
         request.retryPolicy = request.retryPolicy ?? settings.retryPolicy
         request.failsOnHTTPError = request.failsOnHTTPError ?? settings.failsOnHTTPError
         request.proxy = request.proxy ?? settings.proxy
-        request.tls = request.tls ?? settings.tls
+        request.tls = request.tls?.filled(from: settings.tls) ?? settings.tls
         try checkNumbers(request, pointer: pointer)
         try check(minimumBattery: request.minimumBattery, pointer: "\(pointer)/minimumBattery")
         try checkTexts(request, pointer: pointer)
@@ -276,6 +276,10 @@ package enum RequestRules {
             (tls?.clientKey, "clientKey"),
         ] {
             if let path { try check(path: path, pointer: "\(pointer)/\(name)") }
+        }
+        guard tls?.minimumVersion != .tls13 || tls?.maximumVersion != .tls12 else {
+            throw .invalid(
+                "The oldest version of TLS is newer than the newest one.", pointer: "\(pointer)/minimumVersion")
         }
     }
 

@@ -191,6 +191,26 @@ extension Simulations {
             }
         }
 
+        @Test func `T9: an app in front is told of progress four times a second`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("progress in front") { app in
+                    await app.start()
+                    let id = try app.install("A", ScriptedProgram(sessions: ["s"]))
+                    app.world.transport.setBandwidth(100_000, interval: 0.1)
+                    let url = app.serve("large", size: 20_000_000)
+                    let session = SessionID(app: id, identifier: "s")
+                    await app.ask { apps, _ in _ = try await apps.launch(id, LaunchRequest()) }
+                    await app.enqueue(id, "s", [url])
+                    // It is under way.
+                    await app.advance(by: 2)
+                    let before = app.record.progress[session] ?? 0
+                    await app.advance(by: 10)
+                    #expect((app.record.progress[session] ?? 0) - before >= 36)
+                    try await app.stop()
+                }
+            }
+        }
+
         @Test func `T9: progress is not sent to those who cannot read it, and is again to the next process`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("progress") { app in

@@ -113,6 +113,9 @@ import Transfers
             $0.tls = TLSSettings(clientCertificate: "c.pem")
         },
         Row("a relative key", "/tls/clientKey") { $0.tls = TLSSettings(clientKey: "k.pem") },
+        Row("no version of TLS", "/tls/minimumVersion") {
+            $0.tls = TLSSettings(minimumVersion: .tls13, maximumVersion: .tls12)
+        },
         Row("an upload without a file", "/source") { $0.kind = .upload },
         Row("an upload of a relative file", "/source") {
             $0.kind = .upload
@@ -264,6 +267,22 @@ import Transfers
         #expect(record.deadline == 600)
         #expect(record.timeLeft == nil)
         #expect(record.priority == 0.9)
+    }
+
+    @Test func `The files of TLS together, and its versions together, are the task's or else the session's`() throws {
+        var settings = SessionSettings()
+        settings.tls = TLSSettings(certificateAuthority: "/ca", maximumVersion: .tls12)
+        var request = TaskRequest(url: "https://example.org/f")
+        request.tls = TLSSettings(minimumVersion: .tls13)
+        #expect(
+            try Self.record(request, settings).request.tls
+                == TLSSettings(certificateAuthority: "/ca", minimumVersion: .tls13))
+        request.tls = TLSSettings(clientCertificate: "/cert")
+        #expect(
+            try Self.record(request, settings).request.tls
+                == TLSSettings(clientCertificate: "/cert", maximumVersion: .tls12))
+        settings.tls = nil
+        #expect(try Self.record(request, settings).request.tls == request.tls)
     }
 
     @Test func whatATaskNeedsIsItsOwnWordElseItsSessions() throws {

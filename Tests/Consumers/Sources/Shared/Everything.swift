@@ -13,4 +13,9 @@ func everything() async {
     await managers()
     await members()
     await transfers()
+    await ordinaryRequests()
+    await files()
+    await dataTasks()
+    await cookies()
+    await withoutService()
 }

@@ -2,6 +2,7 @@ import Harness
 
 @main enum Main {
     static func main() async {
+        await appWithoutService()
         await everything()
         await alone()
         await beside()

@@ -1,0 +1,82 @@
+import Foundation
+import Harness
+import Nightshift
+
+#if canImport(FoundationNetworking) && BESIDE
+    import FoundationNetworking
+#endif
+
+// An app in a home where no service runs, and none can be started.
+
+/// The delegate of many tasks.
+private final class Crowd: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
+    // Unchecked as in an app: its own state is changed on the delegate queue only.
+    let ends = Outcome<[String]>("the end of every task")
+    private let count: Int
+    private var ended: [String] = []
+
+    init(_ count: Int) {
+        self.count = count
+    }
+
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: Error?) {
+        ended.append(error.map { "\($0)" } ?? task.taskDescription ?? "nobody")
+        if ended.count == count { ends.give(ended.sorted()) }
+    }
+}
+
+/// Waiting 5 s for each, no program could say so much within a minute.
+private let names = (10..<30).map { "waiting-\($0)" }
+
+/// Ends the process, where it was started as the app of the situation below.
+func appWithoutService() async {
+    guard ProcessInfo.processInfo.arguments.contains("without-service") else { return }
+    let crowd = Crowd(names.count)
+    let session = URLSession(
+        configuration: .background(withIdentifier: "without-service"), delegate: crowd, delegateQueue: nil)
+    let tasks = names.map { name in
+        let task = session.downloadTask(with: Origin.file(name))
+        task.taskDescription = name
+        return task
+    }
+    for task in tasks { task.resume() }
+    print(tasks.allSatisfy { $0.state == .running } ? "resumed" : "not running")
+    fflush(nil)
+    do {
+        let ends = try await crowd.ends.value()
+        print(ends == names ? "ended" : "\(ends)")
+    } catch {
+        print("\(error)")
+    }
+    fflush(nil)
+    exit(0)
+}
+
+func withoutService() async {
+    await situation("an app without a service does not wait, and goes on when there is one") {
+        let environment = ProcessInfo.processInfo.environment
+        let home = try unwrap(environment["NIGHTSHIFT_HOME"], "home") + Origin.identifier("-without")
+        try FileManager.default.createDirectory(
+            atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let variables = [
+            "HOME": home, "NIGHTSHIFT_HOME": home, "PATH": "/nonexistent", "ORIGIN_PORT": Origin.port,
+        ]
+        let app = try Program(
+            try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"), ["without-service"],
+            environment: variables, errors: "\(home).errors", lines: 2)
+        defer { app.stop() }
+        try expectEqual(try await app.lines[0].value(), "resumed")
+        let said = try String(contentsOfFile: "\(home).errors", encoding: .utf8)
+        try expectEqual(said.components(separatedBy: "The service cannot be reached.").count, 2)
+        try expect(said.contains("nightshift doctor") && said.contains("nightshiftd was not found"), said)
+        // Only now there is one.
+        let service = try Program(
+            "/usr/bin/timeout", ["300", try unwrap(environment["SERVICE"], "service's path")], environment: variables,
+            errors: "\(home).log")
+        defer { service.stop() }
+        try expectEqual(try await app.lines[1].value(), "ended")
+    }
+}
