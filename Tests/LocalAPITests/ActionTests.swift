@@ -64,6 +64,8 @@ import Testing
     @Test(arguments: [
         ("{\"action\":\"resume\",\"tasks\":[]}", 422, "/tasks"),
         ("{\"action\":\"resume\",\"tasks\":[1,1]}", 422, "/tasks"),
+        ("{\"action\":\"resume\",\"tasks\":[1,0]}", 422, "/tasks/1"),
+        ("{\"action\":\"remove\",\"tasks\":[-1]}", 422, "/tasks/0"),
         ("{\"action\":\"resume\"}", 400, "/tasks"), ("{\"action\":\"explode\",\"tasks\":[1]}", 400, "/action"),
         ("{\"action\":\"resume\",\"tasks\":[1],\"producingResumeData\":true}", 422, "/producingResumeData"),
         ("{\"action\":\"resume\",\"tasks\":[\((1...1_001).map { "\($0)" }.joined(separator: ","))]}", 422, "/tasks"),

@@ -11,6 +11,7 @@ extension TransferService {
         guard Set(request.tasks).count == request.tasks.count else {
             throw .invalid("Each task is named once.", pointer: "/tasks")
         }
+        try RequestRules.check(request.tasks)
         guard request.producingResumeData == nil || request.action == .cancel else {
             throw .invalid("Only 'cancel' gives resume data.", pointer: "/producingResumeData")
         }

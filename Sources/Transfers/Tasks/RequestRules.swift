@@ -106,6 +106,12 @@ package enum RequestRules {
         try check(description: change.description, pointer: "/description")
     }
 
+    /// The tasks that a request names: numbers begin with 1.
+    package static func check(_ tasks: [TaskID]) throws(Problem) {
+        guard let index = tasks.firstIndex(where: { $0.rawValue < 1 }) else { return }
+        throw .invalid("A task's id is 1 or more.", pointer: "/tasks/\(index)")
+    }
+
     package static func check(_ settings: ServiceSettings) throws(Problem) {
         try check(rateLimit: settings.rateLimit, lowest: 0, pointer: "/rateLimit")
         guard (1...256).contains(settings.maximumTransfers ?? 1) else {

@@ -337,6 +337,8 @@ import Transfers
         #expect(pointer { try RequestRules.check(TaskChange(description: Self.long(5_000))) } == "/description")
         #expect(pointer { try RequestRules.check(ServiceSettings(maximumTransfers: 0)) } == "/maximumTransfers")
         #expect(pointer { try RequestRules.check(ServiceSettings(rateLimit: -1)) } == "/rateLimit")
+        #expect(pointer { try RequestRules.check([TaskID(1), TaskID(0)]) } == "/tasks/1")
+        #expect(pointer { try RequestRules.check([TaskID(-1)]) } == "/tasks/0")
         #expect(pointer { try RequestRules.check(SessionID(rawValue: "")) } == "/session")
         #expect(pointer { try RequestRules.check(SessionID(rawValue: "a\nb")) } == "/session")
         #expect(
