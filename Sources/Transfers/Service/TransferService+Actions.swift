@@ -15,19 +15,25 @@ extension TransferService {
         guard request.producingResumeData == nil || request.action == .cancel else {
             throw .invalid("Only 'cancel' gives resume data.", pointer: "/producingResumeData")
         }
+        guard (request.change != nil) == (request.action == .change) else {
+            let detail = request.change == nil ? "'change' says what to change." : "Only 'change' changes anything."
+            throw .invalid(detail, pointer: "/change")
+        }
+        let change = request.change ?? TaskChange()
+        try RequestRules.check(change, pointer: "/change")
         var results: [TaskActionResult] = []
         results.reserveCapacity(request.tasks.count)
         var rest = request.tasks[...]
         while !rest.isEmpty {
             let part = Array(rest.prefix(Self.tasksPerTransaction))
             rest = rest.dropFirst(part.count)
-            results += try await act(request.action, part, producingResumeData: request.producingResumeData ?? false)
+            results += try await act(request.action, part, change, request.producingResumeData ?? false)
         }
         return TaskActionAnswer(results: results)
     }
 
     private func act(
-        _ action: TaskAction, _ ids: [TaskID], producingResumeData: Bool
+        _ action: TaskAction, _ ids: [TaskID], _ change: TaskChange, _ producingResumeData: Bool
     ) async throws(Problem) -> [TaskActionResult] {
         switch action {
         case .suspend:
@@ -42,6 +48,13 @@ extension TransferService {
             return listed(outcomes)
         case .remove:
             return try await remove(each: ids)
+        case .change:
+            return try await self.change(each: ids, change).map { id, outcome in
+                switch outcome {
+                case .success(let record): TaskActionResult(id: id, task: status(of: record))
+                case .failure(let problem): TaskActionResult(id: id, problem: problem)
+                }
+            }
         }
     }
 

@@ -100,10 +100,11 @@ package enum RequestRules {
         try checkTLS(settings.tls, pointer: "/tls")
     }
 
-    package static func check(_ change: TaskChange) throws(Problem) {
-        try check(priority: change.priority, pointer: "/priority")
-        try check(rateLimit: change.rateLimit, lowest: 0, pointer: "/rateLimit")
-        try check(description: change.description, pointer: "/description")
+    /// - Parameter pointer: where the change stands in the request.
+    package static func check(_ change: TaskChange, pointer: String) throws(Problem) {
+        try check(priority: change.priority, pointer: pointer + "/priority")
+        try check(rateLimit: change.rateLimit, lowest: 0, pointer: pointer + "/rateLimit")
+        try check(description: change.description, pointer: pointer + "/description")
     }
 
     /// The tasks that a request names: numbers begin with 1.
