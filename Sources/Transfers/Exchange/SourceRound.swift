@@ -33,7 +33,7 @@ package struct SourceRound: Hashable, Sendable {
         let right = urls.indices.filter { !wrong.contains($0) }
         let first = bytes.flatMap(urls.firstIndex) ?? right.first ?? 0
         index = first
-        remaining = right.count { $0 != first }
+        remaining = right.filter { $0 != first }.count
     }
 
     package var url: String { urls[index] }
