@@ -50,7 +50,8 @@ struct ActiveTransfer {
         self.record = record
         wishes = OwnerWishes(record)
         self.startedAt = startedAt
-        let mirrors = record.request.mirrors ?? []
+        // Rows of older services may have them whatever is sent.
+        let mirrors = record.request.isHarmlessElsewhere ? record.request.mirrors ?? [] : []
         // Resume data of a task that had others.
         if let mirror = record.partial?.mirror, !mirrors.contains(mirror) { self.record.partial?.leaveURL() }
         round = SourceRound(

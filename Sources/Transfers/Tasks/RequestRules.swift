@@ -190,6 +190,11 @@ package enum RequestRules {
         _ request: TaskRequest, of url: TransferURL, pointer: String
     ) throws(Problem) -> [String]? {
         guard let mirrors = request.mirrors, !mirrors.isEmpty else { return nil }
+        guard request.isHarmlessElsewhere else {
+            throw .invalid(
+                "What \(request.method ?? "GET") sends is for one server: only downloads with GET have mirrors.",
+                pointer: pointer)
+        }
         guard mirrors.count <= Limits.mirrors else {
             throw .invalid("A file has at most \(Limits.mirrors) mirrors.", pointer: pointer)
         }

@@ -74,6 +74,15 @@ import Transfers
             $0.method = "POST"
             $0.body = Data(count: Limits.downloadBody + 1)
         },
+        Row("mirrors of what a body is sent for", "/mirrors") {
+            $0.method = "POST"
+            $0.body = Data([1])
+            $0.mirrors = ["https://mirror.example/f"]
+        },
+        Row("mirrors of another method", "/mirrors") {
+            $0.method = "DELETE"
+            $0.mirrors = ["https://mirror.example/f"]
+        },
         Row("a body of an upload", "/body") {
             $0.kind = .upload
             $0.source = "/etc/passwd"
