@@ -13,7 +13,9 @@ import Testing
     private static let zlib = "eJzLSM3JyddRyECiuABLBwbf"
     private static let raw = "y0jNycnXUchAorgA"
     /// 65,600 zeros without a frame: the last byte of it holds more than one piece of output has room for.
-    private static let zeros = "7cExAQAAAMKg9U9tCF+gAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4Dc="
+    private static let zeros =
+        "7cExAQAAAMKg9U9tCF+gAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4Dc="
 
     private func delivered(
         _ bytes: Data, coding: String, type: String = "text/plain", url path: String = "http://example.org/file"
