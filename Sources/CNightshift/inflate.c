@@ -24,9 +24,10 @@ static int inflate_with(int from, int to, int bits) {
         errno = ENOMEM;
         return -1;
     }
-    int result = -2, state = Z_OK, has_read = 0;
+    int result = -2, state = Z_OK, has_read = 0, was_full = 0;
     for (;;) {
-        if (stream.avail_in == 0) {
+        // Where there was no room for more, the bits that were read already may hold more, and the end.
+        if (stream.avail_in == 0 && !was_full) {
             ssize_t count = read(from, input, sizeof input);
             if (count < 0 && errno == EINTR) continue;
             if (count < 0) { result = -1; break; }
@@ -44,6 +45,7 @@ static int inflate_with(int from, int to, int bits) {
         stream.avail_out = sizeof output;
         state = inflate(&stream, Z_NO_FLUSH);
         if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR) break;
+        was_full = state == Z_OK && stream.avail_out == 0;
         if (write_all(to, output, sizeof output - stream.avail_out) != 0) { result = -1; break; }
         if (state == Z_BUF_ERROR) state = Z_OK;
     }

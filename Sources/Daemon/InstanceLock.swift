@@ -17,7 +17,7 @@ final class InstanceLock: Sendable {
             let reason = errno
             let holder = (try? String(contentsOfFile: path, encoding: .utf8))?.trimmingCharacters(
                 in: .whitespacesAndNewlines)
-            close(descriptor)
+            // deinit closes the descriptor, here as well.
             guard reason == EWOULDBLOCK else {
                 throw .home("The lock \(path) cannot be taken: \(String(cString: strerror(reason))).")
             }

@@ -152,8 +152,8 @@ extension OpenAPI {
                 "type": "object", "additionalProperties": false, "required": ["action", "tasks"],
                 "properties": {
                   "action": {
-                    "type": "string", "enum": ["suspend", "resume", "cancel", "remove"],
-                    "description": "'remove' is for tasks that have ended"
+                    "type": "string", "enum": ["suspend", "resume", "cancel", "remove", "change"],
+                    "description": "'remove' is for tasks that have ended; 'change' needs the key of that name"
                   },
                   "tasks": {
                     "type": "array", "minItems": 1, "maxItems": \#(Limits.tasksPerAction), "uniqueItems": true,
@@ -162,6 +162,10 @@ extension OpenAPI {
                   "producingResumeData": {
                     "type": ["boolean", "null"],
                     "description": "With 'cancel': keeps the bytes and answers with tokens to continue from, where servers allow it"
+                  },
+                  "change": {
+                    "anyOf": [{"$ref": "#/components/schemas/TaskChange"}, {"type": "null"}],
+                    "description": "With 'change', and only there: what changes, also while tasks run"
                   }
                 }
               },

@@ -5,6 +5,8 @@ package enum TaskAction: String, Sendable, Codable, CaseIterable {
     case cancel
     /// Forgets tasks that have ended.
     case remove
+    /// Changes tasks that have not ended.
+    case change
 }
 
 /// `POST /v1/actions`: does one thing to many tasks. What is refused for one does not keep it from the others.
@@ -14,11 +16,16 @@ package struct TaskActionRequest: Sendable, Codable {
     package var tasks: [TaskID]
     /// For ``TaskAction/cancel``: keeps the bytes and answers with tokens to continue from, where servers allow it.
     package var producingResumeData: Bool?
+    /// For ``TaskAction/change``, and needed there.
+    package var change: TaskChange?
 
-    package init(_ action: TaskAction, _ tasks: [TaskID], producingResumeData: Bool? = nil) {
+    package init(
+        _ action: TaskAction, _ tasks: [TaskID], producingResumeData: Bool? = nil, change: TaskChange? = nil
+    ) {
         self.action = action
         self.tasks = tasks
         self.producingResumeData = producingResumeData
+        self.change = change
     }
 }
 

@@ -268,6 +268,13 @@ enum Migrations {
                         WHERE ended_at IS NOT NULL;
                     """)
         }
+        migrator.registerMigration("0007 wrong sources") { db in
+            try db.execute(
+                sql: """
+                    -- Which of a download's URLs have sent the whole of another file: their places in a JSON array.
+                    ALTER TABLE tasks ADD COLUMN wrong_sources TEXT;
+                    """)
+        }
         return migrator
     }()
 }

@@ -48,6 +48,7 @@ extension StoreTransaction {
     /// Writes what the service itself changes of a task that is there. What its owner asks for is ``putWishes(_:)``'s, so that
     /// an older copy of the row undoes no request; what it needs of the device is ``putRules(_:)``'s.
     package func update(_ record: TaskRecord) throws {
+        let wrongSources: String? = try record.wrongSources.isEmpty ? nil : Columns.encode(record.wrongSources)
         try db.cachedStatement(
             sql: """
                 UPDATE tasks SET state = ?, large = ?, not_before = ?, begin_at = ?, wait_reason = ?,
@@ -55,7 +56,7 @@ extension StoreTransaction {
                     ended_seen = CASE WHEN ? THEN (SELECT seen_before + ? FROM clock) ELSE ended_seen END, partial = ?, publication = ?, current_url = ?, response = ?, last_error = ?, error = ?,
                     received = ?, sent = ?, file = ?, verified = ?, attempts = ?, restarts = ?, failures = ?,
                     resume_data = ?, resumed_at = ?, asks_first = ?, question = ?, upload_source = ?,
-                    upload = ?, fruitless = ?, furthest = ?
+                    upload = ?, fruitless = ?, furthest = ?, wrong_sources = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
@@ -68,7 +69,8 @@ extension StoreTransaction {
             record.sent, record.file, record.verified.isEmpty ? nil : try Columns.encode(record.verified),
             record.attempts, record.restarts, record.failures, record.resumeData, record.resumedAt,
             record.asksFirst, record.question?.rawValue, try Columns.encodeIfPresent(record.uploadSource),
-            try Columns.encodeIfPresent(record.upload), record.fruitless, record.furthest, record.id.rawValue,
+            try Columns.encodeIfPresent(record.upload), record.fruitless, record.furthest, wrongSources,
+            record.id.rawValue,
         ])
     }
 

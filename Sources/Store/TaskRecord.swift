@@ -55,6 +55,9 @@ package struct TaskRecord: Sendable, Hashable {
     package var fruitless = 0
     /// The most bytes that were ever there for an attempt to continue from.
     package var furthest: Int64 = 0
+    /// URLs that have sent the whole, and not what was asked for: 0 is the task's own, the others are its mirrors. Places, as
+    /// URLs may hold secrets.
+    package var wrongSources: [Int] = []
     package var resumeData: String?
     /// The app whose session it is in.
     package var app: AppID?
@@ -298,6 +301,7 @@ extension TaskRecord: FetchableRecord {
         failures = row["failures"]
         fruitless = row["fruitless"]
         furthest = row["furthest"]
+        wrongSources = try Columns.decodeIfPresent([Int].self, row["wrong_sources"]) ?? []
         resumeData = row["resume_data"]
         app = (row["app"] as String?).map(AppID.init(rawValue:))
         clientData = row["client_data"]

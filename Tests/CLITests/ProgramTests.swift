@@ -290,17 +290,26 @@ struct ProgramTests {
         #expect((document["removed"] as? [Int]) == Array(1...20_000))
     }
 
-    @Test func limitsAndTasksAreChangedByPatch() async throws {
+    @Test func limitsAreChangedByPatchAndTasksManyAtOnce() async throws {
         let world = try World()
         let service = try world.service { request in
-            request.path == "/v1/settings" ? try .json(Samples.status.settings) : try .json(Samples.running())
+            if request.path == "/v1/settings" { return try .json(Samples.status.settings) }
+            let asked = try JSON.decode(TaskActionRequest.self, from: request.body)
+            return try .json(
+                TaskActionAnswer(results: asked.tasks.map { TaskActionResult(id: $0, task: Samples.running()) }))
         }
         defer { service.stop() }
         #expect(await world.run("limit", "2M", "--transfers", "16") == .whole)
         #expect(await world.run("set", "12", "--priority", "0.9", "--limit-rate", "none") == .whole)
-        #expect(service.requests.map(\.method) == ["PATCH", "PATCH"])
+        #expect(service.requests.map(\.method) == ["PATCH", "POST"])
         let bodies = service.requests.map { String(decoding: $0.body, as: UTF8.self) }
-        #expect(bodies == [#"{"maximumTransfers":16,"rateLimit":2097152}"#, #"{"priority":0.9,"rateLimit":0}"#])
+        #expect(
+            bodies == [
+                #"{"maximumTransfers":16,"rateLimit":2097152}"#,
+                #"{"action":"change","change":{"priority":0.9,"rateLimit":0},"tasks":[12]}"#,
+            ])
+        #expect(await world.run("set", "1-2000", "--priority", "0.1") == .whole)
+        #expect(service.requests.count == 2 + 2)
     }
 
     @Test func `B2: retarget says where it goes, and what it needs to go on`() async throws {

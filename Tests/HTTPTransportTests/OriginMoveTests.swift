@@ -65,6 +65,37 @@ import Transfers
         for request in scene.begun.away { #expect(request.tls?.clientCertificate == nil, "\(way)") }
     }
 
+    @Test func `A body stays with the origin that it was given for`() async throws {
+        let scene = try Scene()
+        let secret: @Sendable (inout TaskRequest) -> Void = {
+            $0.method = "POST"
+            $0.body = Data("password=secret".utf8)
+        }
+        scene.second.serve("/b", .text("here"))
+        try await scene.run { service in
+            let id = try await service.enqueue(
+                EnqueueRequest(
+                    tasks: [
+                        scene.task {
+                            secret(&$0)
+                            $0.suspended = true
+                        }
+                    ]))[0]
+            // Within the origin it goes along.
+            let moved = try await service.retarget(id, RetargetRequest(url: scene.first.url("/c")))
+            #expect(moved.method == "POST")
+            let refusal = await #expect(throws: Problem.self) {
+                _ = try await service.retarget(id, RetargetRequest(url: scene.second.url("/b")))
+            }
+            #expect(refusal?.status == 409)
+            // An app that names another address without a body means a request without one.
+            try await scene.delayed(service, secret)
+            try await eventually("a request at the other origin") { !scene.second.requests.isEmpty }
+        }
+        #expect(!scene.begun.away.isEmpty)
+        #expect(scene.begun.away.allSatisfy { $0.method == "GET" && $0.body == nil })
+    }
+
     @Test func `Fields that the owner gives for the new address go there`() async throws {
         let scene = try Scene()
         try await scene.run { service in
@@ -210,10 +241,14 @@ private final class Scene: Sendable {
             })
     }
 
-    private func delayed(_ service: TransferService) async throws {
+    func delayed(_ service: TransferService, _ change: @Sendable (inout TaskRequest) -> Void = { _ in }) async throws {
         _ = try await service.attach(app, "s", settings)
         var request = SessionTaskRequest(
-            taskIdentifier: 1, request: task { $0.earliestBeginDate = Date(timeIntervalSinceNow: 5) })
+            taskIdentifier: 1,
+            request: task {
+                $0.earliestBeginDate = Date(timeIntervalSinceNow: 5)
+                change(&$0)
+            })
         request.asksBeforeBeginning = true
         _ = try await service.enqueue(
             app, "s", SessionEnqueueRequest(tasks: [request]), startDelay: nil, fromBackground: false)

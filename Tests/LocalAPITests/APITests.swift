@@ -62,6 +62,8 @@ import Testing
             let some = try await server.request("POST", "/v1/retry", body: "{\"tasks\":[\(ids[1]),99]}")
             #expect(try some.decode(RetryResponse.self).refused.map(\.problem.status) == [409, 404])
             #expect(try await server.request("POST", "/v1/retry", body: "{\"tasks\":[]}").problem.status == 422)
+            let none = try await server.request("POST", "/v1/retry", body: "{\"tasks\":[\(ids[1]),0]}").problem
+            #expect(none.status == 422 && none.pointer == "/tasks/1")
         }
     }
 

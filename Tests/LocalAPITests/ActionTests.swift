@@ -48,9 +48,32 @@ import Testing
         }
     }
 
+    @Test func `A change is made of many tasks, and kept`() async throws {
+        try await withAPI { server, _ in
+            let ids = try await enqueue(3, server)
+            _ = try await act("cancel", [ids[1]], server)
+            let none = TaskID(999_999)
+            let more = ",\"change\":{\"priority\":0.9,\"rateLimit\":500000,\"description\":\"film\"}"
+            let changed = try await act("change", [ids[2], none, ids[1], ids[0]], server, more: more)
+            #expect(changed.map(\.id) == [ids[2], none, ids[1], ids[0]])
+            #expect(changed.map { $0.problem?.status } == [nil, 404, 409, nil])
+            #expect(changed.map { $0.task?.priority } == [0.9, nil, nil, 0.9])
+            _ = try await act("change", [ids[0]], server, more: ",\"change\":{\"rateLimit\":0}")
+            let tasks = try await server.request("GET", "/v1/tasks?task=\(ids[0]),\(ids[2])").decode(TaskPage.self)
+                .tasks
+            #expect(tasks.map(\.priority) == [0.9, 0.9] && tasks.map(\.rateLimit) == [nil, 500_000])
+            #expect(tasks.map(\.description) == ["film", "film"])
+            let journal = try await server.request("GET", "/v1/journal?task=\(ids[2])&limit=100")
+                .decode(JournalPage.self).entries.map(\.decision)
+            #expect(journal.filter { $0 == .changed }.count == 1)
+        }
+    }
+
     @Test func `As many as a request may name are few transactions`() async throws {
         try await withAPI { server, _ in
             let ids = try await enqueue(Limits.tasksPerAction, server)
+            let change = ",\"change\":{\"priority\":0.1}"
+            #expect(try await act("change", ids, server, more: change).allSatisfy { $0.task?.priority == 0.1 })
             for (action, state) in [("suspend", TaskState.suspended), ("resume", .waiting), ("cancel", .cancelled)] {
                 let results = try await act(action, ids, server)
                 #expect(results.map(\.id) == ids)
@@ -64,7 +87,13 @@ import Testing
     @Test(arguments: [
         ("{\"action\":\"resume\",\"tasks\":[]}", 422, "/tasks"),
         ("{\"action\":\"resume\",\"tasks\":[1,1]}", 422, "/tasks"),
+        ("{\"action\":\"resume\",\"tasks\":[1,0]}", 422, "/tasks/1"),
+        ("{\"action\":\"remove\",\"tasks\":[-1]}", 422, "/tasks/0"),
         ("{\"action\":\"resume\"}", 400, "/tasks"), ("{\"action\":\"explode\",\"tasks\":[1]}", 400, "/action"),
+        ("{\"action\":\"change\",\"tasks\":[1]}", 422, "/change"),
+        ("{\"action\":\"resume\",\"tasks\":[1],\"change\":{}}", 422, "/change"),
+        ("{\"action\":\"change\",\"tasks\":[1],\"change\":{\"priority\":2}}", 422, "/change/priority"),
+        ("{\"action\":\"change\",\"tasks\":[1],\"change\":{\"colour\":2}}", 400, "/change/colour"),
         ("{\"action\":\"resume\",\"tasks\":[1],\"producingResumeData\":true}", 422, "/producingResumeData"),
         ("{\"action\":\"resume\",\"tasks\":[\((1...1_001).map { "\($0)" }.joined(separator: ","))]}", 422, "/tasks"),
     ])

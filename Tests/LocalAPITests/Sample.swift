@@ -102,7 +102,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
                         url: "http://a/", headers: [field], credential: Credential(user: "a", password: "b"),
                         clientData: "c"), least: RetargetRequest(url: "http://a/"), isRequest: true),
                 try Sample(
-                    TaskActionRequest(.cancel, [TaskID(1)], producingResumeData: true),
+                    TaskActionRequest(
+                        .cancel, [TaskID(1)], producingResumeData: true,
+                        change: TaskChange(priority: 1, rateLimit: 1, description: "d")),
                     least: TaskActionRequest(.remove, []), isRequest: true),
                 try Sample(RetryRequest(tasks: [TaskID(1)]), least: RetryRequest(), isRequest: true),
                 try Sample(CancelRequest(producingResumeData: true), least: CancelRequest(), isRequest: true),

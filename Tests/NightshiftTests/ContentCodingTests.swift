@@ -12,6 +12,10 @@ import Testing
     private static let gzip = "H4sIAAAAAAACA8tIzcnJ11HIQKK4AOdCblIUAAAA"
     private static let zlib = "eJzLSM3JyddRyECiuABLBwbf"
     private static let raw = "y0jNycnXUchAorgA"
+    /// 65,600 zeros without a frame: the last byte of it holds more than one piece of output has room for.
+    private static let zeros =
+        "7cExAQAAAMKg9U9tCF+gAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4Dc="
 
     private func delivered(
         _ bytes: Data, coding: String, type: String = "text/plain", url path: String = "http://example.org/file"
@@ -50,6 +54,12 @@ import Testing
     @Test(arguments: [("gzip", gzip), ("x-gzip", gzip), (" GZIP ", gzip), ("deflate", zlib), ("deflate", raw)])
     func `T7: Apps are given what is in a coded body`(coding: String, bytes: String) async throws {
         #expect(try await delivered(data(bytes), coding: coding) == Data(Self.text.utf8))
+    }
+
+    @Test func `T7: What the last bits of a body hold is given as well`() async throws {
+        let bytes = try data(Self.zeros)
+        #expect(try await delivered(bytes, coding: "deflate") == Data(count: 65_600))
+        #expect(try await delivered(bytes.dropLast(1), coding: "deflate") == bytes.dropLast(1))
     }
 
     @Test func `T7: Members of a gzip file follow each other`() async throws {

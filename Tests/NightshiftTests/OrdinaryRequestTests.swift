@@ -42,6 +42,7 @@ import Testing
         (.invalid("", pointer: "/tasks/0/url", code: .unsupportedURL), .unsupportedURL),
         (.invalid("", pointer: "/tasks/0/body", code: .tooLarge), .dataLengthExceedsMaximum),
         (.invalid("", pointer: "/tasks/0/source"), .fileDoesNotExist),
+        (.invalid("", pointer: "/tasks/0/resumeData"), .unsupportedURL),
         (.invalid("", pointer: "/tasks/0/headers/0/name"), .badURL), (.forbidden(""), .noPermissionsToReadFile),
         (.sessionInUse(""), .backgroundSessionInUseByAnotherProcess), (.tooMany(""), .resourceUnavailable),
         (.tooLarge(""), .dataLengthExceedsMaximum), (.conflict(""), .resourceUnavailable),

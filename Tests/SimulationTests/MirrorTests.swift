@@ -179,6 +179,51 @@ extension Simulations {
             }
         }
 
+        @Test func `B4: with a checksum a URL that sends another file is left for the next, whatever crashes`() async {
+            await #expect(processExitsWith: .success) {
+                for crashes in [false, true] {
+                    await Self.download("wrong files, crash: \(crashes)", mirrors: ["one", "new"]) { request in
+                        request.checksum = Mirror.checksum(seed: 1)
+                    } serving: { world in
+                        Mirror.serve(world, "old", seed: 2, tag: "\"a\"")
+                        Mirror.serve(world, "one", seed: 3, tag: "\"a\"")
+                        Mirror.serve(world, "new", seed: 1, tag: "\"a\"")
+                    } meanwhile: { world in
+                        await world.advance(atMost: 600) {
+                            world.transport.begun.contains { $0.request.url == "http://new.example/file" }
+                        }
+                        guard crashes else { return }
+                        try? await world.crash()
+                        try? await world.boot()
+                    } check: { world, status, journal in
+                        #expect(status?.state == .completed && status?.restarts == 2, "\(String(describing: status))")
+                        #expect(Mirror.isWhole(status, seed: 1))
+                        for host in ["old", "one"] {
+                            let asked = world.transport.begun.filter { $0.request.url == "http://\(host).example/file" }
+                            #expect(asked.count == 1, "\(host)")
+                        }
+                        let wrong = journal.filter { $0.decision == .restarted }.compactMap(\.error)
+                        #expect(wrong.map(\.code) == [.checksumMismatch, .checksumMismatch])
+                    }
+                }
+            }
+        }
+
+        @Test func `B4: where every URL sends another file it fails, and says so`() async {
+            await #expect(processExitsWith: .success) {
+                await Self.download("all wrong", mirrors: ["one"]) { request in
+                    request.checksum = Mirror.checksum(seed: 1)
+                } serving: { world in
+                    Mirror.serve(world, "old", seed: 2, tag: "\"a\"")
+                    Mirror.serve(world, "one", seed: 3, tag: "\"a\"")
+                } check: { world, status, _ in
+                    #expect(status?.state == .failed && status?.error?.code == .checksumMismatch)
+                    #expect(status?.error?.message.hasSuffix("None of its 2 URLs has the right file.") == true)
+                    #expect(world.transport.begun.count == 2)
+                }
+            }
+        }
+
         @Test func `B4: a file in parts loses none of them to a mirror that does not know its tag`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("parts", mirrors: ["new"]) { world in

@@ -61,6 +61,7 @@ import Testing
         record.attempts = 17
         record.restarts = 18
         record.failures = 19
+        record.wrongSources = [0, 2]
         record.resumeData = "token"
         return record
     }

@@ -9,7 +9,7 @@ import Testing
     static let damages = [
         "request = 'no JSON'", "wait_reason = 'somethingOfAnotherVersion'", "partial = '{'",
         "rules = 9223372036854775807", "publication = '[]'", "verified = '7'", "error = '{\"code\":\"none\"}'",
-        "upload_source = '}'",
+        "upload_source = '}'", "wrong_sources = '{}'",
     ]
 
     @Test(arguments: damages) func theOthersAreReadAndItIsNamed(damage: String) async throws {

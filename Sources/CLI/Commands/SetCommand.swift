@@ -33,11 +33,8 @@ struct SetCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let service = invocation.service
-        let ids = try await selection.ids(TaskState.unfinished, service)
+        let ids = try await selection.ids(TaskState.unfinished, invocation.service)
         let change = TaskChange(priority: priority, rateLimit: limitRate?.bytesPerSecond)
-        return try await invocation.changeEach(ids, json: format.json, verb: "changed") {
-            try await service.client.patch("/v1/tasks/\($0)", change, as: TaskStatus.self)
-        }
+        return try await invocation.act(.change, ids, change: change, json: format.json, verb: "changed")
     }
 }

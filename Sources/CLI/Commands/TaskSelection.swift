@@ -44,8 +44,8 @@ extension Invocation {
     ///
     /// - Parameter changed: hears of each task to which it was done, before that is said.
     func act(
-        _ action: TaskAction, _ ids: [TaskID], producingResumeData: Bool? = nil, json: Bool, verb: String,
-        changed: (TaskStatus) -> Void = { _ in }
+        _ action: TaskAction, _ ids: [TaskID], producingResumeData: Bool? = nil, change: TaskChange? = nil, json: Bool,
+        verb: String, changed: (TaskStatus) -> Void = { _ in }
     ) async throws -> ExitStatus {
         var report = ChangeReport(invocation: self, json: json, verb: verb)
         try await service.ready()
@@ -53,7 +53,8 @@ extension Invocation {
         while !rest.isEmpty {
             let part = Array(rest.prefix(Limits.tasksPerAction))
             rest = rest.dropFirst(part.count)
-            let request = TaskActionRequest(action, part, producingResumeData: producingResumeData)
+            let request = TaskActionRequest(
+                action, part, producingResumeData: producingResumeData, change: change)
             let answer = try await service.client.post("/v1/actions", request, as: TaskActionAnswer.self)
             for result in answer.results {
                 if let problem = result.problem {
@@ -62,22 +63,6 @@ extension Invocation {
                     if let task = result.task { changed(task) }
                     report.changed(result.id, result.task)
                 }
-            }
-        }
-        return try report.end()
-    }
-
-    /// Does something to each task, in a request of its own.
-    func changeEach(
-        _ ids: [TaskID], json: Bool, verb: String, _ change: (TaskID) async throws -> TaskStatus
-    ) async throws -> ExitStatus {
-        var report = ChangeReport(invocation: self, json: json, verb: verb)
-        try await service.ready()
-        for id in ids {
-            do {
-                report.changed(id, try await change(id))
-            } catch let problem as Problem {
-                report.refused(id, problem)
             }
         }
         return try report.end()

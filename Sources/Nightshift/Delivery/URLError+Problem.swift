@@ -7,6 +7,8 @@ extension Problem {
         if let code { return code.urlErrorCode }
         if type == Problem.sessionInUse("").type { return NSURLErrorBackgroundSessionInUseByAnotherProcess }
         if pointer?.hasSuffix("/source") == true { return NSURLErrorFileDoesNotExist }
+        // Used up, or of another kind of task: as with data that this library has not made.
+        if pointer?.hasSuffix("/resumeData") == true { return NSURLErrorUnsupportedURL }
         return switch status {
         case 403: NSURLErrorNoPermissionsToReadFile
         case 413: NSURLErrorDataLengthExceedsMaximum

@@ -27,7 +27,8 @@ extension URLSession {
     /// A suspended upload that goes on where the one was cancelled that `resumeData` is from, in a background session.
     ///
     /// Its file has to be there and unmodified unless the service has a copy of it; otherwise the upload fails. Where the server has
-    /// lost the upload it begins again. Data that this library has not made fails with `NSURLErrorUnsupportedURL`.
+    /// lost the upload it begins again. Data that this library has not made, or that was used already, fails with
+    /// `NSURLErrorUnsupportedURL`.
     public func uploadTask(withResumeData resumeData: Data) -> URLSessionUploadTask {
         guard let session = self as? BackgroundURLSession else {
             fatalError("Only background sessions of Nightshift continue uploads.")

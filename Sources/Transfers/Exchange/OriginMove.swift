@@ -69,6 +69,10 @@ extension TaskRequest {
         url.flatMap { try? TransferURL(parsing: $0) }?.credential
     }
 
+    /// Whether another origin may be asked in the same way. Any other method than these, and the body it sends, were meant for the
+    /// origin that they were given for. What an upload sends is the file that its owner wants there.
+    var isHarmlessElsewhere: Bool { kind == .upload || ["GET", "HEAD"].contains(method ?? "GET") }
+
     /// The same task at an address that its owner names: nil is the one it has.
     func moved(to address: String?) -> TaskRequest {
         var request = self
@@ -79,6 +83,10 @@ extension TaskRequest {
         request.headers = headers == nil ? nil : moved.headers
         request.credential = nil
         request.tls = moved.tls
+        if !isHarmlessElsewhere {
+            request.method = nil
+            request.body = nil
+        }
         return request
     }
 }

@@ -6,6 +6,8 @@ package import NightshiftAPI
 package struct SourceRound: Hashable, Sendable {
     /// The task's own URL, then its mirrors.
     private let urls: [String]
+    /// Places of those that are not asked: they have sent the whole of another file.
+    private let wrong: Set<Int>
     private var index: Int
     private var remaining: Int
     private var isOwnGone = false
@@ -22,17 +24,22 @@ package struct SourceRound: Hashable, Sendable {
         package var blame: Blame
     }
 
-    /// - Parameter bytes: the URL that the bytes here came from; nil where there are none.
-    package init(own: String, mirrors: [String], bytes: String?) {
+    /// - Parameters:
+    ///   - bytes: the URL that the bytes here came from; nil where there are none.
+    ///   - wrong: those that have sent another file: 0 is the task's own URL, 1 the first mirror.
+    package init(own: String, mirrors: [String], bytes: String?, wrong: [Int] = []) {
         urls = [own] + mirrors
-        index = bytes.flatMap(urls.firstIndex) ?? 0
-        remaining = mirrors.count
+        self.wrong = Set(wrong)
+        let right = urls.indices.filter { !wrong.contains($0) }
+        let first = bytes.flatMap(urls.firstIndex) ?? right.first ?? 0
+        index = first
+        remaining = right.filter { $0 != first }.count
     }
 
     package var url: String { urls[index] }
 
     /// All of them, the one that is asked first.
-    package var all: [String] { [url] + urls.indices.filter { $0 != index }.map { urls[$0] } }
+    package var all: [String] { [url] + urls.indices.filter { $0 != index && !wrong.contains($0) }.map { urls[$0] } }
 
     package var isOwn: Bool { index == 0 }
 
@@ -62,7 +69,7 @@ package struct SourceRound: Hashable, Sendable {
         if best.map({ Self.rank(outcome) <= Self.rank($0) }) ?? true { best = outcome }
         guard remaining > 0 else { return best }
         remaining -= 1
-        index = (index + 1) % urls.count
+        repeat { index = (index + 1) % urls.count } while wrong.contains(index)
         return nil
     }
 

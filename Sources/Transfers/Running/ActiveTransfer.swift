@@ -50,10 +50,12 @@ struct ActiveTransfer {
         self.record = record
         wishes = OwnerWishes(record)
         self.startedAt = startedAt
-        let mirrors = record.request.mirrors ?? []
+        // Rows of older services may have them whatever is sent.
+        let mirrors = record.request.isHarmlessElsewhere ? record.request.mirrors ?? [] : []
         // Resume data of a task that had others.
         if let mirror = record.partial?.mirror, !mirrors.contains(mirror) { self.record.partial?.leaveURL() }
-        round = SourceRound(own: record.request.url ?? "", mirrors: mirrors, bytes: self.record.bytesURL)
+        round = SourceRound(
+            own: record.request.url ?? "", mirrors: mirrors, bytes: self.record.bytesURL, wrong: record.wrongSources)
     }
 
     /// No mirror has gone on with the bytes: they are what they were.
@@ -138,6 +140,20 @@ struct ActiveTransfer {
 }
 
 extension TaskRecord {
+    /// The URL that the bytes here came from has sent the whole, and it is not what was asked for.
+    ///
+    /// Without a checksum nothing says that another URL's file is the right one.
+    ///
+    /// - Returns: whether there is another URL that may have it.
+    mutating func noteWrongSource() -> Bool {
+        guard request.checksum != nil else { return false }
+        let urls = [request.url ?? ""] + (request.mirrors ?? [])
+        let source = bytesURL ?? urls[0]
+        let places = urls.indices.filter { urls[$0] == source && !wrongSources.contains($0) }
+        wrongSources += places
+        return !places.isEmpty && wrongSources.count < urls.count
+    }
+
     /// Where the bytes here came from; nil where there are none.
     fileprivate var bytesURL: String? { partial.map { $0.mirror ?? request.url ?? "" } }
 }

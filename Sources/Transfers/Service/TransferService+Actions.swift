@@ -11,16 +11,23 @@ extension TransferService {
         guard Set(request.tasks).count == request.tasks.count else {
             throw .invalid("Each task is named once.", pointer: "/tasks")
         }
+        try RequestRules.check(request.tasks)
         guard request.producingResumeData == nil || request.action == .cancel else {
             throw .invalid("Only 'cancel' gives resume data.", pointer: "/producingResumeData")
         }
+        guard (request.change != nil) == (request.action == .change) else {
+            let detail = request.change == nil ? "'change' says what to change." : "Only 'change' changes anything."
+            throw .invalid(detail, pointer: "/change")
+        }
+        let change = request.change ?? TaskChange()
+        try RequestRules.check(change, pointer: "/change")
         var results: [TaskID: TaskActionResult] = [:]
         results.reserveCapacity(request.tasks.count)
         var rest = workingOrder(of: request)[...]
         while !rest.isEmpty {
             let part = Array(rest.prefix(Self.tasksPerTransaction))
             rest = rest.dropFirst(part.count)
-            let done = try await act(request.action, part, producingResumeData: request.producingResumeData ?? false)
+            let done = try await act(request.action, part, change, request.producingResumeData ?? false)
             for result in done { results[result.id] = result }
         }
         return TaskActionAnswer(results: request.tasks.compactMap { results[$0] })
@@ -34,7 +41,7 @@ extension TransferService {
     }
 
     private func act(
-        _ action: TaskAction, _ ids: [TaskID], producingResumeData: Bool
+        _ action: TaskAction, _ ids: [TaskID], _ change: TaskChange, _ producingResumeData: Bool
     ) async throws(Problem) -> [TaskActionResult] {
         switch action {
         case .suspend:
@@ -53,6 +60,13 @@ extension TransferService {
             return listed(outcomes)
         case .remove:
             return try await remove(each: ids)
+        case .change:
+            return try await self.change(each: ids, change).map { id, outcome in
+                switch outcome {
+                case .success(let record): TaskActionResult(id: id, task: status(of: record))
+                case .failure(let problem): TaskActionResult(id: id, problem: problem)
+                }
+            }
         }
     }
 

@@ -19,7 +19,7 @@ extension TransferService {
         transfer.checkpointAt = now.bootSeconds
         transfer.inputs = inputs(record)
         if record.lastError?.code == .checksumMismatch {
-            transfer.singleReason = "Bytes that had come over several connections were wrong"
+            transfer.singleReason = "Bytes that had come were wrong"
         }
         active[record.id] = transfer
         starts.begin(record.id)
@@ -299,7 +299,11 @@ extension TransferService {
         var transfer = start
         let failure = outcome.failure
         transfer.returnFromMirrors()
-        guard !failure.isPermanent else { return await fail(transfer, failure, entries) }
+        guard !failure.isPermanent else {
+            var told = failure
+            if !transfer.record.wrongSources.isEmpty { told.message += " Other URLs have sent the wrong file." }
+            return await fail(transfer, told, entries)
+        }
         let id = transfer.record.id
         let now = now
         if failure.code == .inputOutput { transfer.record.partial?.distrustUnsynced() }

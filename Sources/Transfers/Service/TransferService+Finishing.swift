@@ -53,7 +53,8 @@ extension TransferService {
         await pump()
     }
 
-    /// The bytes are not what they should be. Where they came in several exchanges they get one more chance.
+    /// The bytes are not what they should be. Where they came in several exchanges they get one more chance; where one URL sent
+    /// all of them, the next one is asked.
     private func wrongBytes(_ start: Publisher.Job, _ failure: TransferFailure, wasContinued: Bool) async {
         var job = start
         let record = job.record
@@ -62,6 +63,13 @@ extension TransferService {
             // The first time it may be chance; who sends wrong bytes again and again is left alone longer and longer.
             let delay = RetrySchedule.delay(attempt: record.failures + 1, random: environment.random())
             event = .fetchAgain(failure, notBefore: record.restarts > 0 ? now.bootSeconds + delay : nil)
+        } else if failure.code == .checksumMismatch, let mirrors = record.request.mirrors, !mirrors.isEmpty {
+            if job.record.noteWrongSource() {
+                event = .fetchAgain(.wrongSource(failure, "Another URL is asked."))
+            } else if record.request.checksum != nil {
+                let all = "None of its \(mirrors.count + 1) URLs has the right file."
+                event = .fail(.wrongSource(failure, all), file: nil, resumeData: nil)
+            }
         } else if !failure.isPermanent {
             if failure.code == .inputOutput { job.record.partial?.distrustUnsynced() }
             event = .hold(
@@ -287,6 +295,13 @@ extension TransferService {
 
     /// Files that share the syncs of one batch.
     private static let batch = 256
+}
+
+extension TransferFailure {
+    /// - Parameter sentence: what that means where there are several URLs.
+    fileprivate static func wrongSource(_ failure: TransferFailure, _ sentence: String) -> TransferFailure {
+        TransferFailure(failure.code, "\(failure.message) \(sentence)", status: failure.status)
+    }
 }
 
 extension Publication {

@@ -75,6 +75,13 @@ extension TransferService {
         } catch {
             throw .invalid(error.message, pointer: "/url")
         }
+        guard
+            record.request.isHarmlessElsewhere || TransferURL.areOfOneOrigin(record.request.url ?? "", request.url)
+        else {
+            throw .conflict(
+                "What task \(record.id) sends with \(record.method) is for its own server. For another one cancel it and add a new one."
+            )
+        }
         var merged = record.request.moved(to: request.url)
         merged.headers = request.headers ?? merged.headers
         merged.credential = request.credential ?? url.credential ?? merged.credential

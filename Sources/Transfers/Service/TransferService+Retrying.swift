@@ -19,6 +19,7 @@ extension TransferService {
         guard (1...Limits.tasksPerRequest).contains(tasks.count) else {
             throw .invalid("A request has 1 to \(Limits.tasksPerRequest) tasks.", pointer: "/tasks")
         }
+        try RequestRules.check(tasks)
         let now = now
         // What runs needs no help, and its row is its transfer's to write.
         let busy = Set(tasks.filter(isBusy))

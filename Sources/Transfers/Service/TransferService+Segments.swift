@@ -20,13 +20,13 @@ extension TransferService {
             let servedEnd = reception.servedEnd(method: transfer.record.method, count: receiver.position.value)
         else { return }
         let limits = segmentLimits(transfer)
-        guard limits.inAll(sources: 1 + transfer.mirrors.count) > 1 else { return }
+        guard limits.inAll(sources: transfer.round.all.count) > 1 else { return }
         let now = now.bootSeconds
         let position = receiver.position.value
         let map = SegmentMap(total: identity.total, count: position, synced: partial.synced)
         if let old = receiver.openDescriptor, old != descriptor { close(old) }
         var segments = SegmentedDownload(
-            scheduler: SegmentScheduler(map: map, limits: limits, sources: 1 + transfer.mirrors.count, now: now),
+            scheduler: SegmentScheduler(map: map, limits: limits, sources: transfer.round.all.count, now: now),
             sources: transfer.sources(identity), descriptor: descriptor, ceiling: ByteMeter(0), isRecorded: false)
         segments.connections[ConnectionID(0)] = SegmentedDownload.Connection(
             source: 0, handle: handle, position: receiver.position, end: receiver.end)
@@ -64,7 +64,7 @@ extension TransferService {
         transfer.wasDivided = true
         var segments = SegmentedDownload(
             scheduler: SegmentScheduler(
-                map: map, limits: segmentLimits(transfer), sources: 1 + transfer.mirrors.count, now: now),
+                map: map, limits: segmentLimits(transfer), sources: transfer.round.all.count, now: now),
             sources: transfer.sources(identity), descriptor: opened.descriptor, ceiling: ByteMeter(.max),
             isRecorded: true)
         let actions = segments.scheduler.start(now: now)
@@ -255,9 +255,6 @@ extension DownloadReceiver.Reception {
 }
 
 extension ActiveTransfer {
-    /// Where the same file is to be had besides.
-    fileprivate var mirrors: [String] { record.request.mirrors ?? [] }
-
     /// The one that is asked first knows the file.
     fileprivate func sources(_ identity: SourceIdentity) -> [SegmentedDownload.Source] {
         round.all.enumerated().map { index, url in

@@ -116,46 +116,6 @@ extension TransferService {
         return TaskPage(tasks: found, unreadable: unreadable, next: after)
     }
 
-    package func change(_ id: TaskID, _ change: TaskChange) async throws(Problem) -> TaskStatus {
-        try RequestRules.check(change)
-        // One that is about to start would do so with what it was before.
-        held[id, default: 0] += 1
-        await started(id)
-        let changed: Result<TaskRecord, Problem>
-        do throws(Problem) {
-            changed = .success(try await write(change, id))
-        } catch {
-            changed = .failure(error)
-        }
-        letGo(id)
-        guard case .success(let record) = changed else {
-            await pump()
-            return status(of: try changed.get())
-        }
-        if let transfer = active[id] {
-            starts.begin(id)
-            transfer.wishes.take(record)
-            active[id]?.record.apply(change)
-            if change.rateLimit != nil { shareRate(id) }
-        }
-        await pump()
-        return status(of: record)
-    }
-
-    private func write(_ change: TaskChange, _ id: TaskID) async throws(Problem) -> TaskRecord {
-        let now = now
-        return try await self.change { transaction -> Result<TaskRecord, Problem> in
-            guard var record = try transaction.task(id) else { return .failure(Self.noTask(id)) }
-            guard !record.state.isTerminal else {
-                return .failure(.conflict("Task \(id) is \(record.state.rawValue)."))
-            }
-            record.apply(change)
-            try transaction.putWishes(record)
-            try transaction.record(JournalEntry(time: now.date, decision: .changed, task: id))
-            return .success(record)
-        }
-    }
-
     package func suspend(_ id: TaskID) async throws(Problem) -> TaskStatus {
         let (_, after) = try await transition(id) { $0.state == .suspended ? nil : .suspend }
         return status(of: after)
@@ -313,13 +273,6 @@ extension TransferService {
         held[id] = count > 1 ? count - 1 : nil
     }
 
-    /// Returns when the task is not about to start.
-    private func started(_ id: TaskID) async {
-        while starting.contains(id) {
-            await withCheckedContinuation { quietWaiters[id, default: []].append($0) }
-        }
-    }
-
     /// Returns when nothing runs for the task.
     func quiet(_ id: TaskID) async {
         while active[id] != nil || starting.contains(id) || finishing.contains(id) {
@@ -411,13 +364,5 @@ extension TransferService {
             try transaction.record(JournalEntry(time: now.date, decision: .accepted, task: first, detail: detail))
         }
         return .success(ids)
-    }
-}
-
-extension TaskRecord {
-    fileprivate mutating func apply(_ change: TaskChange) {
-        priority = change.priority ?? priority
-        if let limit = change.rateLimit { request.rateLimit = limit == 0 ? nil : limit }
-        request.description = change.description ?? request.description
     }
 }

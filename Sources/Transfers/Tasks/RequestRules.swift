@@ -100,10 +100,17 @@ package enum RequestRules {
         try checkTLS(settings.tls, pointer: "/tls")
     }
 
-    package static func check(_ change: TaskChange) throws(Problem) {
-        try check(priority: change.priority, pointer: "/priority")
-        try check(rateLimit: change.rateLimit, lowest: 0, pointer: "/rateLimit")
-        try check(description: change.description, pointer: "/description")
+    /// - Parameter pointer: where the change stands in the request.
+    package static func check(_ change: TaskChange, pointer: String) throws(Problem) {
+        try check(priority: change.priority, pointer: pointer + "/priority")
+        try check(rateLimit: change.rateLimit, lowest: 0, pointer: pointer + "/rateLimit")
+        try check(description: change.description, pointer: pointer + "/description")
+    }
+
+    /// The tasks that a request names: numbers begin with 1.
+    package static func check(_ tasks: [TaskID]) throws(Problem) {
+        guard let index = tasks.firstIndex(where: { $0.rawValue < 1 }) else { return }
+        throw .invalid("A task's id is 1 or more.", pointer: "/tasks/\(index)")
     }
 
     package static func check(_ settings: ServiceSettings) throws(Problem) {
@@ -183,6 +190,11 @@ package enum RequestRules {
         _ request: TaskRequest, of url: TransferURL, pointer: String
     ) throws(Problem) -> [String]? {
         guard let mirrors = request.mirrors, !mirrors.isEmpty else { return nil }
+        guard request.isHarmlessElsewhere else {
+            throw .invalid(
+                "What \(request.method ?? "GET") sends is for one server: only downloads with GET have mirrors.",
+                pointer: pointer)
+        }
         guard mirrors.count <= Limits.mirrors else {
             throw .invalid("A file has at most \(Limits.mirrors) mirrors.", pointer: pointer)
         }

@@ -267,6 +267,7 @@ extension TaskRecord {
             response = nil
         }
         self.request = request
+        wrongSources = []
         // What else it waited for was the old URL's; this is for its app's being woken often.
         if wait?.reason != .relaunchDelay {
             notBefore = nil

@@ -25,6 +25,21 @@ import Transfers
         #expect(Self.round(bytes: "one").all == ["one", "own", "two"])
     }
 
+    @Test func `B4: who has sent another file is not asked`() {
+        for (wrong, bytes, order) in [
+            ([0], nil, ["one", "two"]), ([1], nil, ["own", "two"]), ([0, 1], nil, ["two"]),
+            ([0], "two", ["two", "one"]),
+            ([2], "one", ["one", "own"]), ([0, 1, 2], nil, ["own"]),
+        ] as [([Int], String?, [String])] {
+            var round = SourceRound(own: "own", mirrors: ["one", "two"], bytes: bytes, wrong: wrong)
+            #expect(Set(round.all) == Set(order) && round.all.first == order[0])
+            var asked: [String] = []
+            repeat { asked.append(round.url) } while round.turn(Self.down, nil) == nil
+            #expect(asked == order)
+            #expect(round.isLast)
+        }
+    }
+
     @Test func `B4: a round comes to what may pass, and to the first URL's failure before a mirror's`() {
         func outcome(_ failures: TransferFailure...) -> SourceRound.Outcome? {
             var round = Self.round()

@@ -74,6 +74,15 @@ import Transfers
             $0.method = "POST"
             $0.body = Data(count: Limits.downloadBody + 1)
         },
+        Row("mirrors of what a body is sent for", "/mirrors") {
+            $0.method = "POST"
+            $0.body = Data([1])
+            $0.mirrors = ["https://mirror.example/f"]
+        },
+        Row("mirrors of another method", "/mirrors") {
+            $0.method = "DELETE"
+            $0.mirrors = ["https://mirror.example/f"]
+        },
         Row("a body of an upload", "/body") {
             $0.kind = .upload
             $0.source = "/etc/passwd"
@@ -351,18 +360,23 @@ import Transfers
         settings = SessionSettings()
         settings.minimumBattery = 101
         #expect(pointer(settings) == "/minimumBattery")
-        #expect(pointer { try RequestRules.check(TaskChange(priority: -0.1)) } == "/priority")
-        #expect(pointer { try RequestRules.check(TaskChange(rateLimit: -1)) } == "/rateLimit")
-        #expect(pointer { try RequestRules.check(TaskChange(description: Self.long(5_000))) } == "/description")
+        #expect(pointer { try RequestRules.check(TaskChange(priority: -0.1), pointer: "") } == "/priority")
+        #expect(
+            pointer { try RequestRules.check(TaskChange(rateLimit: -1), pointer: "/change") } == "/change/rateLimit")
+        #expect(
+            pointer { try RequestRules.check(TaskChange(description: Self.long(5_000)), pointer: "") } == "/description"
+        )
         #expect(pointer { try RequestRules.check(ServiceSettings(maximumTransfers: 0)) } == "/maximumTransfers")
         #expect(pointer { try RequestRules.check(ServiceSettings(rateLimit: -1)) } == "/rateLimit")
+        #expect(pointer { try RequestRules.check([TaskID(1), TaskID(0)]) } == "/tasks/1")
+        #expect(pointer { try RequestRules.check([TaskID(-1)]) } == "/tasks/0")
         #expect(pointer { try RequestRules.check(SessionID(rawValue: "")) } == "/session")
         #expect(pointer { try RequestRules.check(SessionID(rawValue: "a\nb")) } == "/session")
         #expect(
             pointer { try RequestRules.check(SessionID(rawValue: Self.long(Limits.sessionIdentifierLength + 1))) }
                 == "/session")
         #expect(throws: Never.self) {
-            try RequestRules.check(TaskChange(priority: 0, rateLimit: 0, description: ""))
+            try RequestRules.check(TaskChange(priority: 0, rateLimit: 0, description: ""), pointer: "")
             try RequestRules.check(SessionID(rawValue: Self.long(255)))
             try RequestRules.check(ServiceSettings(rateLimit: 0, maximumTransfers: 256))
         }

@@ -155,6 +155,7 @@ import Transfers
         record.partial?.condition = "unusable"
         record.received = 400
         record.currentURL = "http://elsewhere/"
+        record.wrongSources = [0]
         var now = Self.start
         now.bootSeconds = 990
         let expired = TransferFailure(.httpStatus, "gone", status: 410)
@@ -163,6 +164,7 @@ import Transfers
         _ = try record.apply(.retarget(request), now: now)
         #expect(record.state == .waiting && record.deadline == 1_890 && record.error == nil)
         #expect(record.resumeData == nil && record.endedAt == nil && record.received == 400)
+        #expect(record.wrongSources.isEmpty)
         #expect(record.partial?.isOfAnotherURL == nil && record.partial?.condition == "unusable")
         request.url = "http://other/"
         let entries = try record.apply(.retarget(request), now: now)

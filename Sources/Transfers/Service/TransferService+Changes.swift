@@ -1,0 +1,85 @@
+package import NightshiftAPI
+import Store
+
+/// What owners change of tasks that have not ended, also while they run.
+extension TransferService {
+    package func change(_ id: TaskID, _ change: TaskChange) async throws(Problem) -> TaskStatus {
+        try RequestRules.check(change, pointer: "")
+        let outcomes = try await self.change(each: [id], change)
+        guard let outcome = outcomes.first?.1 else { throw Self.noTask(id) }
+        return status(of: try outcome.get())
+    }
+
+    /// The same change of each task, in one transaction. What is refused for one does not keep it from the others.
+    ///
+    /// - Returns: for each task, in the order of `ids`.
+    func change(
+        each ids: [TaskID], _ change: TaskChange
+    ) async throws(Problem) -> [(TaskID, Result<TaskRecord, Problem>)] {
+        // One that is about to start would do so with what it was before.
+        for id in ids { held[id, default: 0] += 1 }
+        for id in ids { await started(id) }
+        let written: Result<[(TaskID, Result<TaskRecord, Problem>)], Problem>
+        do throws(Problem) {
+            written = .success(try await write(change, ids))
+        } catch {
+            written = .failure(error)
+        }
+        for id in ids { letGo(id) }
+        if case .success(let outcomes) = written {
+            for case (let id, .success(let record)) in outcomes { apply(change, id, record) }
+        }
+        await pump()
+        return try written.get()
+    }
+
+    private func write(
+        _ change: TaskChange, _ ids: [TaskID]
+    ) async throws(Problem) -> [(TaskID, Result<TaskRecord, Problem>)] {
+        let now = now
+        return try await self.change { transaction -> Result<[(TaskID, Result<TaskRecord, Problem>)], Problem> in
+            .success(try ids.map { ($0, try Self.write(change, $0, now, in: transaction)) })
+        }
+    }
+
+    private static func write(
+        _ change: TaskChange, _ id: TaskID, _ now: ClockReading, in transaction: StoreTransaction
+    ) throws -> Result<TaskRecord, Problem> {
+        let found: TaskRecord?
+        do {
+            found = try transaction.task(id)
+        } catch let error as StoreError where error.code == .unreadable {
+            return .failure(Problem(error))
+        }
+        guard var record = found else { return .failure(noTask(id)) }
+        guard !record.state.isTerminal else { return .failure(.conflict("Task \(id) is \(record.state.rawValue).")) }
+        record.apply(change)
+        try transaction.putWishes(record)
+        try transaction.record(JournalEntry(time: now.date, decision: .changed, task: id))
+        return .success(record)
+    }
+
+    /// The transfer that runs for a task goes on as its row says now.
+    private func apply(_ change: TaskChange, _ id: TaskID, _ record: TaskRecord) {
+        guard let transfer = active[id] else { return }
+        starts.begin(id)
+        transfer.wishes.take(record)
+        active[id]?.record.apply(change)
+        if change.rateLimit != nil { shareRate(id) }
+    }
+
+    /// Returns when the task is not about to start.
+    private func started(_ id: TaskID) async {
+        while starting.contains(id) {
+            await withCheckedContinuation { quietWaiters[id, default: []].append($0) }
+        }
+    }
+}
+
+extension TaskRecord {
+    fileprivate mutating func apply(_ change: TaskChange) {
+        priority = change.priority ?? priority
+        if let limit = change.rateLimit { request.rateLimit = limit == 0 ? nil : limit }
+        request.description = change.description ?? request.description
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+@testable import Transfers
+
+/// The last steps of a download, with somebody at work between them.
+@Suite struct PublisherTests {
+    private let directory: TemporaryDirectory
+    private let publisher: Publisher
+    private let downloads: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        let paths = ServicePaths(
+            environment: ["NIGHTSHIFT_HOME": directory.path("home")], homeDirectory: URL(filePath: "/"))
+        downloads = directory.path("downloads")
+        for path in [paths.state, paths.partials, paths.files].map(\.path) + [downloads] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        publisher = Publisher(paths: paths, partials: PartialStorage(paths: paths), mode: 0o644)
+    }
+
+    private static let content = Array("what was written".utf8)
+
+    /// A download whose bytes are all here.
+    private func download(overwrite: Bool = false) throws -> (job: Publisher.Job, path: String) {
+        var request = TaskRequest(url: "http://example.org/f")
+        request.destination = Destination(directory: downloads, filename: "f", overwrite: overwrite)
+        var record = TaskRecord(
+            session: .terminal, origin: "", state: .finishing, priority: 0.5, createdAt: 0, request: request)
+        let created = try PartialStorage.create(publisher.partials.freshPath(for: record), total: nil).get()
+        #expect(pwrite(created.descriptor, Self.content, Self.content.count, 0) == Self.content.count)
+        record.partial = PartialFile(path: created.path, bootID: "b")
+        let length = Int64(Self.content.count)
+        let job = Publisher.Job(record: record, descriptor: created.descriptor, length: length, verified: [])
+        return (job, created.path)
+    }
+
+    enum Deed: CaseIterable, Sendable { case symlink, append, truncate, hardLink, anotherFile, remove }
+
+    private func commit(_ deed: Deed, on path: String) throws {
+        let spare = directory.path("spare")
+        switch deed {
+        case .symlink:
+            try FileManager.default.moveItem(atPath: path, toPath: spare)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: spare)
+        case .append:
+            let handle = try FileHandle(forWritingTo: URL(filePath: path))
+            try handle.seekToEnd()
+            try handle.write(contentsOf: Data("!".utf8))
+            try handle.close()
+        case .truncate: #expect(Glibc.truncate(path, 3) == 0)
+        case .hardLink: try FileManager.default.linkItem(atPath: path, toPath: spare)
+        case .anotherFile:
+            try FileManager.default.moveItem(atPath: path, toPath: spare)
+            try Data(Self.content).write(to: URL(filePath: path))
+        case .remove: try FileManager.default.removeItem(atPath: path)
+        }
+    }
+
+    @Test func `B2: what is left alone is published`() throws {
+        let (job, _) = try download()
+        guard case .ready(let prepared)? = publisher.prepare([job]).first,
+            case .published? = publisher.publish([prepared]).first
+        else {
+            Issue.record("not published")
+            return
+        }
+        #expect(try fileBytes("\(downloads)/f") == Self.content)
+    }
+
+    @Test(arguments: Deed.allCases, [false, true])
+    func `B2: what was touched after it was verified is not published`(_ deed: Deed, _ overwrite: Bool) throws {
+        if overwrite { try Data("old".utf8).write(to: URL(filePath: "\(downloads)/f")) }
+        let (job, path) = try download(overwrite: overwrite)
+        guard case .ready(let prepared)? = publisher.prepare([job]).first else {
+            Issue.record("not prepared")
+            return
+        }
+        try commit(deed, on: path)
+        guard case .replaced? = publisher.publish([prepared]).first else {
+            Issue.record("published")
+            return
+        }
+        let found = try? fileBytes("\(downloads)/f")
+        #expect(found == (overwrite ? Array("old".utf8) : nil))
+    }
+
+    @Test(arguments: [Deed.append, .truncate])
+    func `B2: another length than was written is not prepared`(_ deed: Deed) throws {
+        let (job, path) = try download()
+        try commit(deed, on: path)
+        guard case .replaced? = publisher.prepare([job]).first else {
+            Issue.record("prepared")
+            return
+        }
+        close(job.descriptor)
+    }
+
+    @Test func `B2: a file is new, whoever was at its place first`() throws {
+        let (path, victim) = (directory.path("place.part"), directory.path("victim"))
+        try Data("victim".utf8).write(to: URL(filePath: victim))
+        let plantings: [() throws -> Void] = [
+            { try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim) },
+            { try FileManager.default.linkItem(atPath: victim, toPath: path) },
+            { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) },
+        ]
+        for plant in plantings {
+            try plant()
+            let created = try PartialStorage.create(path, total: nil).get()
+            let standing = try #require(FileStanding(name: created.path))
+            #expect(standing.flaw == nil && standing.size == 0 && standing.inode == created.inode)
+            #expect(try fileBytes(victim) == Array("victim".utf8))
+            close(created.descriptor)
+            unlink(created.path)
+            rmdir(path)
+        }
+    }
+}
