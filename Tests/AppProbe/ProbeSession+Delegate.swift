@@ -69,6 +69,7 @@ extension ProbeSession: URLSessionDownloadDelegate, URLSessionDataDelegate, URLS
             sighting.priority = task.priority
             sighting.domain = failure?.domain
             sighting.code = failure?.code
+            sighting.text = failure?.localizedDescription
             sighting.reason = (error as? URLError)?.backgroundTaskCancelledReason?.rawValue
             sighting.hasResumeData = data != nil
             let cookies = task.currentRequest?.url.flatMap { HTTPCookieStorage.shared.cookies(for: $0) } ?? []

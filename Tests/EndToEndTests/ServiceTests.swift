@@ -60,9 +60,10 @@ import Testing
         for number in 0..<4 {
             // The service has all that was sent when it is ended, so that what is sent again shows what it has lost.
             origin.serve("/\(number)", Resource(content: content, behaviours: [.holdAfter(sent, gate).times(1)]))
-            ids.append(
-                try await service.api.enqueue(
-                    .download(origin.url("/\(number)"), to: service.scratch.path("to\(number)"))))
+            var request = TaskRequest.download(origin.url("/\(number)"), to: service.scratch.path("to\(number)"))
+            // A second connection would bring what the first one is held back.
+            request.connections = 1
+            ids.append(try await service.api.enqueue(request))
         }
         for id in ids {
             try await service.wait(id, for: "its bytes") { $0.countOfBytesReceived == sent }

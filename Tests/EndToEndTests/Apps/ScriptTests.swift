@@ -83,7 +83,8 @@ import Testing
         try await install("exec sleep 1000\n", on: service)
         let login = try await environment(service) { try await tell("launch", service) }
         #expect(
-            Set(login.keys).subtracting(["USER", "LOGNAME", "SHELL"]) == [
+            // PWD is what the script's own shell adds for the programs that it starts.
+            Set(login.keys).subtracting(["USER", "LOGNAME", "SHELL", "PWD"]) == [
                 "HOME", "LANG", "PATH", "TZ", "DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS", "NIGHTSHIFT_APP",
                 "NIGHTSHIFT_HOME", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_LOG_LEVEL", "NIGHTSHIFT_SOCKET",
             ])
