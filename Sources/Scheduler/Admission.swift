@@ -177,15 +177,17 @@ package enum Admission {
     ///   - othersFirst: whether the service keeps its places for tasks of other lanes that have not failed.
     package static func reason(
         isLarge: Bool, hasFailed: Bool = false, lane: Lane, running: Int, maximumTransfers: Int,
-        smallWaitsElsewhere: Bool = false, othersFirst: Bool = false
+        smallWaitsElsewhere: @autoclosure () -> Bool = false, othersFirst: @autoclosure () -> Bool = false
     ) -> WaitReason {
         if lane.allowance == 0 { return .hostBackoff }
         if lane.running.count >= lane.maximumConnections { return .connectionLimit }
         if running >= maximumTransfers { return .serviceLimit }
-        let failedMay = !othersFirst && lane.mayStartFailed(maximumTransfers)
+        // To most tasks it is all the same what waits elsewhere, and that takes a look at every lane.
+        guard hasFailed || isLarge else { return .starting }
+        let failedMay = !othersFirst() && lane.mayStartFailed(maximumTransfers)
         if hasFailed, !failedMay { return .othersFirst }
         let isLastPlace = running == maximumTransfers - 1
-        if isLarge, lane.nextSmall(failedMay: failedMay) != nil || isLastPlace && smallWaitsElsewhere {
+        if isLarge, lane.nextSmall(failedMay: failedMay) != nil || isLastPlace && smallWaitsElsewhere() {
             return .smallerFirst
         }
         return .starting

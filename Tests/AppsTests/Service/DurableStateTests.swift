@@ -1,5 +1,6 @@
 import Apps
 import NightshiftAPI
+import SimulationSupport
 import Store
 import TestSupport
 import Testing
@@ -12,7 +13,7 @@ import Testing
         let (gate, isWriting, isOpen) = (Gate(), Watched(false), Watched(false))
         async let blockade: Void = store.write { _ in
             isWriting.update { $0 = true }
-            _ = gate.block(until: .now + .seconds(600))
+            _ = gate.block(until: .now + .seconds(60))
         }
         try await isWriting.wait(for: "the writer") { $0 }
         async let launched = service.launch(ServiceScene.app, LaunchRequest())
