@@ -64,42 +64,85 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    enum Deed: CaseIterable { case nothing, append, truncate, symlink, hardLink, anotherFile }
+    enum Deed: CaseIterable {
+        case nothing, append, truncate, symlink, hardLink, anotherFile
 
-    @Test(arguments: Deed.allCases) func onlyWhatWasWrittenIsContinued(deed: Deed) throws {
+        func commit(on path: String, _ bytes: [UInt8], spare: String) throws {
+            switch self {
+            case .nothing: break
+            case .append:
+                let handle = try FileHandle(forWritingTo: URL(filePath: path))
+                try handle.seekToEnd()
+                try handle.write(contentsOf: Data([1, 2, 3]))
+                try handle.close()
+            case .truncate: try #require(Glibc.truncate(path, 10) == 0)
+            case .symlink:
+                try FileManager.default.moveItem(atPath: path, toPath: spare)
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: spare)
+            case .hardLink: try #require(link(path, spare) == 0)
+            case .anotherFile:
+                try FileManager.default.moveItem(atPath: path, toPath: spare)
+                try Data(bytes).write(to: URL(filePath: path))
+            }
+        }
+    }
+
+    private static let bytes = [UInt8](repeating: 7, count: 1_000)
+
+    private func home() throws -> ServicePaths {
         let paths = ServicePaths(
             environment: ["NIGHTSHIFT_HOME": directory.path("home")], homeDirectory: URL(filePath: "/"))
-        try FileManager.default.createDirectory(at: paths.partials, withIntermediateDirectories: true)
+        for folder in [paths.state, paths.partials, paths.files] {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+        return paths
+    }
+
+    /// A partial file as an exchange has left it.
+    private func written() throws -> (file: CreatedFile, partial: PartialFile) {
         let created = try PartialStorage.create(directory.path("a.part"), total: nil).get()
-        let bytes = [UInt8](repeating: 7, count: 1_000)
-        try #require(write(created.descriptor, bytes, bytes.count) == bytes.count)
-        close(created.descriptor)
+        try #require(write(created.descriptor, Self.bytes, Self.bytes.count) == Self.bytes.count)
         var partial = PartialFile(path: created.path, bootID: "b")
         partial.inode = created.inode
         partial.device = created.device
-        partial.length = 1_000
-        let spare = directory.path("spare")
-        switch deed {
-        case .nothing: break
-        case .append:
-            let handle = try FileHandle(forWritingTo: URL(filePath: created.path))
-            try handle.seekToEnd()
-            try handle.write(contentsOf: Data([1, 2, 3]))
-            try handle.close()
-        case .truncate: try #require(truncate(created.path, 10) == 0)
-        case .symlink:
-            try FileManager.default.moveItem(atPath: created.path, toPath: spare)
-            try FileManager.default.createSymbolicLink(atPath: created.path, withDestinationPath: spare)
-        case .hardLink: try #require(link(created.path, spare) == 0)
-        case .anotherFile:
-            try FileManager.default.moveItem(atPath: created.path, toPath: spare)
-            try Data(bytes).write(to: URL(filePath: created.path))
-        }
+        partial.length = Int64(Self.bytes.count)
+        return (created, partial)
+    }
+
+    @Test(arguments: Deed.allCases) func onlyWhatWasWrittenIsContinued(deed: Deed) throws {
+        let paths = try home()
+        let (file, partial) = try written()
+        close(file.descriptor)
+        try deed.commit(on: file.path, Self.bytes, spare: directory.path("spare"))
         let opened = PartialStorage(paths: paths).open(partial, bootID: "b").file
         defer { if let opened { close(opened.descriptor) } }
         // What was added is cut off.
         let expected: Int64? = deed == .nothing || deed == .append ? 1_000 : nil
         #expect(opened?.count == expected, "\(deed)")
-        if deed == .append { #expect(FileStanding(name: created.path)?.size == 1_000) }
+        if deed == .append { #expect(FileStanding(name: file.path)?.size == 1_000) }
+    }
+
+    @Test(arguments: Deed.allCases) func onlyWhatWasWrittenIsPublished(deed: Deed) throws {
+        let paths = try home()
+        let (file, partial) = try written()
+        var record = TaskMachineTests.record()
+        record.partial = partial
+        record.received = 1_000
+        let publisher = Publisher(paths: paths, partials: PartialStorage(paths: paths), mode: 0o600)
+        let job = Publisher.Job(record: record, descriptor: file.descriptor, length: 1_000, verified: [])
+        guard case .ready(let prepared)? = publisher.prepare([job]).first else {
+            Issue.record("It is not prepared.")
+            return
+        }
+        // At the last moment.
+        try deed.commit(on: file.path, Self.bytes, spare: directory.path("spare"))
+        let outcome = publisher.publish([prepared]).first
+        switch outcome {
+        case .published: #expect(deed == .nothing)
+        case .replaced: #expect(deed != .nothing)
+        default: Issue.record("\(deed): \(String(describing: outcome))")
+        }
+        let name = prepared.publication.to
+        #expect(FileManager.default.fileExists(atPath: name) == (deed == .nothing), "\(deed)")
     }
 }
