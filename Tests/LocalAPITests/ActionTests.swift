@@ -79,6 +79,14 @@ import Testing
                 #expect(results.map(\.id) == ids)
                 #expect(results.allSatisfy { $0.task?.state == state }, "\(action)")
             }
+            // What is done in one transaction is done at one time.
+            var times: Set<Date> = []
+            var page = JournalPage(entries: [], next: 0)
+            while let next = page.next {
+                page = try await server.request("GET", "/v1/journal?after=\(next)&limit=1000").decode(JournalPage.self)
+                times.formUnion(page.entries.filter { $0.decision == .suspended }.map(\.time))
+            }
+            #expect((1...Limits.tasksPerAction / 100).contains(times.count), "\(times.count)")
             #expect(try await act("remove", ids, server).allSatisfy { $0.problem == nil })
             #expect(try await server.request("GET", "/v1/tasks").decode(TaskPage.self).tasks.isEmpty)
         }

@@ -109,6 +109,8 @@ struct ScriptedExchange {
         switch behaviour {
         case .cannotConnect:
             return end(.failed(TransferFailure(.cannotConnect, "Connection refused.")), at: .address)
+        case .noDescriptors:
+            return end(.failed(TransferFailure(.inputOutput, "There are no file descriptors left.")), at: .address)
         case .deadRedirect:
             let failure = TransferFailure(.cannotConnect, "No connection to elsewhere.example.")
             return end(.failed(failure), at: .address, of: "http://elsewhere.example:80")

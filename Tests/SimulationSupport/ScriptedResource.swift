@@ -60,6 +60,8 @@ package struct ScriptedResource: Sendable {
 package enum ScriptedBehaviour: Sendable, Hashable {
     case normal
     case cannotConnect
+    /// The service has no descriptor left for a connection.
+    case noDescriptors
     /// The resource answers with a redirect to an address that takes no connections.
     case deadRedirect
     /// The connection stands and nothing is ever said.

@@ -144,6 +144,24 @@ extension Simulations {
             }
         }
 
+        /// No server is asked in vain, and it may be over at any moment.
+        @Test func troubleOfThisMachineMakesNoPauseGrow() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("no descriptors", jitter: 0.99) { world in
+                    let url = Story.serve(world, size: 1_000)
+                    world.transport.setWeather { _ in .noDescriptors }
+                    await world.start()
+                    let id = await world.enqueue(world.request(url))
+                    // Long enough for the pauses after a server's failures to be of minutes.
+                    await world.advance(by: 900, inspecting: false)
+                    #expect(await world.status(id)?.lastError?.code == .inputOutput)
+                    world.transport.setWeather { _ in .normal }
+                    await world.advance(by: 11)
+                    #expect(await world.status(id)?.state == .completed)
+                }
+            }
+        }
+
         @Test func aFullDiskIsLookedAtAgain() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("full disk") { world in

@@ -1,0 +1,27 @@
+import NightshiftAPI
+import Testing
+
+/// Numbers from outside become whole ones without ending the process.
+@Suite struct SaturatingConversionsTests {
+    @Test(
+        arguments: [
+            (0, 0), (1.9, 1), (-1.9, -1), (1e300, .max), (-1e300, .min), (.infinity, .max), (-.infinity, .min),
+            (.nan, 0), (9_223_372_036_854_775_808, .max),
+        ] as [(Double, Int64)])
+    func whatDoesNotFitBecomesTheNearestThatDoes(value: Double, whole: Int64) {
+        #expect(Int64(saturating: value) == whole)
+    }
+
+    @Test func smallerAndUnsignedTypesHaveTheirOwnEnds() {
+        #expect(Int32(saturating: 3e9) == .max && Int32(saturating: -3e9) == .min)
+        #expect(UInt64(saturating: -1) == 0 && UInt64(saturating: .infinity) == .max)
+        #expect(UInt8(saturating: 255.9) == 255 && UInt8(saturating: 256) == .max)
+    }
+
+    @Test func durationsHaveEnds() {
+        #expect(Duration(saturatingSeconds: 1.5) == .milliseconds(1_500))
+        #expect(Duration(saturatingSeconds: .nan) == .zero)
+        #expect(Duration(saturatingSeconds: .infinity) == Duration(saturatingSeconds: 1e300))
+        #expect(Duration(saturatingSeconds: -.infinity) == .seconds(-1e11))
+    }
+}
