@@ -68,6 +68,7 @@ import Testing
         // Made without the service: nobody waits for the session any more.
         let task = session.downloadTask(with: url())
         try world.service.start()
+        try await world.service.state.wait(for: "the session") { $0.log.contains("PUT \(line)") }
         Thread.detachNewThread { task.resume() }
         try await world.service.state.wait(for: "the early task") { $0.log.contains("POST \(line)/tasks") }
         gate.open()

@@ -19,8 +19,9 @@ extension Simulations {
                     let guilty = await world.enqueue(world.request(bad))
                     let good = world.ledger.open.filter { $0 != guilty }
                     var (faults, begun) = (0, 0)
-                    for _ in 0..<400 {
-                        await world.advance(by: 0.5, inspecting: false)
+                    for _ in 0..<2_000 {
+                        // Seen within the shortest trial: later somebody else would be under way.
+                        await world.advance(by: 0.1, inspecting: false)
                         let count = world.transport.begun.count { $0.request.url == bad }
                         guard count > begun else { continue }
                         faults += 1
