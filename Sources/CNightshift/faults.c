@@ -12,6 +12,7 @@ static struct sigaction before[signal_count];
 static int file = -1;
 static off_t file_place;
 static pid_t owner;
+static volatile sig_atomic_t is_noted;
 
 // Only what is safe in a signal handler.
 static void note(int number, siginfo_t *information, void *context) {
@@ -19,6 +20,7 @@ static void note(int number, siginfo_t *information, void *context) {
     // Without a sender it is the kernel's word on what this process did; abort(3) sends to itself.
     if (getpid() == owner && (information->si_code > 0 || information->si_pid == owner)) {
         int32_t value = number;
+        is_noted = 1;
         (void)!pwrite(file, &value, sizeof value, file_place);
     }
     for (int index = 0; index < signal_count; index++) {
@@ -27,6 +29,8 @@ static void note(int number, siginfo_t *information, void *context) {
     // What the kernel sent comes again with the instruction that caused it; what was sent has to be sent again.
     if (information->si_code <= 0) raise(number);
 }
+
+int nightshift_fault_is_noted(void) { return is_noted; }
 
 void nightshift_note_faults(int descriptor, int64_t place) {
     file = descriptor;

@@ -43,7 +43,8 @@ struct HomeIdentity: Sendable {
 
     /// Whether the path no longer leads to that folder.
     var isGone: Bool {
-        guard let (device, inode) = Self.read(path) else { return true }
+        // Another error, such as a disk's, says nothing about where the folder is.
+        guard let (device, inode) = Self.read(path) else { return errno == ENOENT || errno == ENOTDIR }
         return device != self.device || inode != self.inode
     }
 

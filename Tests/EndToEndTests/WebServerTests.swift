@@ -39,15 +39,16 @@ import Testing
     @Test("T2: nginx is continued after a kill, byte for byte")
     func continuedNginx() async throws {
         var options = WebServer.NginxOptions()
-        options.limitRate = 2 << 20
+        // Slow, so that a kill that comes late still comes before the end.
+        options.limitRate = 512 << 10
         let (service, nginx) = (try Service(), try await WebServer.nginx(options))
         try await service.start()
-        let content = Content.seeded(size: 12 << 20, seed: 4)
+        let content = Content.seeded(size: 10 << 20, seed: 4)
         try nginx.publish("f", content)
         var request = TaskRequest.download(nginx.url("/f"), to: service.scratch.path("to"))
         request.connections = 1
         let id = try await service.api.enqueue(request)
-        for mark in [Int64(2), 5, 8] {
+        for mark in [Int64(1), 2, 3] {
             try await service.wait(id, for: "\(mark) MiB") { $0.countOfBytesReceived >= mark << 20 }
             // A slow disk may have none of it yet: then there is nothing to continue.
             try await eventually("something is saved") { try await service.savedBytes(id) > 0 }

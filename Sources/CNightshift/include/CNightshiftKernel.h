@@ -63,4 +63,7 @@ int nightshift_name_thread(const char *name);
 /// SIGTRAP, SIGABRT, SIGBUS, SIGFPE and SIGSEGV, unless another process sent them. The process ends as it would have.
 void nightshift_note_faults(int descriptor, int64_t place);
 
+/// Whether a fault was noted: this process ends, though other threads may run until it has.
+int nightshift_fault_is_noted(void);
+
 #endif

@@ -60,6 +60,7 @@ extension TransferService {
             trials.begin(task, now: now.bootSeconds)
             logger.warning("A task is tried alone", metadata: ["task": "\(task)"])
             await begin(record)
+            trials.started(task, now: now.bootSeconds)
             if active[task] == nil, !finishing.contains(task) { trials.postpone(task) }
             if trials.trial != nil { return true }
         }

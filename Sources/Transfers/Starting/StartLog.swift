@@ -92,6 +92,8 @@ package final class StartLog: Sendable {
     }
 
     private static func write(_ descriptor: Int32, _ place: Int, _ words: [Int64]) {
+        // Who was under way at the fault stays so, whatever this process still does while it is being ended.
+        guard nightshift_fault_is_noted() == 0 else { return }
         _ = words.withUnsafeBytes {
             pwrite(descriptor, $0.baseAddress, $0.count, headLength + place * entryLength)
         }

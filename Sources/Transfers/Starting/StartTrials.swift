@@ -18,6 +18,7 @@ package struct StartTrials: Sendable {
         package var task: TaskID
         /// Boot seconds.
         package var until: Double
+        package var isAnswered = false
     }
 
     /// What a service that starts makes of what the last one left.
@@ -73,11 +74,17 @@ package struct StartTrials: Sendable {
         trial = Trial(task: task, until: now + Self.window(faults: faults[task] ?? 1))
     }
 
+    /// The start of a task that is being tried is on its way: its time begins only now, however slow the disk was.
+    package mutating func started(_ task: TaskID, now: Double) {
+        guard let current = trial, current.task == task, !current.isAnswered else { return }
+        trial = Trial(task: task, until: now + Self.window(faults: faults[task] ?? 1))
+    }
+
     /// The server has answered a task that is being tried: most of what can go wrong has gone well.
     package mutating func answered(_ task: TaskID, now: Double) {
         guard let current = trial, current.task == task else { return }
         let rest = Self.window(faults: faults[task] ?? 1) / 8
-        trial = Trial(task: task, until: min(current.until, now + rest))
+        trial = Trial(task: task, until: min(current.until, now + rest), isAnswered: true)
     }
 
     /// The attempt has ended in order.

@@ -67,6 +67,18 @@ import Transfers
         #expect(trials.trial == nil)
     }
 
+    @Test func timeThatADiskTakesIsNotThatOfTheTrial() {
+        var (trials, _) = StartTrials.examine(.init(fault: 4, underWay: ids(1...2)), known: [:])
+        trials.begin(TaskID(1), now: 100)
+        trials.started(TaskID(1), now: 130)
+        let early = trials.tick(now: 131.9)
+        #expect(early == nil && trials.trial?.task == TaskID(1))
+        trials.answered(TaskID(1), now: 131.5)
+        // What was said before the answer gives it no more time than the answer leaves.
+        trials.started(TaskID(1), now: 131.6)
+        #expect(trials.trial?.until == 131.75)
+    }
+
     /// A service that dies of one task a while after that one's start, and is killed from outside now and then.
     @Test(arguments: 0..<200) func theGuiltyOneIsFoundAndOnlyThatOne(seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
