@@ -42,6 +42,7 @@ extension OpenAPI {
                   },
                   "body": {
                     "type": ["string", "null"], "contentEncoding": "base64",
+                    "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
                     "description": "What a download sends along, at most \#(Limits.downloadBody) bytes; not with GET and HEAD"
                   },
                   "credential": {"anyOf": [{"$ref": "#/components/schemas/Credential"}, {"type": "null"}]},

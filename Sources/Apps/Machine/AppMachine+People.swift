@@ -77,11 +77,9 @@ extension AppMachine {
     /// - Parameter force: the user's force quit.
     package mutating func quit(force: Bool, now: ClockReading) -> [AppAction] {
         var actions: [AppAction] = []
-        if force {
-            record.isForceQuit = true
-            actions.append(.cancelTransfers)
-        }
-        guard phase != .absent else { return actions }
+        if force { record.isForceQuit = true }
+        // Its transfers end behind its process: what they come to is for the next one, which the user launches.
+        guard phase != .absent else { return force ? [.cancelTransfers] : [] }
         let cause: ExitCause = force ? .forceQuit : .quit
         if phase == .standing { actions += goOn(now) }
         guard phase == .present, record.process != nil else {

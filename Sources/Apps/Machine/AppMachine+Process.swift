@@ -170,7 +170,9 @@ extension AppMachine {
         record.process = nil
         record.lastExit = exit
         enter(.notRunning, now)
-        return stint + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])] + consider(now)
+        let transfers: [AppAction] = record.isForceQuit ? [.cancelTransfers] : []
+        return stint + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])] + transfers
+            + consider(now)
     }
 }
 

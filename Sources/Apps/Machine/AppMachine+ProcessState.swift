@@ -95,18 +95,19 @@ extension AppMachine {
     ///
     /// - Parameter isAlive: whether the process of the record is still there; it is not frozen then.
     package mutating func recover(isAlive: Bool, now: ClockReading) -> [AppAction] {
-        // The service may have died between the user's force quit and the last of the transfers.
-        let transfers: [AppAction] = record.isForceQuit ? [.cancelTransfers] : []
+        // The service may have died between the user's force quit and the last of the transfers. Where the process is still
+        // being ended, they end behind it.
+        let transfers: [AppAction] = record.isForceQuit && ending == nil ? [.cancelTransfers] : []
         guard record.process != nil else {
             record.state = .notRunning
             record.processState = nil
             forgetTasks()
-            return endStint(.ended, now) + transfers
+            return endStint(.ended, now) + (record.isForceQuit ? [.cancelTransfers] : [])
         }
         guard isAlive else {
             // Nobody has seen whether it was its own fault, unless its end was asked for.
             if ending == nil { begun = [] }
-            return ended(AppExit(time: now.date, cause: ending?.cause ?? .unseen), now) + transfers
+            return ended(AppExit(time: now.date, cause: ending?.cause ?? .unseen), now)
         }
         phase = .present
         if record.state == .suspended { enter(.background, now) }

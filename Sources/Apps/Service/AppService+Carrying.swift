@@ -98,9 +98,10 @@ extension AppService {
             await environment.transfers.acknowledge(id, wake.session, wake.through)
         }
         await write(id, entries, finished.map { ($0.session, $0.through) })
+        // Who asked for it is answered behind this.
+        if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
         if let listening { await environment.transfers.setListening(id, listening) }
-        if isForceQuit { await environment.transfers.forceQuit(id) }
         if isInFront { await environment.transfers.cameToFront(id) }
         // What was finished may have made room for what came meanwhile.
         if !finished.isEmpty { await look() }
