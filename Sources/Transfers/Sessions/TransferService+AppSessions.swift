@@ -102,7 +102,11 @@ extension TransferService {
                 }
                 record.taskIdentifier = new[index].taskIdentifier
                 record.clientData = new[index].clientData
-                record.asksFirst = new[index].asksBeforeBeginning ?? false && record.beginAt != nil
+                if new[index].asksBeforeBeginning ?? false, let date = new[index].request.earliestBeginDate {
+                    // One that has passed on the way to the service has come: the app is asked at once.
+                    record.beginAt = date.timeIntervalSince1970
+                    record.asksFirst = true
+                }
                 if fromBackground { record.forceDiscretion() }
                 if let startDelay {
                     record.notBefore = now.bootSeconds + startDelay

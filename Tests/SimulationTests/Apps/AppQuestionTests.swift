@@ -256,6 +256,26 @@ extension Simulations {
                 }
             }
         }
+
+        @Test func `T10: a begin date that passed on the way to the service is asked about at once`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("a begin date that has passed") { app in
+                    await app.start()
+                    var program = ScriptedProgram(sessions: ["s"])
+                    program.answer = { MessageAnswer(message: $0.id, disposition: .continueLoading) }
+                    let id = try app.install("A", program)
+                    let begin = app.world.now.date.addingTimeInterval(-5)
+                    await app.enqueue(id, "s", [app.serve("one")]) { task in
+                        task.asksBeforeBeginning = true
+                        task.request.earliestBeginDate = begin
+                    }
+                    await app.advance(atMost: 100) { await app.isThrough(id, "s", 1) }
+                    #expect(app.record.questions.map(\.kind) == [.delayedRequest])
+                    #expect(await app.ended(id, "s").map(\.state) == [.completed])
+                    try await app.stop()
+                }
+            }
+        }
     }
 }
 
