@@ -26,7 +26,7 @@ import Transfers
         let scene = try Scene()
         try await scene.run { service in
             try await scene.go(way, service)
-            try await eventually("a request at the other origin") { !scene.second.requests.isEmpty }
+            try await eventually("a request at the other origin", within: .seconds(60)) { !scene.second.requests.isEmpty }
         }
         // The way begins at home, with everything, unless it leaves before it has asked for anything.
         for request in scene.first.requests {
@@ -188,8 +188,9 @@ private final class Scene: Sendable {
             first.serve("/a", .text("", .status(404)))
             try await enqueue(service, task { $0.mirrors = [second.url("/b")] })
         case .partsFromMirror:
-            first.serve("/a", .seeded(size: 40 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
-            second.serve("/b", .seeded(size: 40 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
+            // Two minutes of it: another connection pays for as long as somebody has to find that out.
+            first.serve("/a", .seeded(size: 240 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
+            second.serve("/b", .seeded(size: 240 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
             try await enqueue(
                 service,
                 task {

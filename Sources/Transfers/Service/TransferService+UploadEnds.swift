@@ -12,7 +12,7 @@ extension TransferService {
         var transfer = start
         let request = transfer.record.request
         let failure = TransferFailure(
-            .httpStatus, "The server answered \(head.status) \(HTTPStatus.name(head.status)).", status: head.status)
+            .httpStatus, "The server answered \(HTTPStatus.name(head.status)).", status: head.status)
         if request.retryPolicy == .transientResponses, HTTPStatus.isTransient(head.status) {
             let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
             let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)

@@ -6,7 +6,8 @@ import app_probe
 
 /// L7, R9: nothing stays frozen, and nothing is forgotten.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct StormTests {
-    private let content = Content.seeded(size: 3 << 20, seed: 61)
+    /// A megabyte comes with each attempt, and one is given up after a minute without a byte: enough for half an hour.
+    private let content = Content.seeded(size: 32 << 20, seed: 61)
 
     /// The app has begun a download that, tried again, is held again.
     private func begun(_ gate: Gate) async throws -> AppFixture {
