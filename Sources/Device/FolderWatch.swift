@@ -5,6 +5,8 @@ import Glibc
 package enum FolderWatch {
     /// An element whenever one of `folders` may have been removed or moved; whoever reads it looks.
     ///
+    /// - Parameter folders: the innermost one first, then those above it.
+    ///
     /// Finished at once where the kernel has no more watches to give.
     package static func changes(of folders: [String]) -> AsyncStream<Void> {
         KernelNotices.stream(named: "home", open: { open(folders) }, wait: wait)
@@ -13,9 +15,12 @@ package enum FolderWatch {
     private static func open(_ folders: [String]) -> Int32 {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { return -1 }
-        // A folder whose last link goes while somebody has it open changes its attributes only.
+        // A folder whose last link goes while somebody has it open changes its attributes only. Of one in which somebody has a
+        // file open, only the folder above it says anything; whoever removes a tree begins at the innermost folder.
         let events = UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_ATTRIB) | UInt32(IN_ONLYDIR)
-        let watches = folders.filter { inotify_add_watch(descriptor, $0, events) >= 0 }
+        let watches = folders.enumerated().filter { place, folder in
+            inotify_add_watch(descriptor, folder, place == 1 ? events | UInt32(IN_DELETE) : events) >= 0
+        }
         guard !watches.isEmpty else {
             close(descriptor)
             return -1

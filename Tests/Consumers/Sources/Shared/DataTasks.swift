@@ -118,14 +118,6 @@ func dataTasks() async {
         try expectEqual(try await client.heard.value(), ["response 200", "error"])
         session.finishTasksAndInvalidate()
     }
-    await situation("a data task that becomes a download") {
-        let client = APIClient(.becomeDownload)
-        let session = client.session("data-becomes")
-        session.dataTask(with: Origin.file("data-becomes")).resume()
-        try expectEqual(try await client.file.value(), Origin.text(of: "data-becomes"))
-        try expectEqual(try await client.heard.value(), ["response 200", "download", "end"])
-        session.finishTasksAndInvalidate()
-    }
     await situation("a data task with a completion handler, in a default session") {
         let text = Outcome<String>("a body")
         let task = URLSession(configuration: .default).dataTask(with: Origin.file("handler")) { data, response, error in
