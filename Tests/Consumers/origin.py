@@ -51,10 +51,13 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("ETag", f'"{name}"')
         self.send_header("Accept-Ranges", "bytes")
         self.end_headers()
-        self.wfile.write(start)
-        self.wfile.flush()
-        # Until the other side closes.
-        self.rfile.read(1)
+        try:
+            self.wfile.write(start)
+            self.wfile.flush()
+            # Until the other side closes.
+            self.rfile.read(1)
+        except ConnectionError:
+            pass
         self.close_connection = True
 
     def do_GET(self):
