@@ -26,7 +26,9 @@ import Transfers
         let scene = try Scene()
         try await scene.run { service in
             try await scene.go(way, service)
-            try await eventually("a request at the other origin", within: .seconds(60)) { !scene.second.requests.isEmpty }
+            try await eventually("a request at the other origin", within: .seconds(60)) {
+                !scene.second.requests.isEmpty
+            }
         }
         // The way begins at home, with everything, unless it leaves before it has asked for anything.
         for request in scene.first.requests {
