@@ -255,6 +255,8 @@ package final class ServiceConnection: Sendable {
             let isNews = hasFailed && !state.isUnreachable && !state.wasStopped && !state.isClosed
             state.isUnreachable = state.isUnreachable || hasFailed
             state.hello = nil
+            // Whoever is refused for having used it does not drop the one that is being opened.
+            state.channel = nil
             state.reader = nil
             state.trouble = trouble
             state.isOpening = false
