@@ -170,9 +170,13 @@ extension AppMachine {
         record.process = nil
         record.lastExit = exit
         enter(.notRunning, now)
-        let transfers: [AppAction] = record.isForceQuit ? [.cancelTransfers] : []
-        return stint + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])] + transfers
+        return stint + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])] + endOfTransfers
             + consider(now)
+    }
+
+    /// What becomes of its transfers when its process is gone: a force quit ends them.
+    var endOfTransfers: [AppAction] {
+        record.isForceQuit ? [.cancelTransfers] : []
     }
 }
 

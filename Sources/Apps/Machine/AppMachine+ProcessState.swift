@@ -95,14 +95,11 @@ extension AppMachine {
     ///
     /// - Parameter isAlive: whether the process of the record is still there; it is not frozen then.
     package mutating func recover(isAlive: Bool, now: ClockReading) -> [AppAction] {
-        // The service may have died between the user's force quit and the last of the transfers. Where the process is still
-        // being ended, they end behind it.
-        let transfers: [AppAction] = record.isForceQuit && ending == nil ? [.cancelTransfers] : []
         guard record.process != nil else {
             record.state = .notRunning
             record.processState = nil
             forgetTasks()
-            return endStint(.ended, now) + (record.isForceQuit ? [.cancelTransfers] : [])
+            return endStint(.ended, now) + endOfTransfers
         }
         guard isAlive else {
             // Nobody has seen whether it was its own fault, unless its end was asked for.
@@ -116,7 +113,9 @@ extension AppMachine {
         var actions: [AppAction] = [.note(.appAdopted, "Process \(record.process?.processID ?? 0).")]
         // The last service may have died before it could.
         if let ending, ending.deadline == nil { actions.append(.kill) }
-        return actions + recoverStint(now) + transfers + rest(now)
+        // The service may have died between the user's force quit and the last of the transfers. Where the process is still
+        // being ended, they end behind it.
+        return actions + recoverStint(now) + (ending == nil ? endOfTransfers : []) + rest(now)
     }
 
     /// The end of a service breaks all connections: who could connect while none was there may do so anew, and what

@@ -10,6 +10,7 @@ import Nightshift
 
 /// Pauses as download managers do, and answers questions with what its session's storage has.
 private final class PausingDelegate: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
+    // Unchecked because NSObject is not Sendable on Linux; all its members are immutable and Sendable.
     let listener = Listener()
     let progress = Outcome<Int64>("progress")
     let offset = Outcome<Int64>("an offset")
