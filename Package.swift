@@ -163,7 +163,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "SimulatorTests",
+            name: "SimulateTests",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CDigest", "Store", "Scheduler", "Apps", "Transfers", "Simulation",
                 "TestSupport", "nightshiftd",
@@ -195,7 +195,7 @@ let package = Package(
             ],
             swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .testTarget(
-            name: "SimulationTests",
+            name: "ServiceSimulationTests",
             dependencies: [
                 "NightshiftAPI", "Device", "Store", "Scheduler", "Transfers", "Apps", "SimulationSupport",
                 "TestSupport",
