@@ -185,6 +185,13 @@ let package = Package(
             exclude: ["schemathesis.sh"],
             swiftSettings: strict),
         .testTarget(
+            name: "DaemonTests",
+            dependencies: [
+                "NightshiftAPI", "NightshiftClient", "Device", "Store", "Scheduler", "Transfers", "Apps", "Daemon",
+                "SimulationSupport", "TestSupport", logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "CLITests",
             dependencies: ["NightshiftAPI", "NightshiftClient", "CLI", "TestSupport", "nightshift", argumentParser],
             swiftSettings: strict),
