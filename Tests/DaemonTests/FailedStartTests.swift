@@ -94,7 +94,7 @@ import Testing
         #expect("\(error)".contains("in the way"), "\(error)")
         #expect(try Data(contentsOf: home.paths.socket) == Data("mine".utf8))
         // The parts that ran already have ended, in order: the database is one file again.
-        #expect(!home.exists(URL(filePath: home.paths.database.path + "-wal")))
+        #expect(home.databaseIsOneFile)
         try FileManager.default.removeItem(at: home.paths.socket)
         try await serves(home)
     }

@@ -26,7 +26,7 @@ import Testing
         let (content, sent) = (Content.seeded(size: 6 << 20, seed: 41), Int64(2 << 20))
         let ids = try await home.serve { service in
             var requests: [TaskRequest] = []
-            for number in 0..<6 {
+            for number in 0..<4 {
                 origin.serve(
                     "/\(number)", Resource(content: content, behaviours: [.holdAfter(sent, gate).times(1)]))
                 requests.append(.download(origin.url("/\(number)"), to: home.directory.path("to\(number)")))
@@ -37,8 +37,8 @@ import Testing
             }
             return ids
         }
-        // A database that was closed before the last part had written has a log beside it, or somebody who complains.
-        #expect(!home.exists(URL(filePath: home.paths.database.path + "-wal")))
+        // A database that is not closed last has writes beside it, or somebody who complains.
+        #expect(home.databaseIsOneFile)
         #expect(!home.exists(home.paths.socket))
         #expect(home.log.troubles == [])
         let entries = try await journal(home)
@@ -61,9 +61,10 @@ import Testing
             var commands = service.client.events("/v1/process/commands", lastEventID: 0).makeAsyncIterator()
             #expect(try await commands.next()?.name == "hello")
             _ = try await service.client.send("POST", "/v1/shutdown")
-            var names: [String] = []
-            while let event = try await commands.next() { names.append(event.name) }
-            #expect(names == ["stopping"])
+            var last: String?
+            // A stream that breaks off ends it as well; what counts is what was said before.
+            while let event = try? await commands.next() { last = event.name }
+            #expect(last == "stopping")
             try await service.waitForEnd()
         }
         #expect(home.log.troubles == [])
@@ -76,7 +77,8 @@ import Testing
             // Subscribed once something has come.
             #expect(try await events.next() != nil)
             _ = try await service.client.send("POST", "/v1/shutdown")
-            while try await events.next() != nil {}
+            // Broken off or ended: its reader is not left waiting.
+            while (try? await events.next()) != nil {}
             try await service.waitForEnd()
         }
     }
@@ -88,7 +90,8 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { clients in
                 for client in 0..<4 {
                     clients.addTask {
-                        let request = TaskRequest.download("http://host\(client).invalid/file", to: "/nonexistent")
+                        let request = TaskRequest.download(
+                            "http://host\(client).invalid/file", to: home.directory.path("to"))
                         // Until the service is gone.
                         while let id = try? await service.enqueue(request) { accepted.update { $0.append(id) } }
                     }
@@ -125,7 +128,7 @@ import Testing
         running.cancel()
         // Cancelled or at its end: it returns.
         _ = await running.result
-        #expect(!home.exists(URL(filePath: home.paths.database.path + "-wal")))
+        #expect(home.databaseIsOneFile)
         try await home.serve { service in _ = try await service.status() }
     }
 
@@ -136,7 +139,7 @@ import Testing
             let root = home.directory.path("home")
             try FileManager.default.moveItem(atPath: root, toPath: home.directory.path("elsewhere"))
             if isReplaced {
-                try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+                try FileManager.default.createDirectory(at: home.paths.state, withIntermediateDirectories: true)
             }
             try await service.waitForEnd()
         }

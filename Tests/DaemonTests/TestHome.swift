@@ -40,6 +40,13 @@ struct TestHome: Sendable {
 
     func exists(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.path) }
 
+    /// Whether the database was closed with all its writes in the one file.
+    var databaseIsOneFile: Bool {
+        let log = paths.database.path + "-wal"
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: log) else { return true }
+        return attributes[.size] as? Int == 0
+    }
+
     /// Runs a service while `body` runs, from its first answer on, and then asks it to stop. When this has returned, the
     /// service is gone with all that it held.
     ///
