@@ -4,8 +4,13 @@ import Logging
 import NightshiftAPI
 import NightshiftClient
 import TestSupport
+import Testing
 
 @testable import Daemon
+
+/// Tests with services in this process, one after the other: a program that another test starts at the wrong moment would
+/// hold a service's lock from its fork to its exec.
+@Suite(.serialized, .timeLimit(.minutes(20))) enum Services {}
 
 /// The home of one service after another, run in this process: real socket, real database, real network.
 ///
@@ -64,8 +69,10 @@ struct TestHome: Sendable {
                 result = try await body(service)
                 if !service.hasEnded.read({ $0 }) { try await service.shutDown() }
             } catch {
+                // A service that ended by itself says more.
+                if service.hasEnded.read({ $0 }) { try await tasks.waitForAll() }
                 tasks.cancelAll()
-                try await tasks.waitForAll()
+                _ = await tasks.nextResult()
                 throw error
             }
             try await tasks.waitForAll()
