@@ -126,13 +126,14 @@ extension Services {
         @Test func `B1: What an operator has set is for tasks that say nothing of it`() async throws {
             var home = try TestHome()
             let proxy = try OriginServer()
-            proxy.serve("/", .text("by way of the proxy"))
+            proxy.serve("http://nowhere.invalid/file", .text("by way of the proxy"))
             home.environment["NIGHTSHIFT_PROXY"] = proxy.url("")
             try await home.serve { service in
-                _ = try await service.enqueue(
+                let id = try await service.enqueue(
                     .download("http://nowhere.invalid/file", to: home.directory.path("to")))
-                try await proxy.waitForRequest()
-                #expect(proxy.requests.first?.target == "http://nowhere.invalid/file")
+                let task = try await service.waitForEnd(of: id)
+                #expect(task.state == .completed, "\(task)")
+                #expect(try fileBytes(try #require(task.file)) == Array("by way of the proxy".utf8))
             }
         }
 
