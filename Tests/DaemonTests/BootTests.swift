@@ -12,7 +12,7 @@ extension Services {
     @Suite struct BootTests {
         @Test func `B1: A service that is put together has its home and serves nobody yet`() async throws {
             let home = try TestHome()
-            let daemon = try home.daemon()
+            let daemon = try await home.daemon()
             defer { withExtendedLifetime(daemon) {} }
             for directory in [home.paths.state, home.paths.runtime, home.paths.partials, home.paths.files] {
                 let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[.posixPermissions] as? Int

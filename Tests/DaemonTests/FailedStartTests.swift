@@ -12,9 +12,9 @@ extension Services {
     /// What a start that fails leaves: a reason, and a home in which the next one succeeds (mission row B1).
     @Suite struct FailedStartTests {
         /// The error of a service that is put together.
-        private func refusal(_ home: TestHome) -> DaemonError? {
+        private func refusal(_ home: TestHome) async -> DaemonError? {
             do {
-                _ = try home.daemon()
+                _ = try await home.daemon()
                 return nil
             } catch {
                 return error as? DaemonError
@@ -40,7 +40,7 @@ extension Services {
             let home = try TestHome()
             try await home.serve { service in
                 let entries = try await service.status().lastJournalEntry
-                guard case .alreadyRunning(let process, let place) = refusal(home) else {
+                guard case .alreadyRunning(let process, let place) = await refusal(home) else {
                     Issue.record("it was not refused")
                     return
                 }
@@ -58,7 +58,7 @@ extension Services {
             let good = try Data(contentsOf: home.paths.database)
             let bad = Data(repeating: 0x41, count: 20_000)
             try bad.write(to: home.paths.database)
-            #expect(refusal(home)?.exitStatus == 6)
+            #expect(await refusal(home)?.exitStatus == 6)
             #expect(try Data(contentsOf: home.paths.database) == bad)
             #expect(!home.exists(home.paths.socket))
             try good.write(to: home.paths.database)
@@ -69,7 +69,7 @@ extension Services {
             let home = try TestHome()
             try await serves(home)
             try FileManager.default.removeItem(at: home.paths.database)
-            #expect(refusal(home)?.exitStatus == 6)
+            #expect(await refusal(home)?.exitStatus == 6)
             #expect(!home.exists(home.paths.database))
         }
 
@@ -81,7 +81,7 @@ extension Services {
             let path = try #require(home.environment["NIGHTSHIFT_DEVICE_TRACE"])
             let good = try Data(contentsOf: URL(filePath: path))
             try home.directory.write(trace, to: "trace")
-            let error = try #require(refusal(home))
+            let error = try #require(await refusal(home))
             #expect(error.exitStatus == 2 && "\(error)".contains("NIGHTSHIFT_DEVICE_TRACE"), "\(error)")
             try good.write(to: URL(filePath: path))
             try await serves(home)
@@ -121,7 +121,7 @@ extension Services {
             let home = try TestHome()
             try await serves(home)
             chmod(home.paths.state.path, 0o777)
-            let error = try #require(refusal(home))
+            let error = try #require(await refusal(home))
             #expect(error.exitStatus == 5 && "\(error)".contains("chmod"), "\(error)")
             chmod(home.paths.state.path, 0o755)
             try await serves(home)
@@ -130,16 +130,16 @@ extension Services {
             #expect(mode == 0o700, "one that others could only read is closed")
         }
 
-        @Test func `B1: A file where a folder has to be is named`() throws {
+        @Test func `B1: A file where a folder has to be is named`() async throws {
             let home = try TestHome()
             try FileManager.default.createDirectory(
                 atPath: home.directory.path("home"), withIntermediateDirectories: true)
             try home.directory.write("", to: "home/state")
-            let error = try #require(refusal(home))
+            let error = try #require(await refusal(home))
             #expect(error.exitStatus == 5 && "\(error)".contains(home.paths.state.path), "\(error)")
             // The lock lies in that folder: there is none that a later service could find taken.
             try FileManager.default.removeItem(atPath: home.directory.path("home/state"))
-            #expect(refusal(home) == nil)
+            #expect(await refusal(home) == nil)
         }
     }
 }

@@ -33,13 +33,13 @@ struct TestHome: Sendable {
         paths = ServicePaths(environment: environment, homeDirectory: URL(filePath: "/nonexistent"))
     }
 
-    func configuration() throws -> DaemonConfiguration {
+    func configuration() async throws -> DaemonConfiguration {
         try DaemonConfiguration(
             environment: environment, homeDirectory: URL(filePath: directory.path, directoryHint: .isDirectory))
     }
 
     /// A service that is put together and does not run.
-    func daemon() throws -> Daemon { try Daemon(try configuration(), logger: log.logger) }
+    func daemon() async throws -> Daemon { try Daemon(try await configuration(), logger: log.logger) }
 
     var client: ServiceClient { ServiceClient(socket: paths.socket.path) }
 
