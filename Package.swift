@@ -187,8 +187,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "Device", "Store", "Scheduler", "Transfers", "Apps", "Daemon",
-                "SimulationSupport", "TestSupport", logging,
+                "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Device", "Store", "Scheduler", "Transfers",
+                "Apps", "Daemon", "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(

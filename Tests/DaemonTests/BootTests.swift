@@ -1,7 +1,6 @@
 import Apps
 import Foundation
 import NightshiftAPI
-import NightshiftClient
 import TestSupport
 import Testing
 
@@ -104,20 +103,21 @@ extension Services {
             try await home.serve { service in
                 try await service.change(DeviceChange(backgroundPolicy: BackgroundPolicy(.contiguous)))
                 // This process is the app.
-                var commands = service.client.events("/v1/process/commands", lastEventID: 0).makeAsyncIterator()
-                #expect(try await commands.next()?.name == "hello")
-                _ = try await service.client.send(
+                var commands = try await service.client.events("/v1/process/commands")
+                defer { withExtendedLifetime(commands) {} }
+                #expect(try await commands.next() == "hello")
+                try await service.client.send(
                     "POST", "/v1/process/state", try JSON.encode(ProcessStateChange(state: .active)))
-                _ = try await service.client.send(
+                try await service.client.send(
                     "POST", "/v1/process/background-tasks",
                     try JSON.encode(BackgroundTaskRequest(number: 1, name: "sync")))
-                _ = try await service.client.send(
+                try await service.client.send(
                     "POST", "/v1/process/state", try JSON.encode(ProcessStateChange(state: .background)))
                 try await eventually("an app that holds the device awake") {
                     try await service.device().holders.map(\.tasks) == [["sync"]]
                 }
                 await #expect(throws: Problem.self) { try await service.doze(.dozing) }
-                _ = try await service.client.send("DELETE", "/v1/process/background-tasks/1")
+                try await service.client.send("DELETE", "/v1/process/background-tasks/1")
                 try await eventually("nobody who holds it awake") { try await service.device().holders.isEmpty }
                 #expect(try await service.doze(.dozing).doze.phase == .dozing)
             }

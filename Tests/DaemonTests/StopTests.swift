@@ -1,7 +1,6 @@
 import Device
 import Foundation
 import NightshiftAPI
-import NightshiftClient
 import Store
 import TestSupport
 import Testing
@@ -59,12 +58,12 @@ extension Services {
         @Test func `T10 B1: Apps are told of a stop before their connection ends`() async throws {
             let home = try TestHome()
             try await home.serve { service in
-                var commands = service.client.events("/v1/process/commands", lastEventID: 0).makeAsyncIterator()
-                #expect(try await commands.next()?.name == "hello")
-                _ = try await service.client.send("POST", "/v1/shutdown")
+                var commands = try await service.client.events("/v1/process/commands")
+                #expect(try await commands.next() == "hello")
+                try await service.client.send("POST", "/v1/shutdown")
                 var last: String?
                 // A stream that breaks off ends it as well; what counts is what was said before.
-                while let event = try? await commands.next() { last = event.name }
+                while let name = try? await commands.next() { last = name }
                 #expect(last == "stopping")
                 try await service.waitForEnd()
             }
@@ -74,10 +73,10 @@ extension Services {
         @Test func `B1: Streams of events end with the service`() async throws {
             let home = try TestHome()
             try await home.serve { service in
-                var events = service.client.events("/v1/events", lastEventID: 0).makeAsyncIterator()
+                var events = try await service.client.events("/v1/events")
                 // Subscribed once something has come.
                 #expect(try await events.next() != nil)
-                _ = try await service.client.send("POST", "/v1/shutdown")
+                try await service.client.send("POST", "/v1/shutdown")
                 // Broken off or ended: its reader is not left waiting.
                 while (try? await events.next()) != nil {}
                 try await service.waitForEnd()
@@ -99,7 +98,7 @@ extension Services {
                         }
                     }
                     try await accepted.wait(for: "some tasks") { $0.count >= 20 }
-                    _ = try await service.client.send("POST", "/v1/shutdown")
+                    try await service.client.send("POST", "/v1/shutdown")
                     try await clients.waitForAll()
                 }
                 try await service.waitForEnd()

@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import Logging
 import NightshiftAPI
-import NightshiftClient
 import TestSupport
 import Testing
 
@@ -41,7 +40,7 @@ struct TestHome: Sendable {
     /// A service that is put together and does not run.
     func daemon() async throws -> Daemon { try Daemon(try await configuration(), logger: log.logger) }
 
-    var client: ServiceClient { ServiceClient(socket: paths.socket.path) }
+    var client: TestClient { TestClient(socket: paths.socket.path) }
 
     func exists(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.path) }
 
@@ -88,7 +87,7 @@ struct RunningService: Sendable {
 
     struct Ended: Error {}
 
-    var client: ServiceClient { home.client }
+    var client: TestClient { home.client }
 
     fileprivate func waitForAnswer() async throws {
         try await eventually("an answer of the service") {
@@ -99,7 +98,7 @@ struct RunningService: Sendable {
 
     /// `POST /v1/shutdown`, and suspends until the service has ended.
     func shutDown() async throws {
-        _ = try await client.send("POST", "/v1/shutdown")
+        try await client.send("POST", "/v1/shutdown")
         try await waitForEnd()
     }
 
