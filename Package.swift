@@ -163,7 +163,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "SimulatorTests",
+            name: "SimulateTests",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CDigest", "Store", "Scheduler", "Apps", "Transfers", "Simulation",
                 "TestSupport", "nightshiftd",
@@ -185,6 +185,13 @@ let package = Package(
             exclude: ["schemathesis.sh"],
             swiftSettings: strict),
         .testTarget(
+            name: "DaemonTests",
+            dependencies: [
+                "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Device", "Store", "Scheduler", "Transfers",
+                "Apps", "Daemon", "SimulationSupport", "TestSupport", logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "CLITests",
             dependencies: ["NightshiftAPI", "NightshiftClient", "CLI", "TestSupport", "nightshift", argumentParser],
             swiftSettings: strict),
@@ -195,7 +202,7 @@ let package = Package(
             ],
             swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .testTarget(
-            name: "SimulationTests",
+            name: "ServiceSimulationTests",
             dependencies: [
                 "NightshiftAPI", "Device", "Store", "Scheduler", "Transfers", "Apps", "SimulationSupport",
                 "TestSupport",

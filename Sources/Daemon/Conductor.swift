@@ -13,7 +13,7 @@ import Transfers
 actor Conductor {
     private let monitor: DeviceMonitor
     private let store: Store
-    private let clock: SystemClock
+    private let clock: any ServiceClock
     private let logger: Logger
     private let parts = Mutex<Parts?>(nil)
     private var settings = DeviceSettings()
@@ -57,7 +57,7 @@ actor Conductor {
         case alarm(Double)
     }
 
-    init(monitor: DeviceMonitor, store: Store, clock: SystemClock, logger: Logger) {
+    init(monitor: DeviceMonitor, store: Store, clock: any ServiceClock, logger: Logger) {
         self.monitor = monitor
         self.store = store
         self.clock = clock

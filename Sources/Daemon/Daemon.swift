@@ -137,7 +137,8 @@ package struct Daemon {
         let paths = configuration.paths
         do {
             return try DeviceMonitor(
-                configuration.deviceTrace.map { .trace(path: $0) } ?? .system(),
+                configuration.deviceTrace.map { .trace(path: $0) }
+                    ?? .system(address: configuration.environment["DBUS_SYSTEM_BUS_ADDRESS"]),
                 freeSpaceOf: paths.partials.path(percentEncoded: false))
         } catch {
             throw .configuration("NIGHTSHIFT_DEVICE_TRACE: \(error)")

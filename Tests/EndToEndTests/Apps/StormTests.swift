@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import app_probe
 
-/// L7, R9: nothing stays frozen, and nothing is forgotten.
+/// L7, T2: nothing stays frozen, and nothing is forgotten.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct StormTests {
     /// Too small for several connections.
     private let content = Content.seeded(size: 3 << 20, seed: 61)
@@ -53,7 +53,7 @@ import app_probe
         #expect(zip(order, order.dropFirst()).allSatisfy { next[$0] == $1 || $0 == .resigned && $1 == .active })
     }
 
-    @Test func `R9: a service that is killed while its app is frozen lets it thaw, and the next one adopts it`()
+    @Test func `T2: a service that is killed while its app is frozen lets it thaw, and the next one adopts it`()
         async throws
     {
         let gate = Gate()
@@ -78,7 +78,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
 
-    @Test func `R9: a service that is asked to stop lets everything run, and the next one suspends it again`()
+    @Test func `T2: a service that is asked to stop lets everything run, and the next one suspends it again`()
         async throws
     {
         let gate = Gate()

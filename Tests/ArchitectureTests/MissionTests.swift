@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+/// `docs/mission.md` lists every row of the mission with the suites that show it.
+@Suite struct MissionTests {
+    let list: MissionList
+    /// All but those of this target, which speak of layers L0 to L5.
+    let tests = SourceTree.tests.filter { !$0.path.hasPrefix("Tests/ArchitectureTests/") }
+
+    init() throws {
+        list = MissionList(markdown: try SourceTree.current.text("docs/mission.md"))
+    }
+
+    @Test func `Rows are numbered without gaps, and each says what has to work`() {
+        for (letter, count) in [("T", 13), ("L", 8), ("R", 10), ("B", 8)] {
+            let names = list.rows.map(\.name).filter { $0.hasPrefix(letter) }
+            #expect(names == (1...count).map { "\(letter)\($0)" })
+        }
+        #expect(list.rows.filter { $0.statement.count < 20 || !$0.statement.hasSuffix(".") } == [])
+    }
+
+    @Test func `What tests mention are rows`() {
+        let names = Set(list.rows.map(\.name))
+        for (path, text) in tests {
+            #expect(MissionList.mentioned(in: text).subtracting(names) == [], "\(path)")
+        }
+    }
+
+    /// A difference shows what has to stand in the row, or be taken from it.
+    @Test func `Each row names the suites that mention it, and no others`() throws {
+        let suites = MissionList.suites(of: tests)
+        try #require(suites.count > 20)
+        for row in list.rows {
+            let mentioning = suites[row.name] ?? []
+            #expect(mentioning.subtracting(row.suites) == [], "\(row.name) does not name them")
+            #expect(Set(row.suites).subtracting(mentioning) == [], "\(row.name) names them, and they do not mention it")
+            #expect(row.suites.count == Set(row.suites).count, "\(row.name) names one twice")
+        }
+    }
+
+    @Test func `A row is open exactly where no suite shows it`() {
+        for row in list.rows { #expect(row.isOpen == row.suites.isEmpty, "\(row.name)") }
+    }
+
+    // MARK: - The reader itself
+
+    @Test func `The list is read row by row`() {
+        let list = MissionList(
+            markdown: """
+                # Rows
+                ## T. Letters
+                ### T1
+                It works, and
+                goes on.
+
+                - `CLITests`: `AbcTests`, `DefTests`,
+                  `GhiTests`
+                - `StoreTests`: `AbcTests`
+
+                ### T2
+                It will.
+
+                Open, but for a part.
+                ## Elsewhere
+                - `CLITests`: `XyzTests`
+                """)
+        #expect(
+            list.rows == [
+                MissionList.Row(
+                    name: "T1", statement: "It works, and goes on.",
+                    suites: ["CLITests/AbcTests", "CLITests/DefTests", "CLITests/GhiTests", "StoreTests/AbcTests"]),
+                MissionList.Row(name: "T2", statement: "It will.", isOpen: true),
+            ])
+    }
+
+    @Test func `Rows are found where they stand alone`() {
+        let text = "/// Rows L1 and T7, (R9); see `B2: x` and T3: y. Not %E3%B9, xB1, T100, T1x, _T2 or a-L2."
+        #expect(MissionList.mentioned(in: text) == ["L1", "T7", "R9", "B2", "T3"])
+        let tests = [
+            ("Tests/AppsTests/Machine/DozeTests.swift", "@Test func `L4: x`() {}"),
+            ("Tests/AppsTests/Scene.swift", "/// L4: a part of no suite"),
+        ]
+        #expect(MissionList.suites(of: tests) == ["L4": ["AppsTests/DozeTests"]])
+    }
+}

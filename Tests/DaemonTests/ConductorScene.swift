@@ -1,0 +1,90 @@
+import Apps
+import Device
+import Foundation
+import NightshiftAPI
+import Scheduler
+import SimulationSupport
+import Store
+import TestSupport
+
+@testable import Daemon
+
+/// A conductor between a device that says what the test wants, a store in memory and clocks that stand still.
+struct ConductorScene: Sendable {
+    let clock: ManualClock
+    let store: Store
+    let monitor: DeviceMonitor
+    let conductor: Conductor
+    let log: RecordedLog
+    private let directory: TemporaryDirectory
+
+    /// The boot clock when a scene begins.
+    static let start: Double = 1_000
+    /// Nobody uses it and nothing feeds it: it dozes after ``DozeMachine/quietTime``.
+    static let leftAlone = #""power": "battery", "battery": 80, "idle": true"#
+    static let app = AppID(rawValue: "org.example.App")
+
+    /// - Parameter device: what the device says, as a trace's line has it.
+    init(_ device: String = leftAlone, clock: ManualClock? = nil, store: Store? = nil) throws {
+        let clock =
+            clock
+            ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: Self.start, wallSeconds: 1_800_000_000))
+        self.clock = clock
+        self.store = try store ?? Store(inMemory: clock.now())
+        directory = try TemporaryDirectory()
+        let trace = try directory.write(#"{"at": 0, "device": {\#(device)}}"# + "\n", to: "trace")
+        monitor = try DeviceMonitor(.trace(path: trace), freeSpaceOf: directory.path)
+        log = RecordedLog()
+        conductor = Conductor(monitor: monitor, store: self.store, clock: clock, logger: log.logger)
+    }
+
+    /// The conductor that comes after this one has gone, over what it has kept.
+    func successor(_ device: String = leftAlone, clock: ManualClock? = nil) throws -> ConductorScene {
+        try ConductorScene(device, clock: clock ?? self.clock.afterCrash(), store: store)
+    }
+
+    /// Prepares the conductor and runs it while `body` runs.
+    func run<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try await conductor.prepare()
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await conductor.run() }
+            let result: Result
+            do {
+                result = try await body()
+            } catch {
+                await conductor.stop()
+                throw error
+            }
+            await conductor.stop()
+            try await tasks.waitForAll()
+            return result
+        }
+    }
+
+    func journal() async throws -> [JournalEntry] {
+        try await store.read { try $0.journal(after: 0, limit: 10_000) }
+    }
+
+    func decisions() async throws -> [Decision] { try await journal().map(\.decision) }
+
+    /// Suspends until the conductor is in this phase.
+    func wait(for phase: DozePhase) async throws {
+        try await eventually("\(phase)") { await conductor.status().doze.phase == phase }
+    }
+
+    /// Suspends until the conductor wants to look at the clocks at this boot time, and at no other.
+    func waitForAlarm(at bootSeconds: Double?) async throws {
+        try await eventually("an alarm at \(bootSeconds.map { "\($0)" } ?? "no time")") {
+            clock.nextWaking == bootSeconds && clock.sleepers == (bootSeconds == nil ? 0 : 1)
+        }
+    }
+
+    /// Apps that have a contiguous background task, wakes under way, or other work in the background.
+    func apps(holding names: [String] = [], wakes: Int = 0, working: Int = 0) {
+        var activity = AppActivity()
+        if !names.isEmpty { activity.holders = [AwakeHolder(app: Self.app, tasks: names, since: clock.now().date)] }
+        activity.wakes = wakes
+        activity.working = working
+        conductor.heard(activity)
+    }
+}

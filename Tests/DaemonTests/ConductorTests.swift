@@ -1,0 +1,263 @@
+import Device
+import Foundation
+import NightshiftAPI
+import Scheduler
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+import Transfers
+
+@testable import Daemon
+
+/// What the conductor decides, when, and what it writes down (mission rows L4, L6; decision 0012).
+@Suite(.timeLimit(.minutes(20))) struct ConductorTests {
+    @Test func `L6: It begins with all that the device says, and with what was set before`() async throws {
+        let scene = try ConductorScene(#""power": "external", "idle": false"#)
+        var settings = DeviceSettings()
+        settings.overrides = [.power: "battery", .battery: "33"]
+        try await scene.store.write { [settings] in try $0.put(settings) }
+        try await scene.run {
+            let first = try #require(try await scene.journal().first)
+            #expect(first.decision == .deviceChanged)
+            #expect(first.inputs?["power"] == "battery" && first.inputs?["battery"] == "33")
+            #expect(first.inputs?["freeBytes"] == nil)
+            let status = await scene.conductor.status()
+            #expect(status.settings == settings)
+            #expect(status.values.first { $0.key == .power }?.source == .override)
+            #expect(status.values.first { $0.key == .idle }?.source == .trace)
+        }
+    }
+
+    @Test func `L6: Doze, windows and their intervals, to the second`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run {
+            #expect(await scene.conductor.status().doze.awakeReason == .settling)
+            var time = ConductorScene.start + DozeMachine.quietTime
+            try await scene.waitForAlarm(at: time)
+            scene.clock.advance(to: time)
+            try await scene.wait(for: .dozing)
+            let began = try #require(try await scene.journal().last)
+            #expect(began.decision == .dozeBegan && began.time == scene.clock.now().date)
+            #expect(began.inputs?["idle"] == "yes" && began.inputs?["held"] == "no")
+            var interval = DozeMachine.firstInterval
+            for _ in 0..<6 {
+                time += interval
+                try await scene.waitForAlarm(at: time)
+                scene.clock.advance(to: time)
+                try await scene.wait(for: .window)
+                #expect(await scene.conductor.status().doze.windowReason == .maintenance)
+                // Nobody has anything to do in it.
+                time += DozeMachine.windowRest
+                try await scene.waitForAlarm(at: time)
+                scene.clock.advance(to: time)
+                try await scene.wait(for: .dozing)
+                interval = min(interval * 2, DozeMachine.longestInterval)
+            }
+            let windows = Array(repeating: [Decision.windowOpened, .windowClosed], count: 6).flatMap(\.self)
+            #expect(try await scene.decisions() == [.deviceChanged, .dozeBegan] + windows)
+        }
+    }
+
+    @Test func `L4: Who holds the device awake is told, and keeps it out of doze`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run {
+            scene.apps(holding: ["sync", "mail"])
+            try await eventually("a holder") { await !scene.conductor.status().holders.isEmpty }
+            let held = try #require(try await scene.journal().last)
+            #expect(held.decision == .deviceHeldAwake && held.detail == "org.example.App: sync, mail")
+            #expect(held.inputs == ["apps": "org.example.App"])
+            try await scene.waitForAlarm(at: nil)
+            let refusal = await #expect(throws: Problem.self) { try await scene.conductor.request(.dozing) }
+            #expect(refusal?.status == 409 && refusal?.detail?.contains("holds it awake") == true)
+            scene.apps()
+            try await eventually("no holder") { await scene.conductor.status().holders.isEmpty }
+            try await scene.waitForAlarm(at: ConductorScene.start + DozeMachine.quietTime)
+            let released = try #require(try await scene.journal().last)
+            #expect(released.decision == .deviceReleased && released.detail == held.detail)
+            #expect(try await scene.conductor.request(.dozing).doze.phase == .dozing)
+        }
+    }
+
+    @Test func `L6: A wake opens a window, which lasts as long as it works, and puts the next one off by nothing`()
+        async throws
+    {
+        let scene = try ConductorScene()
+        try await scene.run {
+            _ = try await scene.conductor.request(.dozing)
+            let next = ConductorScene.start + DozeMachine.firstInterval
+            try await scene.waitForAlarm(at: next)
+            scene.clock.advance(to: 1_100)
+            scene.apps(wakes: 1)
+            try await scene.wait(for: .window)
+            #expect(await scene.conductor.status().doze.windowReason == .appWoken)
+            try await scene.waitForAlarm(at: 1_100 + DozeMachine.longestWindow)
+            // The app goes on with work of its own: the window stays open for that, too.
+            scene.apps(working: 1)
+            scene.clock.advance(to: 1_200)
+            scene.apps()
+            try await scene.waitForAlarm(at: 1_200 + DozeMachine.windowRest)
+            scene.clock.advance(to: 1_200 + DozeMachine.windowRest)
+            try await scene.wait(for: .dozing)
+            try await scene.waitForAlarm(at: next)
+        }
+    }
+
+    @Test func `T3: A window stays open while transfers use it, and no longer than a window may`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run {
+            _ = try await scene.conductor.request(.dozing)
+            scene.conductor.heard(TransferActivity(discretionary: 3))
+            _ = try await scene.conductor.request(.window)
+            let end = ConductorScene.start + DozeMachine.longestWindow
+            try await scene.waitForAlarm(at: end)
+            scene.clock.advance(to: end)
+            try await scene.wait(for: .dozing)
+            #expect(try await scene.decisions().suffix(2) == [.windowOpened, .windowClosed])
+        }
+    }
+
+    @Test func `L6: What the device says by itself is followed, and told with what it was before`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run {
+            _ = try await scene.conductor.request(.dozing)
+            // Nobody asked for this one: the monitor tells.
+            scene.monitor.setOverrides([.idle: "no", .power: "external"])
+            try await scene.wait(for: .awake)
+            let entries = try await scene.journal().suffix(2)
+            #expect(entries.map(\.decision) == [.deviceChanged, .dozeEnded])
+            #expect(entries.first?.detail == "power: battery → external, idle: yes → no")
+            #expect(entries.last?.detail == AwakeReason.inUse.sentence)
+            try await scene.waitForAlarm(at: nil)
+        }
+    }
+
+    @Test func `L6: Nothing opens on a machine that sleeps, and its waking opens a window`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run {
+            _ = try await scene.conductor.request(.dozing)
+            try await scene.waitForAlarm(at: ConductorScene.start + DozeMachine.firstInterval)
+            _ = try await scene.conductor.change(DeviceChange(overrides: [.sleeping: "yes"]))
+            try await scene.waitForAlarm(at: nil)
+            scene.clock.sleepMachine(for: 100)
+            let status = try await scene.conductor.change(DeviceChange(overrides: [.sleeping: "no"]))
+            #expect(status.doze.phase == .window && status.doze.windowReason == .deviceWoke)
+            #expect(
+                try await scene.decisions().suffix(5)
+                    == [.deviceChanged, .deviceSlept, .deviceChanged, .deviceWoke, .windowOpened])
+        }
+    }
+
+    @Test func `B1: Free space is told as it is, and nothing is decided over it`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run {
+            let before = try await scene.decisions()
+            scene.monitor.setOverrides([.freeBytes: "12345"])
+            #expect(await scene.conductor.status().conditions.freeBytes == 12_345)
+            // Decided after it, so that it was not merely too early for an entry.
+            scene.monitor.setOverrides([.freeBytes: "12345", .warning: "low"])
+            try await eventually("the entry of the warning") {
+                try await scene.journal().last?.detail == "warning: none → low"
+            }
+            #expect(try await scene.decisions().count == before.count + 1)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (DeviceChange(backgroundPolicy: BackgroundPolicy(.contiguous), expirationLead: 0.5), "/expirationLead"),
+            (
+                DeviceChange(backgroundPolicy: BackgroundPolicy(.contiguous), overrides: [.battery: "120"]),
+                "/overrides/battery"
+            ),
+        ])
+    func `B1: A change with one value that cannot be changes nothing`(change: DeviceChange, pointer: String)
+        async throws
+    {
+        let scene = try ConductorScene()
+        try await scene.run {
+            let before = await scene.conductor.status()
+            let refusal = await #expect(throws: Problem.self) { try await scene.conductor.change(change) }
+            #expect(refusal?.pointer == pointer)
+            #expect(await scene.conductor.status() == before)
+            let kept = try await scene.store.read { try $0.deviceSettings() }
+            #expect(kept == nil)
+        }
+    }
+
+    @Test func `B1: What is set is kept, and an override is taken away by null`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run {
+            let policy = BackgroundPolicy(.contiguous, seconds: 60)
+            _ = try await scene.conductor.change(
+                DeviceChange(backgroundPolicy: policy, expirationLead: 7, overrides: [.battery: "5", .idle: "no"]))
+            let none: String? = nil
+            let status = try await scene.conductor.change(DeviceChange(overrides: [.battery: none]))
+            #expect(status.settings.overrides == [.idle: "no"])
+            #expect(status.conditions.batteryPercentage == 80)
+            let kept = try await scene.store.read { try $0.deviceSettings() }
+            #expect(kept == status.settings && kept?.backgroundPolicy == policy && kept?.expirationLead == 7)
+        }
+    }
+
+    @Test func `L6: The next service dozes on until the window that was due`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run { _ = try await scene.conductor.request(.dozing) }
+        let clock = scene.clock.afterCrash()
+        clock.advance(to: 1_500)
+        let successor = try scene.successor(clock: clock)
+        try await successor.run {
+            #expect(await successor.conductor.status().doze.phase == .dozing)
+            try await successor.waitForAlarm(at: ConductorScene.start + DozeMachine.firstInterval)
+        }
+    }
+
+    @Test func `L6: After a reboot the window comes when it was due by the wall clock`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run { _ = try await scene.conductor.request(.dozing) }
+        let clock = scene.clock.afterReboot(bootID: "other", off: 100)
+        let successor = try scene.successor(clock: clock)
+        try await successor.run {
+            #expect(await successor.conductor.status().doze.phase == .dozing)
+            try await successor.waitForAlarm(at: clock.now().bootSeconds + DozeMachine.firstInterval - 100)
+        }
+    }
+
+    @Test func `L6: The next service leaves doze where the device is used when it begins`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run { _ = try await scene.conductor.request(.dozing) }
+        let successor = try scene.successor(#""power": "external", "idle": false"#)
+        try await successor.run {
+            #expect(await successor.conductor.status().doze.phase == .awake)
+            let decisions = try await successor.decisions()
+            #expect(decisions.suffix(2) == [.deviceChanged, .dozeEnded])
+        }
+    }
+
+    @Test func `B1: What cannot be written is not set, and what was decided holds all the same`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run {
+            try scene.store.close()
+            let change = DeviceChange(expirationLead: 9, overrides: [.battery: "5"])
+            let refusal = await #expect(throws: Problem.self) { try await scene.conductor.change(change) }
+            #expect(refusal?.status == 503)
+            let status = await scene.conductor.status()
+            #expect(status.settings == DeviceSettings() && status.conditions.batteryPercentage == 80)
+            // Doze follows the device, not the disk.
+            #expect(try await scene.conductor.request(.dozing).doze.phase == .dozing)
+            #expect(scene.log.troubles.contains { $0.contains("The store failed") })
+        }
+    }
+
+    @Test func `B1: After a stop nothing is decided, and no clock is looked at any more`() async throws {
+        let scene = try ConductorScene()
+        let before = try await scene.run {
+            try await scene.waitForAlarm(at: ConductorScene.start + DozeMachine.quietTime)
+            return try await scene.decisions()
+        }
+        scene.apps(holding: ["late"])
+        scene.monitor.setOverrides([.power: "external"])
+        try await scene.waitForAlarm(at: nil)
+        #expect(try await scene.decisions() == before)
+    }
+}

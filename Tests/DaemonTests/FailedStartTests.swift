@@ -1,0 +1,145 @@
+import Device
+import Foundation
+import Glibc
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+extension Services {
+    /// What a start that fails leaves: a reason, and a home in which the next one succeeds (mission row B1).
+    @Suite struct FailedStartTests {
+        /// The error of a service that is put together.
+        private func refusal(_ home: TestHome) async -> DaemonError? {
+            do {
+                _ = try await home.daemon()
+                return nil
+            } catch {
+                return error as? DaemonError
+            }
+        }
+
+        /// The error of a service that runs.
+        private func end(_ home: TestHome) async -> (any Error)? {
+            do {
+                try await home.daemon().run()
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        private func serves(_ home: TestHome) async throws {
+            let status = try await home.serve { try await $0.status() }
+            #expect(status.processID == getpid())
+        }
+
+        @Test func `B1: A second service of a home is refused, and the first one notices nothing`() async throws {
+            let home = try TestHome()
+            try await home.serve { service in
+                let entries = try await service.status().lastJournalEntry
+                guard case .alreadyRunning(let process, let place) = await refusal(home) else {
+                    Issue.record("it was not refused")
+                    return
+                }
+                #expect(process == getpid() && place == home.paths.state.path)
+                #expect(try await service.status().lastJournalEntry == entries)
+                #expect(home.exists(home.paths.socket))
+            }
+            try await serves(home)
+            #expect(DaemonError.alreadyRunning(processID: nil, home: "").exitStatus == 4)
+        }
+
+        @Test func `B1: A damaged database is refused as it is, and the home is free again`() async throws {
+            let home = try TestHome()
+            try await serves(home)
+            let good = try Data(contentsOf: home.paths.database)
+            let bad = Data(repeating: 0x41, count: 20_000)
+            try bad.write(to: home.paths.database)
+            #expect(await refusal(home)?.exitStatus == 6)
+            #expect(try Data(contentsOf: home.paths.database) == bad)
+            #expect(!home.exists(home.paths.socket))
+            try good.write(to: home.paths.database)
+            try await serves(home)
+        }
+
+        @Test func `B1: A database that has vanished is not made anew`() async throws {
+            let home = try TestHome()
+            try await serves(home)
+            try FileManager.default.removeItem(at: home.paths.database)
+            #expect(await refusal(home)?.exitStatus == 6)
+            #expect(!home.exists(home.paths.database))
+        }
+
+        @Test(arguments: [#"{"at": 0, "device": {"power": "steam"}}"#, "no trace at all"])
+        func `B1: A configuration that cannot be is refused, and one that can be starts in the same home`(
+            trace: String
+        ) async throws {
+            let home = try TestHome()
+            let path = try #require(home.environment["NIGHTSHIFT_DEVICE_TRACE"])
+            let good = try Data(contentsOf: URL(filePath: path))
+            try home.directory.write(trace, to: "trace")
+            let error = try #require(await refusal(home))
+            #expect(error.exitStatus == 2 && "\(error)".contains("NIGHTSHIFT_DEVICE_TRACE"), "\(error)")
+            try good.write(to: URL(filePath: path))
+            try await serves(home)
+        }
+
+        @Test func `B1: A socket that cannot be made ends the start, and what stood there stays`() async throws {
+            let home = try TestHome()
+            try await serves(home)
+            try Data("mine".utf8).write(to: home.paths.socket)
+            let error = try #require(await end(home))
+            #expect("\(error)".contains("in the way"), "\(error)")
+            #expect(try Data(contentsOf: home.paths.socket) == Data("mine".utf8))
+            // The parts that ran already have ended, in order: the database is one file again.
+            #expect(home.databaseIsOneFile)
+            try FileManager.default.removeItem(at: home.paths.socket)
+            try await serves(home)
+        }
+
+        @Test func `B1: A state that cannot be read is refused before anybody can connect`() async throws {
+            let home = try TestHome()
+            try await serves(home)
+            func put(_ doze: some Encodable & Sendable) async throws {
+                let store = try Store(paths: home.paths, now: SystemClock().now())
+                try await store.write { try $0.put(doze: doze) }
+                try store.close()
+            }
+            let kept = try Data(contentsOf: home.paths.database)
+            try await put(["unheard": "of"])
+            let error = try #require(await end(home) as? DaemonError)
+            #expect(error.exitStatus == 6)
+            #expect(!home.exists(home.paths.socket))
+            try kept.write(to: home.paths.database)
+            try await serves(home)
+        }
+
+        @Test func `B1: A folder that others may write to is refused with the command that mends it`() async throws {
+            let home = try TestHome()
+            try await serves(home)
+            chmod(home.paths.state.path, 0o777)
+            let error = try #require(await refusal(home))
+            #expect(error.exitStatus == 5 && "\(error)".contains("chmod"), "\(error)")
+            chmod(home.paths.state.path, 0o755)
+            try await serves(home)
+            let mode =
+                try FileManager.default.attributesOfItem(atPath: home.paths.state.path)[.posixPermissions] as? Int
+            #expect(mode == 0o700, "one that others could only read is closed")
+        }
+
+        @Test func `B1: A file where a folder has to be is named`() async throws {
+            let home = try TestHome()
+            try FileManager.default.createDirectory(
+                atPath: home.directory.path("home"), withIntermediateDirectories: true)
+            try home.directory.write("", to: "home/state")
+            let error = try #require(await refusal(home))
+            #expect(error.exitStatus == 5 && "\(error)".contains(home.paths.state.path), "\(error)")
+            // The lock lies in that folder: there is none that a later service could find taken.
+            try FileManager.default.removeItem(atPath: home.directory.path("home/state"))
+            #expect(await refusal(home) == nil)
+        }
+    }
+}

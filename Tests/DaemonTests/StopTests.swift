@@ -1,0 +1,150 @@
+import Device
+import Foundation
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+extension Services {
+    /// How a service ends: in order, whatever it is doing, and with nothing lost (mission row B1).
+    @Suite struct StopTests {
+        /// All entries of a home whose service is gone.
+        private func journal(_ home: TestHome) async throws -> [JournalEntry] {
+            let store = try Store(paths: home.paths, now: SystemClock().now())
+            let entries = try await store.read { try $0.journal(after: 0, limit: 10_000) }
+            try store.close()
+            return entries
+        }
+
+        @Test func `T8 B1: A stop under load waits for no transfer, and the next service goes on where each was`()
+            async throws
+        {
+            let (home, origin, gate) = (try TestHome(), try OriginServer(sendBuffer: 65_536), Gate())
+            defer { gate.open() }
+            let (content, sent) = (Content.seeded(size: 6 << 20, seed: 41), Int64(2 << 20))
+            let ids = try await home.serve { service in
+                var requests: [TaskRequest] = []
+                for number in 0..<4 {
+                    origin.serve(
+                        "/\(number)", Resource(content: content, behaviours: [.holdAfter(sent, gate).times(1)]))
+                    requests.append(.download(origin.url("/\(number)"), to: home.directory.path("to\(number)")))
+                }
+                let ids = try await service.enqueue(requests)
+                for id in ids {
+                    try await service.wait(id, for: "its bytes") { $0.countOfBytesReceived == sent }
+                }
+                return ids
+            }
+            // A database that is not closed last has writes beside it, or somebody who complains.
+            #expect(home.databaseIsOneFile)
+            #expect(!home.exists(home.paths.socket))
+            #expect(home.log.troubles == [])
+            let entries = try await journal(home)
+            #expect(entries.count { $0.decision == .serviceStopping } == 1)
+            #expect(!entries.contains { $0.decision == .failed || $0.decision == .restarted })
+            try await home.serve { service in
+                for id in ids {
+                    let task = try await service.waitForEnd(of: id)
+                    #expect(task.state == .completed && task.restarts == 0)
+                    #expect(try content.firstMismatch(inFileAt: try #require(task.file)) == nil)
+                }
+            }
+            for number in 0..<ids.count { #expect(origin.bodyBytesSent(for: "/\(number)") == content.size) }
+        }
+
+        /// Apps whose server goes first would start the service again.
+        @Test func `T10 B1: Apps are told of a stop before their connection ends`() async throws {
+            let home = try TestHome()
+            try await home.serve { service in
+                var commands = try await service.client.events("/v1/process/commands")
+                #expect(try await commands.next() == "hello")
+                try await service.client.send("POST", "/v1/shutdown")
+                var last: String?
+                // A stream that breaks off ends it as well; what counts is what was said before.
+                while let name = try? await commands.next() { last = name }
+                #expect(last == "stopping")
+                try await service.waitForEnd()
+            }
+            #expect(home.log.troubles == [])
+        }
+
+        @Test func `B1: Streams of events end with the service`() async throws {
+            let home = try TestHome()
+            try await home.serve { service in
+                var events = try await service.client.events("/v1/events")
+                // Subscribed once something has come.
+                #expect(try await events.next() != nil)
+                try await service.client.send("POST", "/v1/shutdown")
+                // Broken off or ended: its reader is not left waiting.
+                while (try? await events.next()) != nil {}
+                try await service.waitForEnd()
+            }
+        }
+
+        @Test func `B1: What was accepted while the service was asked to stop is there in its next life`() async throws
+        {
+            let home = try TestHome(device: #""power": "external", "idle": false, "network": false"#)
+            let accepted = Watched<[TaskID]>([])
+            try await home.serve { service in
+                try await withThrowingTaskGroup(of: Void.self) { clients in
+                    for client in 0..<4 {
+                        clients.addTask {
+                            let request = TaskRequest.download(
+                                "http://host\(client).invalid/file", to: home.directory.path("to"))
+                            // Until the service is gone.
+                            while let id = try? await service.enqueue(request) { accepted.update { $0.append(id) } }
+                        }
+                    }
+                    try await accepted.wait(for: "some tasks") { $0.count >= 20 }
+                    try await service.client.send("POST", "/v1/shutdown")
+                    try await clients.waitForAll()
+                }
+                try await service.waitForEnd()
+            }
+            try await home.serve { service in
+                for id in accepted.read({ $0 }) {
+                    let task = try await service.task(id)
+                    #expect(task.state == .waiting)
+                }
+            }
+        }
+
+        @Test func `B1: A stop that is asked for twice is one`() async throws {
+            let home = try TestHome()
+            try await home.serve { service in
+                async let first = try? service.client.send("POST", "/v1/shutdown")
+                async let second = try? service.client.send("POST", "/v1/shutdown")
+                _ = await (first, second)
+                try await service.waitForEnd()
+            }
+            #expect(try await journal(home).count { $0.decision == .serviceStopping } == 1)
+        }
+
+        @Test func `B1: Who cancels the task that a service runs in ends it, and its home is free`() async throws {
+            let home = try TestHome()
+            let running = Task { try await home.daemon().run() }
+            try await eventually("an answer") { (try? await home.client.send("GET", "/v1/status")) != nil }
+            running.cancel()
+            // Cancelled or at its end: it returns.
+            _ = await running.result
+            #expect(home.databaseIsOneFile)
+            try await home.serve { service in _ = try await service.status() }
+        }
+
+        @Test(arguments: [false, true])
+        func `B1: A service whose home is gone ends by itself`(isReplaced: Bool) async throws {
+            let home = try TestHome()
+            try await home.serve { service in
+                let root = home.directory.path("home")
+                try FileManager.default.moveItem(atPath: root, toPath: home.directory.path("elsewhere"))
+                if isReplaced {
+                    try FileManager.default.createDirectory(at: home.paths.state, withIntermediateDirectories: true)
+                }
+                try await service.waitForEnd()
+            }
+            #expect(home.log.troubles.contains { $0.contains("The home is gone") })
+        }
+    }
+}
