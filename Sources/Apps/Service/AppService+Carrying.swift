@@ -97,7 +97,7 @@ extension AppService {
         for wake in finished where wake.acknowledging {
             await environment.transfers.acknowledge(id, wake.session, wake.through)
         }
-        await write(id, entries, finished.map { ($0.session, $0.through) })
+        await write(id, entries, finished.map { ($0.session, $0.through) }, isInFront: isInFront)
         // Who asked for it is answered behind this.
         if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
@@ -119,8 +119,13 @@ extension AppService {
         return consequences
     }
 
-    func write(_ id: AppID, _ entries: [JournalEntry], _ finished: [(session: String, through: Int64)]) async {
+    /// - Parameter isInFront: whether the app came to the front. What that lets start is part of the same transaction: a task
+    ///   that is added reads the app's row in its own, and so comes before this, and is let go, or after it, and is not held.
+    func write(
+        _ id: AppID, _ entries: [JournalEntry], _ finished: [(session: String, through: Int64)], isInFront: Bool = false
+    ) async {
         let record = machines[id]?.record
+        let time = now.date
         unwritten[id, default: 0] += 1
         defer { stepWritten(id) }
         do {
@@ -135,6 +140,7 @@ extension AppService {
                 for wake in finished {
                     try transaction.finishWake(SessionID(app: id, identifier: wake.session), through: wake.through)
                 }
+                if isInFront { try transaction.liftHolds(of: id, at: time) }
             }
         } catch {
             // The row is written again with the app's next step; until then a crash would find it a step behind.

@@ -53,7 +53,8 @@ package actor AppService {
     package struct TransferHooks: Sendable {
         /// Ends every task of the app.
         package var forceQuit: @Sendable (AppID) async -> Void
-        /// The app came to the front: its tasks may start that were held back because it was in the background.
+        /// The app came to the front: its tasks may start that were held back because it was in the background. Their rows
+        /// say so.
         package var cameToFront: @Sendable (AppID) async -> Void
         /// Whether the app's process can read.
         package var setListening: @Sendable (AppID, Bool) async -> Void
