@@ -74,6 +74,25 @@ import Testing
         #expect(found > 5)
     }
 
+    /// Decision 0035: what asks or changes two parts is an operation below every front end.
+    @Test func `A route of the local API is a translation of one call`() throws {
+        var found = 0
+        try forEachSource(below: "Sources/LocalAPI") { path, source in
+            guard path.hasPrefix("Sources/LocalAPI/Routes+") else {
+                // Nothing else has the parts at hand.
+                guard path != "Sources/LocalAPI/Routes.swift" else { return }
+                #expect(source.mentions(of: "TransferService") + source.mentions(of: "AppService") == [], "\(path)")
+                return
+            }
+            let routes = RouteCalls.all(in: source)
+            found += routes.count { !$0.calls.isEmpty }
+            for route in routes where route.isMoreThanTranslation {
+                Issue.record("\(path):\(route.line) calls \(route.calls.joined(separator: ", "))")
+            }
+        }
+        #expect(found > 40)
+    }
+
     @Test(arguments: ["Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Apps/Machine", "Sources/Simulation"])
     func `Decisions read no clock, no chance and no global`(folder: String) throws {
         try forEachSource(below: folder) { path, source in

@@ -55,7 +55,7 @@ extension TaskRecord {
         var record = self
         if terms.isInBackground { record.forceDiscretion() }
         if let until = terms.startsPausedUntil {
-            record.notBefore = now.bootSeconds + until - now.wallSeconds
+            record.notBefore = now.bootSeconds + (until - now.wallSeconds)
             record.wait = StoredWait(reason: .relaunchDelay, since: now.wallSeconds, detail: nil)
         }
         return record
