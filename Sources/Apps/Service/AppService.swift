@@ -82,6 +82,8 @@ package actor AppService {
     /// How many steps of each app are not on disk yet, and who waits for them.
     var unwritten: [AppID: Int] = [:]
     var writeWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
+    /// Apps that came to the front in a step that could not be written: the next one that can lifts what that was to lift.
+    var unlifted: Set<AppID> = []
     /// Who waits for an app's process to be gone.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// The next look at the clocks, in awake seconds.
