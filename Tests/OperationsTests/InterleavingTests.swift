@@ -20,7 +20,7 @@ import Transfers
         let isOver = Watched(false)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                while !isOver.read({ $0 }) {
+                while !isOver.read({ $0 }), !Task.isCancelled {
                     let (app, tasks) = try await scene.snapshot()
                     guard let app, app.state == .active || app.state == .inactive else { continue }
                     let held = tasks.filter { $0.isDiscretionForced || $0.wait?.reason == .relaunchDelay }
