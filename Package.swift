@@ -184,8 +184,8 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "NightshiftAPI", "Device", "Store", "Transfers", "Apps", "Operations", "SimulationSupport",
-                "TestSupport", logging,
+                "NightshiftAPI", "Store", "Transfers", "Apps", "Operations", "SimulationSupport", "TestSupport",
+                logging,
             ],
             swiftSettings: strict),
         .testTarget(

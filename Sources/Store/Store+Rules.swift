@@ -24,10 +24,7 @@ extension StoreTransaction {
         try endStartDelay(of: app)
         let lifted = try liftForcedDiscretion(of: app)
         guard lifted > 0 else { return }
-        try record(
-            JournalEntry(
-                time: time, decision: .conditionsLifted, app: app,
-                detail: lifted == 1 ? "1 task." : "\(lifted) tasks."))
+        try record(.conditionsLifted(of: app, tasks: lifted, at: time))
     }
 
     /// Ends the pauses of an app's tasks that were held back because it was woken often.

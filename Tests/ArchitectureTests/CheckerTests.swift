@@ -70,6 +70,18 @@ import Testing
         #expect(SwiftSource("@Suite(.timeLimit(.minutes(3))) struct A {}").testTimeLimits == [3])
     }
 
+    static let table = ImportTable(
+        markdown: """
+            | Layer | Target | Its one job | Targets | Modules |
+            |---|---|---|---|---|
+            | L0 | `Words` | words | – | – |
+            | L1 | `Shelf` | shelf | `Words` | `GRDB`, `Glibc` |
+            | L1 | `Clock` | clock | `Words`, `Shelf` | – |
+            | L2 | `Shop` | shop | `Shelf`, `Ghost` | – |
+
+            | L3 | `Elsewhere` | another table | – | – |
+            """)
+
     @Test func `What a route asks is told from what it only names`() {
         let routes = RouteCalls.all(
             in: SwiftSource(
@@ -92,18 +104,6 @@ import Testing
             ])
         #expect(routes.map(\.isMoreThanTranslation) == [false, true, true, false])
     }
-
-    static let table = ImportTable(
-        markdown: """
-            | Layer | Target | Its one job | Targets | Modules |
-            |---|---|---|---|---|
-            | L0 | `Words` | words | – | – |
-            | L1 | `Shelf` | shelf | `Words` | `GRDB`, `Glibc` |
-            | L1 | `Clock` | clock | `Words`, `Shelf` | – |
-            | L2 | `Shop` | shop | `Shelf`, `Ghost` | – |
-
-            | L3 | `Elsewhere` | another table | – | – |
-            """)
 
     @Test func `The table is read row by row`() {
         #expect(Self.table.rows.map(\.target) == ["Words", "Shelf", "Clock", "Shop"])
