@@ -11,7 +11,7 @@ import Transfers
 /// row, got wrong (decision 0035).
 @Suite(.timeLimit(.minutes(20))) struct InterleavingTests {
     @Test(arguments: UInt64(1)...8)
-    func `Whoever looks sees no task held of an app in front, and none free that was added behind`(
+    func `Whoever looks sees no task held of an app in front`(
         seed: UInt64
     ) async throws {
         let scene = try await OperationScene()
