@@ -73,7 +73,12 @@ let package = Package(
             name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Store", "Device", logging],
             swiftSettings: strict),
 
-        // L3: how it meets the world.
+        // L3: what joins these.
+        .target(
+            name: "Operations", dependencies: ["NightshiftAPI", "Store", "Transfers", "Apps", logging],
+            swiftSettings: strict),
+
+        // L3, and L4 above what joins: how it meets the world.
         .target(
             name: "HTTPTransport",
             dependencies: ["NightshiftAPI", "Transfers", "NightshiftCurl", "CNightshift", "CTLS"],
@@ -81,8 +86,8 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "Transfers", "Apps", httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
-                nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
+                "NightshiftAPI", "Transfers", "Apps", "Operations", httpTypes, hummingbird, hummingbirdCore, logging,
+                nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: strict),
 
@@ -97,12 +102,12 @@ let package = Package(
             swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .target(name: "NightshiftUIKit", dependencies: ["Nightshift"], swiftSettings: strict),
 
-        // L4: composition and clients.
+        // L4: clients; L5: composition.
         .target(
             name: "Daemon",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CSystemd", "Store", "Device", "Scheduler", "Transfers", "Apps",
-                "HTTPTransport", "LocalAPI", configuration, logging, serviceLifecycle, unixSignals,
+                "Operations", "HTTPTransport", "LocalAPI", configuration, logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: strict),
         .target(
@@ -110,7 +115,7 @@ let package = Package(
             dependencies: ["NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CNightshift", argumentParser],
             swiftSettings: strict),
 
-        // L5: main only.
+        // L6: main only.
         .executableTarget(
             name: "nightshiftd", dependencies: ["NightshiftAPI", "Daemon", "Simulation", argumentParser],
             swiftSettings: strict),
@@ -177,10 +182,17 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "OperationsTests",
+            dependencies: [
+                "NightshiftAPI", "Store", "Transfers", "Apps", "Operations", "SimulationSupport", "TestSupport",
+                logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "LocalAPITests",
             dependencies: [
-                "NightshiftAPI", "Device", "Store", "Transfers", "Apps", "LocalAPI", "SimulationSupport", "TestSupport",
-                httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
+                "NightshiftAPI", "Device", "Store", "Transfers", "Apps", "Operations", "LocalAPI", "SimulationSupport",
+                "TestSupport", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],
             swiftSettings: strict),

@@ -7,6 +7,7 @@ import HTTPTransport
 import LocalAPI
 package import Logging
 import NightshiftAPI
+import Operations
 import ServiceLifecycle
 import Store
 import Synchronization
@@ -57,7 +58,7 @@ package struct Daemon {
         let stop = ShutdownRequest()
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
-            service: transfers, apps: apps,
+            operations: Operations(transfers: transfers, apps: apps),
             device: DeviceAccess(
                 status: { await conductor.status() }, change: { try await conductor.change($0) },
                 request: { try await conductor.request($0) }),
@@ -110,23 +111,7 @@ package struct Daemon {
         return AppService.Environment(
             paths: paths, store: store, host: SystemProcessHost(paths: paths, bootID: clock.now().bootID),
             entries: EntryDirectories(paths: paths, environment: configuration.environment), clock: clock,
-            transfers: AppService.TransferHooks(
-                forceQuit: { app in
-                    do throws(Problem) {
-                        try await transfers.forceQuit(app)
-                    } catch {
-                        logger.error("Transfers were not ended", metadata: ["app": "\(app)", "error": "\(error)"])
-                    }
-                },
-                cameToFront: { await transfers.cameToFront($0) },
-                setListening: { await transfers.setListening($0, $1) },
-                acknowledge: { app, session, through in
-                    do throws(Problem) {
-                        try await transfers.acknowledge(app, session, through: through)
-                    } catch {
-                        logger.error("Messages were not removed", metadata: ["app": "\(app)", "error": "\(error)"])
-                    }
-                }),
+            transfers: AppService.TransferHooks(transfers, logger: logger),
             variables: configuration.absoluteEnvironment, sessionVariables: { manager.environment() },
             homeDirectory: configuration.homeDirectory.path,
             fileCreationMask: fileCreationMask, activity: { conductor.heard($0) }, logger: logger)

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HTTPTypes
 import Hummingbird
 import NIOCore
 import NightshiftAPI
@@ -53,10 +54,18 @@ struct Call: Sendable {
         return process
     }
 
+    /// The stream of commands that the process believes to have, where it says.
+    var channel: String? { request.headers[.channel] }
+
     private func parameter(_ name: String) throws(Problem) -> String {
         guard let value = context.parameters.get(name)?.removingPercentEncoding else {
             throw .badRequest("The path '\(request.uri.path)' is not percent-encoded UTF-8.")
         }
         return value
     }
+}
+
+extension HTTPField.Name {
+    // A token as RFC 9110 wants it: cannot be nil.
+    fileprivate static let channel = HTTPField.Name(ProcessHello.channelField)!
 }

@@ -1,11 +1,10 @@
-package import Apps
 package import Glibc
 package import Logging
+package import Operations
 import ServiceLifecycle
-package import Transfers
 
-/// The local API: HTTP/1.1 and JSON on the user's Unix socket, in front of one ``TransferService``, one
-/// ``AppService`` and the device.
+/// The local API: HTTP/1.1 and JSON on the user's Unix socket, in front of transfers, apps, the operations that join them, and
+/// the device.
 ///
 /// Translates and decides nothing. Every answer carries `Nightshift-Version`; every error is a problem document
 /// (RFC 9457).
@@ -18,13 +17,13 @@ package struct LocalAPIServer: Service {
     ///   - onListening: Called once, when connections are accepted.
     ///   - onShutdownRequest: Begins the stop of the whole service, for `POST /v1/shutdown`; has to return at once.
     package init(
-        service: TransferService, apps: AppService, device: DeviceAccess, socket: ListeningSocket,
+        operations: Operations, device: DeviceAccess, socket: ListeningSocket,
         owner: uid_t = geteuid(),
         limits: ConnectionLimits = ConnectionLimits(), logger: Logger,
         onListening: @escaping @Sendable () async -> Void = {},
         onShutdownRequest: @escaping @Sendable () -> Void
     ) {
-        let routes = Routes(service: service, apps: apps, device: device, stop: onShutdownRequest)
+        let routes = Routes(operations, device: device, stop: onShutdownRequest)
         let dispatcher = Dispatcher(routes: routes.all, logger: logger)
         server = SocketServer(
             socket: socket, owner: owner, limits: limits, logger: logger, respond: dispatcher.respond,

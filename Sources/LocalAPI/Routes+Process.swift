@@ -21,19 +21,19 @@ extension Routes {
             Route(.post, "/v1/process/acknowledge") { call in
                 let process = try call.process()
                 let request = try await decoder.decode(CommandAcknowledgement.self, from: call.request)
-                try await apps.acknowledge(process: process, command: request.command)
+                try await apps.acknowledge(process: process, channel: call.channel, command: request.command)
                 return Reply.empty(.noContent).response
             },
             Route(.post, "/v1/process/state") { call in
                 let process = try call.process()
                 let request = try await decoder.decode(ProcessStateChange.self, from: call.request)
-                try await apps.change(process: process, to: request.state)
+                try await apps.change(process: process, channel: call.channel, to: request.state)
                 return Reply.empty(.noContent).response
             },
             Route(.put, "/v1/process/snapshot") { call in
                 let process = try call.process()
                 let picture = try await decoder.picture(from: call.request, limit: Limits.snapshotBytes)
-                try await apps.putSnapshot(process: process, picture)
+                try await apps.putSnapshot(process: process, channel: call.channel, picture)
                 return Reply.empty(.noContent).response
             },
         ]

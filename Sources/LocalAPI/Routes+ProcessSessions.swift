@@ -1,7 +1,6 @@
-import Apps
 import Hummingbird
 import NightshiftAPI
-import Transfers
+import Operations
 
 extension Routes {
     /// The sessions of the app whose process is calling.
@@ -10,14 +9,13 @@ extension Routes {
     private var processSessionRoutesOfItself: [Route] {
         [
             Route(.put, "/v1/process/sessions/{identifier}") { call in
-                let (app, identifier) = try await session(call)
+                let session = try await session(call)
                 let settings = try await decoder.decode(SessionSettings.self, from: call.request)
-                try await apps.mayKeepSessions(app, launchEvents: settings.sessionSendsLaunchEvents)
-                return try Reply.json(try await service.attach(app, identifier, settings)).response
+                return try Reply.json(try await operations.attach(session, settings)).response
             },
             Route(.delete, "/v1/process/sessions/{identifier}") { call in
-                let (app, identifier) = try await session(call)
-                try await service.invalidate(app, identifier)
+                let session = try await session(call)
+                try await operations.invalidate(session)
                 return Reply.empty(.noContent).response
             },
         ]
@@ -26,19 +24,17 @@ extension Routes {
     private var processTaskRoutes: [Route] {
         [
             Route(.get, "/v1/process/sessions/{identifier}/tasks", query: ["after", "limit"]) { call in
-                let (app, identifier) = try await session(call)
+                let session = try await session(call)
                 let after = try call.query.integer("after", in: 0...Int64.max).map { TaskID($0) }
                 return try await Reply.page(
-                    try await service.sessionTasks(app, identifier, after: after, limit: Self.limit(call.query))
+                    try await operations.tasks(of: session, after: after, limit: Self.limit(call.query))
                 ).response
             },
             Route(.post, "/v1/process/sessions/{identifier}/tasks") { call in
-                let (app, identifier) = try await session(call)
+                let session = try await session(call)
                 let request = try await decoder.decode(
                     SessionEnqueueRequest.self, from: call.request, limit: Limits.requestBody)
-                let ids = try await service.enqueue(
-                    app, identifier, request, process: try call.process(), startDelay: await apps.startDelay(app),
-                    fromBackground: await apps.isInBackground(app))
+                let ids = try await operations.enqueue(request, in: session)
                 return try Reply.json(EnqueueResponse(ids: ids), status: .created).response
             },
         ]
@@ -47,33 +43,30 @@ extension Routes {
     private var processMessageRoutes: [Route] {
         [
             Route(.get, "/v1/process/sessions/{identifier}/messages") { call in
-                let process = try call.process()
-                let (app, identifier) = try await session(call)
+                let session = try await session(call)
                 let place = try processStreams.enter()
-                let events = try await service.messages(app, identifier, process: process)
+                let events = try await operations.messages(of: session)
                 return EventStream.response(to: call.request, events: events, place: place)
             },
             Route(.post, "/v1/process/sessions/{identifier}/acknowledge") { call in
-                let (app, identifier) = try await session(call)
+                let session = try await session(call)
                 let request = try await decoder.decode(MessageAcknowledgement.self, from: call.request)
-                try await service.acknowledge(app, identifier, request.messages)
+                try await operations.acknowledge(request.messages, of: session)
                 return Reply.empty(.noContent).response
             },
             Route(.post, "/v1/process/sessions/{identifier}/answers") { call in
-                let (app, identifier) = try await session(call)
+                let session = try await session(call)
                 let answer = try await decoder.decode(MessageAnswer.self, from: call.request)
-                try await service.answer(app, identifier, answer)
+                try await operations.answer(answer, in: session)
                 return Reply.empty(.noContent).response
             },
         ]
     }
 
-    /// Whose session is meant, and what they call it.
-    private func session(_ call: Call) async throws -> (app: AppID, identifier: String) {
+    /// The session that the calling process means. Who calls is looked at before what it sends.
+    private func session(_ call: Call) async throws(Problem) -> ProcessSession {
         let process = try call.process()
-        let (app, identifier) = (try await apps.app(ofProcess: process), try call.sessionIdentifier())
-        // What a second process wants of it would be done, and told to the first.
-        try await service.requireFree(SessionID(app: app, identifier: identifier), for: process)
-        return (app, identifier)
+        return try await operations.session(
+            try call.sessionIdentifier(), ofProcess: process, channel: call.channel)
     }
 }

@@ -1,5 +1,6 @@
 import Hummingbird
 import NightshiftAPI
+import Operations
 import Transfers
 
 extension Routes {
@@ -17,7 +18,7 @@ extension Routes {
                 return try Reply.json(try await service.putSession(id, settings)).response
             },
             Route(.delete, "/v1/sessions/{id}") { call in
-                try await service.removeSession(call.sessionID())
+                try await operations.removeSession(call.sessionID())
                 return Reply.empty(.noContent).response
             },
         ]

@@ -1,6 +1,6 @@
-import Apps
 import Hummingbird
 import NightshiftAPI
+import Operations
 import Transfers
 
 extension Routes {
@@ -11,9 +11,8 @@ extension Routes {
             Route(.post, "/v1/tasks") { call in
                 let request = try await decoder.decode(
                     EnqueueRequest.self, from: call.request, limit: Limits.requestBody)
-                if let app = request.app { try await apps.mayBeGivenTasks(app) }
                 return try Reply.json(
-                    EnqueueResponse(ids: try await service.enqueue(request)), status: .created
+                    EnqueueResponse(ids: try await operations.enqueue(request)), status: .created
                 ).response
             },
             Route(.get, "/v1/tasks", query: ["task", "session", "state", "after", "limit"]) { call in

@@ -2,10 +2,12 @@ import Apps
 import HTTPTypes
 import Hummingbird
 import NightshiftAPI
+import Operations
 import Transfers
 
-/// Every operation of the API, each a translation between HTTP and one call of the service.
+/// Every route of the API, each a translation between HTTP and one part: what needs two of them is an operation.
 struct Routes: Sendable {
+    let operations: Operations
     let service: TransferService
     let apps: AppService
     let device: DeviceAccess
@@ -15,16 +17,17 @@ struct Routes: Sendable {
     let streams = EventStreams(limit: Limits.eventStreams)
     let processStreams = EventStreams(limit: Limits.processStreams)
 
-    init(service: TransferService, apps: AppService, device: DeviceAccess, stop: @escaping @Sendable () -> Void) {
-        self.service = service
-        self.apps = apps
+    init(_ operations: Operations, device: DeviceAccess, stop: @escaping @Sendable () -> Void) {
+        self.operations = operations
+        service = operations.transfers
+        apps = operations.apps
         self.device = device
         self.stop = stop
     }
 
     var all: [Route] {
         serviceRoutes + sessionRoutes + taskRoutes + eventRoutes + appRoutes + deviceRoutes
-            + (processRoutes + processSessionRoutes + backgroundTaskRoutes).map(onItsChannel)
+            + processRoutes + processSessionRoutes + backgroundTaskRoutes
     }
 
     /// The members of a page where the request does not say how many.

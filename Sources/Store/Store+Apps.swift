@@ -25,6 +25,12 @@ extension StoreTransaction {
         }
     }
 
+    package func app(_ id: AppID) throws -> AppRecord? {
+        let text = try String.fetchOne(
+            db.cachedStatement(sql: "SELECT record FROM apps WHERE id = ?"), arguments: [id.rawValue])
+        return try Columns.decodeIfPresent(AppRecord.self, text)
+    }
+
     package func put(_ record: AppRecord) throws {
         try db.cachedStatement(
             sql: "INSERT INTO apps (id, record) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET record = ?2"

@@ -1,3 +1,4 @@
+package import Foundation
 import GRDB
 package import NightshiftAPI
 
@@ -15,6 +16,15 @@ extension StoreTransaction {
         try fetchTasks(
             "WHERE tasks.state = 'waiting' AND tasks.loosens_at <= ? ORDER BY tasks.loosens_at LIMIT ?",
             [bootSeconds, limit])
+    }
+
+    /// Lets an app's tasks start that were held back because it was in the background. Its user is back: this belongs into
+    /// the transaction that says so, and then a task added later is added by an app in front.
+    package func liftHolds(of app: AppID, at time: Date) throws {
+        try endStartDelay(of: app)
+        let lifted = try liftForcedDiscretion(of: app)
+        guard lifted > 0 else { return }
+        try record(.conditionsLifted(of: app, tasks: lifted, at: time))
     }
 
     /// Ends the pauses of an app's tasks that were held back because it was woken often.

@@ -82,6 +82,29 @@ import Testing
             | L3 | `Elsewhere` | another table | – | – |
             """)
 
+    @Test func `What a route asks is told from what it only names`() {
+        let routes = RouteCalls.all(
+            in: SwiftSource(
+                """
+                Route(.get, "/v1/apps") { _ in
+                    // apps.commented()
+                    try await Reply.page(AppList(apps: await apps.apps())).response
+                },
+                Route(.post, "/v1/tasks") { call in
+                    if let app = request.app { try await apps.mayBeGivenTasks(app) }
+                    return try await service.enqueue(request)
+                },
+                Route(.put, "/v1/device") { call in await operations.apps.look(call.service.name, "apps.x") },
+                private func session(_ call: Call) async throws { try await operations.session(call.process()) }
+                """))
+        #expect(routes.map(\.line) == [1, 5, 9, 10])
+        #expect(
+            routes.map(\.calls) == [
+                ["apps.apps"], ["apps.mayBeGivenTasks", "service.enqueue"], ["operations.apps"], ["operations.session"],
+            ])
+        #expect(routes.map(\.isMoreThanTranslation) == [false, true, true, false])
+    }
+
     @Test func `The table is read row by row`() {
         #expect(Self.table.rows.map(\.target) == ["Words", "Shelf", "Clock", "Shop"])
         #expect(

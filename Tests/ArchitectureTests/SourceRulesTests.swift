@@ -28,6 +28,25 @@ import Testing
         }
     }
 
+    /// Decision 0035: what asks or changes two parts is an operation below every front end.
+    @Test func `A route of the local API is a translation of one call`() throws {
+        var found = 0
+        try forEachSource(below: "Sources/LocalAPI") { path, source in
+            guard path.hasPrefix("Sources/LocalAPI/Routes+") else {
+                // Nothing else has the parts at hand.
+                guard path != "Sources/LocalAPI/Routes.swift" else { return }
+                #expect(source.mentions(of: "TransferService") + source.mentions(of: "AppService") == [], "\(path)")
+                return
+            }
+            let routes = RouteCalls.all(in: source)
+            found += routes.count { !$0.calls.isEmpty }
+            for route in routes where route.isMoreThanTranslation {
+                Issue.record("\(path):\(route.line) calls \(route.calls.joined(separator: ", "))")
+            }
+        }
+        #expect(found > 40)
+    }
+
     @Test func `What switches a check of the compiler off says why it may`() throws {
         try forEachSource { path, source in
             #expect(source.unexplainedExceptions == [], "\(path)")

@@ -254,7 +254,7 @@ private final class Scene: Sendable {
             })
         request.asksBeforeBeginning = true
         _ = try await service.enqueue(
-            app, "s", SessionEnqueueRequest(tasks: [request]), startDelay: nil, fromBackground: false)
+            app, "s", SessionEnqueueRequest(tasks: [request]))
         for await case .message(let message) in try await service.messages(app, "s", process: getpid())
         where message.kind == .delayedRequest {
             var answer = MessageAnswer(message: message.id, disposition: .continueLoading)

@@ -3,6 +3,7 @@ import Device
 import Foundation
 import Logging
 import NightshiftAPI
+import Operations
 import Store
 import TestSupport
 import Transfers
@@ -37,11 +38,7 @@ func makeService() throws -> TestService {
             paths: paths, store: store,
             host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
-            transfers: AppService.TransferHooks(
-                forceQuit: { try? await service.forceQuit($0) },
-                cameToFront: { await service.cameToFront($0) },
-                setListening: { await service.setListening($0, $1) },
-                acknowledge: { _, _, _ in }),
+            transfers: AppService.TransferHooks(service, logger: logger),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
     return TestService(directory: directory, service: service, apps: apps)
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import NightshiftAPI
+import Operations
 import Testing
 import Transfers
 
@@ -20,7 +21,8 @@ import Transfers
     private var routes: [Route] {
         get throws {
             let test = try makeService()
-            return Routes(service: test.service, apps: test.apps, device: TestDevice().access, stop: {}).all
+            return Routes(Operations(transfers: test.service, apps: test.apps), device: TestDevice().access, stop: {})
+                .all
         }
     }
 

@@ -4,6 +4,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import NightshiftAPI
+import Operations
 import TestSupport
 import Testing
 
@@ -300,7 +301,7 @@ import Testing
     @Test func `Streams of processes have places of their own`() async throws {
         let test = try makeService()
         defer { withExtendedLifetime(test) {} }
-        let routes = Routes(service: test.service, apps: test.apps, device: TestDevice().access, stop: {})
+        let routes = Routes(Operations(transfers: test.service, apps: test.apps), device: TestDevice().access, stop: {})
         try await withServer(routes: routes.all) { server in
             let places = try (0..<Limits.eventStreams).map { _ in try routes.streams.enter() }
             #expect(try await server.request("GET", "/v1/events").problem.status == 429)

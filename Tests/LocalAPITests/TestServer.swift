@@ -5,6 +5,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import NightshiftAPI
+import Operations
 import ServiceLifecycle
 import TestSupport
 
@@ -96,7 +97,8 @@ func withAPI<Result: Sendable>(
         at: path,
         serve: { onListening in
             let server = LocalAPIServer(
-                service: test.service, apps: test.apps, device: TestDevice().access, socket: .path(path),
+                operations: Operations(transfers: test.service, apps: test.apps), device: TestDevice().access,
+                socket: .path(path),
                 logger: logger, onListening: onListening,
                 onShutdownRequest: { asked.update { $0 += 1 } })
             try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -1,6 +1,7 @@
 import Foundation
 import NightshiftAPI
 import SimulationSupport
+import Store
 import Synchronization
 import TestSupport
 import Testing
@@ -23,10 +24,18 @@ extension Simulations {
                 _ = try? await service.attach(Self.app, "photos", SessionSettings())
                 return
                     (try? await service.enqueue(
-                        Self.app, "photos", SessionEnqueueRequest(tasks: tasks), startDelay: nil,
-                        fromBackground: fromBackground)) ?? []
+                        Self.app, "photos", SessionEnqueueRequest(tasks: tasks),
+                        on: { _, _ in .success(AppTaskTerms(isInBackground: fromBackground)) })) ?? []
             }
             return ids ?? []
+        }
+
+        /// The app comes to the front: its row says so, with what that lifts, and then the service hears of it.
+        private static func comeToFront(_ world: World) async {
+            await world.call { [service = world.service, store = world.store, now = world.now] in
+                try? await store.write { try $0.liftHolds(of: Self.app, at: now.date) }
+                await service.cameToFront(Self.app)
+            }
         }
 
         @Test func whatAnAppAddsInTheBackgroundWaitsUntilItIsInFront() async {
@@ -45,13 +54,13 @@ extension Simulations {
                     // What was forced survives the service.
                     try await world.restart()
                     let moment = world.now.bootSeconds
-                    await world.call { [service = world.service] in await service.cameToFront(Self.app) }
+                    await Self.comeToFront(world)
                     #expect(world.transport.begun.dropFirst().map(\.time) == [moment, moment])
                     await world.advance(by: 5)
                     for id in back { #expect(await world.status(id)?.state == .completed) }
                     // Its own wish stays.
                     #expect(await world.status(own[0])?.wait?.reason == .doze)
-                    await world.call { [service = world.service] in await service.cameToFront(Self.app) }
+                    await Self.comeToFront(world)
                     let lifted = await world.journal().filter { $0.decision == .conditionsLifted }
                     #expect(lifted.map(\.detail) == ["2 tasks."])
                     #expect(lifted.map(\.app) == [Self.app])
@@ -68,7 +77,7 @@ extension Simulations {
                     await world.tell { $0.phase = .window }
                     let id = await Self.add(world, [1], url, fromBackground: true)[0]
                     await world.advance(by: 3)
-                    await world.call { [service = world.service] in await service.cameToFront(Self.app) }
+                    await Self.comeToFront(world)
                     await world.tell { $0.phase = .dozing }
                     await world.advance(by: 20)
                     #expect(await world.status(id)?.state == .completed)

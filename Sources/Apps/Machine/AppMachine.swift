@@ -107,8 +107,7 @@ package struct AppMachine: Sendable {
 
     /// How long tasks that it adds in the background do not start, in seconds since 1970.
     package func startsPausedUntil(now: ClockReading) -> Double? {
-        guard record.state == .background || record.state == .suspended, record.startDelay > 0 else { return nil }
-        return Self.end(of: record.startDelay, from: record.startDelayFrom, now: now)
+        record.startsPausedUntil(now: now)
     }
 
     /// The end of a pause that is not over. A wall clock that was set back must not make it longer.

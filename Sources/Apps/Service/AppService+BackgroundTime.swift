@@ -8,8 +8,10 @@ extension AppService {
     /// The app of the calling process has work to finish: it is not suspended before that ends or its time is over.
     ///
     /// Whoever has the answer has the time: it is on disk. The same number again is the same task.
-    package func beginBackgroundTask(process pid: Int32, _ request: BackgroundTaskRequest) async throws(Problem) {
-        let id = try app(ofProcess: pid)
+    package func beginBackgroundTask(
+        process pid: Int32, channel: String? = nil, _ request: BackgroundTaskRequest
+    ) async throws(Problem) {
+        let id = try app(ofProcess: pid, channel: channel)
         guard (1...Limits.backgroundTaskNameLength).contains(request.name.utf8.count) else {
             throw .invalid(
                 "The name of a background task has 1 to \(Limits.backgroundTaskNameLength) bytes.", pointer: "/name")
@@ -37,8 +39,10 @@ extension AppService {
     }
 
     /// The work is finished. A number that is not, or no longer, that of a task is no error.
-    package func endBackgroundTask(process pid: Int32, number: Int64) async throws(Problem) {
-        let id = try app(ofProcess: pid)
+    package func endBackgroundTask(
+        process pid: Int32, channel: String? = nil, number: Int64
+    ) async throws(Problem) {
+        let id = try app(ofProcess: pid, channel: channel)
         let guest = connections[pid]?.isGuest == true ? pid : nil
         await lookAgain(id)
         await perform(id) { $0.endTask(number, of: guest, now: $1) }
@@ -84,12 +88,6 @@ extension AppService {
             // It may be another one by the time that its turn comes.
             await perform(id) { [phase] in $0.apply(phase, now: $1) }
         }
-    }
-
-    /// Whether the app is running, and its user does not see it.
-    package func isInBackground(_ id: AppID) -> Bool {
-        let state = machines[id]?.record.state
-        return state == .background || state == .suspended
     }
 
     /// Tells what keeps the device busy, where that has changed.

@@ -97,12 +97,12 @@ extension AppService {
         for wake in finished where wake.acknowledging {
             await environment.transfers.acknowledge(id, wake.session, wake.through)
         }
-        await write(id, entries, finished.map { ($0.session, $0.through) })
+        let hasLifted = await write(id, entries, finished.map { ($0.session, $0.through) }, isInFront: isInFront)
         // Who asked for it is answered behind this.
         if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
         if let listening { await environment.transfers.setListening(id, listening) }
-        if isInFront { await environment.transfers.cameToFront(id) }
+        if hasLifted { await environment.transfers.cameToFront(id) }
         // What was finished may have made room for what came meanwhile.
         if !finished.isEmpty { await look() }
     }
@@ -119,8 +119,16 @@ extension AppService {
         return consequences
     }
 
-    func write(_ id: AppID, _ entries: [JournalEntry], _ finished: [(session: String, through: Int64)]) async {
+    /// - Parameter isInFront: whether the app came to the front. What that lets start is part of the same transaction: a task
+    ///   that is added reads the app's row in its own, and so comes before this, and is let go, or after it, and is not held.
+    /// - Returns: whether tasks of the app were let go.
+    @discardableResult
+    func write(
+        _ id: AppID, _ entries: [JournalEntry], _ finished: [(session: String, through: Int64)], isInFront: Bool = false
+    ) async -> Bool {
         let record = machines[id]?.record
+        let time = now.date
+        let lifts = isInFront || unlifted.contains(id)
         unwritten[id, default: 0] += 1
         defer { stepWritten(id) }
         do {
@@ -135,10 +143,15 @@ extension AppService {
                 for wake in finished {
                     try transaction.finishWake(SessionID(app: id, identifier: wake.session), through: wake.through)
                 }
+                if lifts { try transaction.liftHolds(of: id, at: time) }
             }
+            if lifts { unlifted.remove(id) }
+            return lifts
         } catch {
+            if lifts { unlifted.insert(id) }
             // The row is written again with the app's next step; until then a crash would find it a step behind.
             environment.logger.error("The store failed", metadata: ["error": "\(error)", "app": "\(id)"])
+            return false
         }
     }
 

@@ -56,7 +56,14 @@ extension AppService {
         }
     }
 
+    /// A session of the app is gone, and its messages: they are nothing to wake the app for.
+    package func sessionRemoved(of id: AppID) async { await lookAgain(id) }
+
     package func launch(_ id: AppID, _ request: LaunchRequest) async throws(Problem) -> AppStatus {
+        // JSON can say what a program cannot be given: its arguments end with this character (execve(2)).
+        if let index = request.arguments?.firstIndex(where: { $0.utf8.contains(0) }) {
+            throw .invalid("An argument cannot hold the character NUL.", pointer: "/arguments/\(index)")
+        }
         try requireEntry(id)
         let background = request.background ?? false
         await perform(id) {

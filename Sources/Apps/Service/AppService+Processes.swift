@@ -61,43 +61,48 @@ extension AppService {
         return stream
     }
 
-    /// The app that a connected process belongs to.
-    package func app(ofProcess pid: Int32) throws(Problem) -> AppID {
+    /// Who a connected process is.
+    ///
+    /// - Parameter channel: the stream of commands that the process believes to have: where that is not the one it has, what
+    ///   it says was meant for an earlier one. A request may reach a service that was started after it was sent: there a
+    ///   command's number means another command, and the process has yet to say which background tasks are open.
+    package func connectedProcess(_ pid: Int32, channel: String? = nil) throws(Problem) -> ConnectedProcess {
+        guard channel == nil || connections[pid]?.name == channel else {
+            throw .notConnected("Process \(pid) reads another stream of /v1/process/commands by now, or none.")
+        }
         guard let connection = connections[pid] else {
             throw .notConnected("Process \(pid) has to read /v1/process/commands first.")
         }
-        return connection.app
+        return ConnectedProcess(processID: pid, app: connection.app, isGuest: connection.isGuest)
     }
 
-    /// Throws where the process has another stream than `channel`, or none: what it says was meant for an earlier one.
-    package func requireChannel(_ channel: String, process pid: Int32) throws(Problem) {
-        guard connections[pid]?.name == channel else {
-            throw .notConnected("Process \(pid) reads another stream of /v1/process/commands by now, or none.")
-        }
+    /// The app that a connected process belongs to.
+    package func app(ofProcess pid: Int32, channel: String? = nil) throws(Problem) -> AppID {
+        try connectedProcess(pid, channel: channel).app
     }
 
     /// The app has done what a command asked.
-    package func acknowledge(process pid: Int32, command: Int64) async throws(Problem) {
-        let id = try app(ofProcess: pid)
+    package func acknowledge(process pid: Int32, channel: String? = nil, command: Int64) async throws(Problem) {
+        let id = try app(ofProcess: pid, channel: channel)
         guard isOwn(pid) else { return }
         await lookAgain(id)
         await perform(id) { $0.acknowledged(command, now: $1) }
     }
 
     /// The app came to the front or left it, by its own word.
-    package func change(process pid: Int32, to state: AppState) async throws(Problem) {
+    package func change(process pid: Int32, channel: String? = nil, to state: AppState) async throws(Problem) {
         guard state == .active || state == .inactive || state == .background else {
             throw .invalid("An app can become active, inactive or background.", pointer: "/state")
         }
-        let id = try app(ofProcess: pid)
+        let id = try app(ofProcess: pid, channel: channel)
         guard isOwn(pid) else { return }
         await lookAgain(id)
         await perform(id) { $0.changed(to: state, now: $1) }
     }
 
     /// The picture that stands for the app while it is not seen: PNG.
-    package func putSnapshot(process pid: Int32, _ png: [UInt8]) async throws(Problem) {
-        let id = try app(ofProcess: pid)
+    package func putSnapshot(process pid: Int32, channel: String? = nil, _ png: [UInt8]) async throws(Problem) {
+        let id = try app(ofProcess: pid, channel: channel)
         do throws(PictureProblem) {
             try PictureProblem.check(png)
         } catch {
@@ -128,12 +133,6 @@ extension AppService {
     package func mayBeGivenTasks(_ app: AppID) throws(Problem) {
         try requireEntry(app)
         try mayKeepSessions(app, launchEvents: true)
-    }
-
-    /// Seconds for which tasks that the app adds now do not start; nil where they may.
-    package func startDelay(_ app: AppID) -> Double? {
-        guard let until = machines[app]?.startsPausedUntil(now: now) else { return nil }
-        return until - now.wallSeconds
     }
 
     /// Whether the process is the one that the app's machine is about.

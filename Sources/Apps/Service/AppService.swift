@@ -53,7 +53,8 @@ package actor AppService {
     package struct TransferHooks: Sendable {
         /// Ends every task of the app.
         package var forceQuit: @Sendable (AppID) async -> Void
-        /// The app came to the front: its tasks may start that were held back because it was in the background.
+        /// The app came to the front: its tasks may start that were held back because it was in the background. Their rows
+        /// say so.
         package var cameToFront: @Sendable (AppID) async -> Void
         /// Whether the app's process can read.
         package var setListening: @Sendable (AppID, Bool) async -> Void
@@ -81,6 +82,8 @@ package actor AppService {
     /// How many steps of each app are not on disk yet, and who waits for them.
     var unwritten: [AppID: Int] = [:]
     var writeWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
+    /// Apps that came to the front in a step that could not be written: the next one that can lifts what that was to lift.
+    var unlifted: Set<AppID> = []
     /// Who waits for an app's process to be gone.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// The next look at the clocks, in awake seconds.

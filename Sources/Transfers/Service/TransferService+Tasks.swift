@@ -20,9 +20,12 @@ extension TransferService {
         return try await enqueue(request.tasks, in: session)
     }
 
-    /// - Parameter complete: fills in what only the caller knows of the task at an index.
+    /// - Parameters:
+    ///   - terms: what the state of the app that adds them makes of the tasks; nil where no app does.
+    ///   - complete: fills in what only the caller knows of the task at an index.
     nonisolated func enqueue(
         _ tasks: [TaskRequest], in session: SessionID,
+        on terms: AppTaskTerms.Query? = nil,
         complete: @Sendable (Int, inout TaskRecord) -> Void = { _, _ in }
     ) async throws(Problem) -> [TaskID] {
         guard (1...Limits.tasksPerRequest).contains(tasks.count) else {
@@ -60,21 +63,10 @@ extension TransferService {
             complete(index, &record)
             records.append(record)
         }
-        let held = await heldFromTheFirst(records, now)
         let copied = try await takeCopies(of: &records)
         let ids: [TaskID]
         do throws(Problem) {
-            ids = try await change { [records] transaction -> Result<[TaskID], Problem> in
-                let inserted = try Self.insert(records, session, sources, now, transaction)
-                if case .success(let ids) = inserted {
-                    for (index, entry) in held {
-                        var entry = entry
-                        entry.task = ids[index]
-                        try transaction.record(entry)
-                    }
-                }
-                return inserted
-            }
+            ids = try await insert(records, in: session, continuing: sources, on: terms, now)
         } catch {
             for source in copied { self.sources.remove(source) }
             throw error
@@ -328,9 +320,10 @@ extension TransferService {
         return request
     }
 
-    private static func insert(
-        _ records: [TaskRecord], _ session: SessionID, _ sources: [String: TaskRecord], _ now: ClockReading,
-        _ transaction: StoreTransaction
+    /// - Parameter held: what records wait for from the first, by their index.
+    static func insert(
+        _ records: [TaskRecord], _ session: SessionID, _ sources: [String: TaskRecord],
+        _ held: [(index: Int, entry: JournalEntry)], _ now: ClockReading, _ transaction: StoreTransaction
     ) throws -> Result<[TaskID], Problem> {
         guard try transaction.taskCount() + records.count <= Limits.tasks else {
             return .failure(.tooMany("The service keeps at most \(Limits.tasks) tasks; remove some that have ended."))
@@ -362,6 +355,11 @@ extension TransferService {
         if let first = ids.first, let last = ids.last {
             let detail = ids.count == 1 ? nil : "Tasks \(first) to \(last)."
             try transaction.record(JournalEntry(time: now.date, decision: .accepted, task: first, detail: detail))
+        }
+        for (index, entry) in held {
+            var entry = entry
+            entry.task = ids[index]
+            try transaction.record(entry)
         }
         return .success(ids)
     }

@@ -45,11 +45,10 @@ extension TransferService {
     ///
     /// - Parameters:
     ///   - process: whose descriptors the sources of uploads are.
-    ///   - startDelay: seconds for which the app's tasks do not start (the resume rate limiter).
-    ///   - fromBackground: whether the app is in the background: its tasks then wait for a good moment until it is in front.
+    ///   - terms: what the app's state makes of the tasks, in the transaction that accepts them; nothing where nil.
     package nonisolated func enqueue(
         _ app: AppID, _ identifier: String, _ request: SessionEnqueueRequest, process: Int32 = getpid(),
-        startDelay: Double?, fromBackground: Bool
+        on terms: AppTaskTerms.Query? = nil
     ) async throws(Problem) -> [TaskID] {
         let session = SessionID(app: app, identifier: identifier)
         try await requireSession(session)
@@ -68,7 +67,7 @@ extension TransferService {
                 pointer: "/tasks/\(index)/clientData")
         }
         do throws(Problem) {
-            return try await take(request.tasks, session, process, startDelay, fromBackground)
+            return try await take(request.tasks, session, process, terms)
         } catch {
             // The same request may have come twice at once: then the other one has taken what both bring.
             let known = try await known(numbers, session)
@@ -84,17 +83,15 @@ extension TransferService {
     }
 
     private nonisolated func take(
-        _ tasks: [SessionTaskRequest], _ session: SessionID, _ process: Int32, _ startDelay: Double?,
-        _ fromBackground: Bool
+        _ tasks: [SessionTaskRequest], _ session: SessionID, _ process: Int32, _ terms: AppTaskTerms.Query?
     ) async throws(Problem) -> [TaskID] {
         let numbers = tasks.map(\.taskIdentifier)
         let known = try await known(numbers, session)
         let new = tasks.filter { known[$0.taskIdentifier] == nil }
-        let now = now
         let ids =
             new.isEmpty
             ? []
-            : try await enqueue(new.map { $0.opened(by: process) }, in: session) { index, record in
+            : try await enqueue(new.map { $0.opened(by: process) }, in: session, on: terms) { index, record in
                 if new[index].sourceDescriptor != nil {
                     // What is copied is what the process has open, and what people are shown is its name.
                     record.uploadSource = record.sentFiles
@@ -106,11 +103,6 @@ extension TransferService {
                     // One that has passed on the way to the service has come: the app is asked at once.
                     record.beginAt = date.timeIntervalSince1970
                     record.asksFirst = true
-                }
-                if fromBackground { record.forceDiscretion() }
-                if let startDelay {
-                    record.notBefore = now.bootSeconds + startDelay
-                    record.wait = StoredWait(reason: .relaunchDelay, since: now.wallSeconds, detail: nil)
                 }
             }
         let all = known.merging(zip(new.map(\.taskIdentifier), ids)) { old, _ in old }
@@ -159,25 +151,11 @@ extension TransferService {
         }
     }
 
-    /// The user is back: the app's tasks that were held back because it was woken often may start, and those that it added
-    /// in the background no longer wait for a good moment.
+    /// The user is back, and the rows of the app's tasks say by now that they are not held back any more
+    /// (``StoreTransaction/liftHolds(of:at:)``): what runs follows them, and what waited may start.
     package func cameToFront(_ app: AppID) async {
-        let now = now
-        do throws(StoreError) {
-            try await store.write { transaction in
-                try transaction.endStartDelay(of: app)
-                let lifted = try transaction.liftForcedDiscretion(of: app)
-                guard lifted > 0 else { return }
-                try transaction.record(
-                    JournalEntry(
-                        time: now.date, decision: .conditionsLifted, app: app,
-                        detail: lifted == 1 ? "1 task." : "\(lifted) tasks."))
-            }
-            for (id, transfer) in active where transfer.record.app == app && transfer.record.isDiscretionForced {
-                active[id]?.record.liftDiscretion()
-            }
-        } catch {
-            storeFailed(error)
+        for (id, transfer) in active where transfer.record.app == app && transfer.record.isDiscretionForced {
+            active[id]?.record.liftDiscretion()
         }
         await pump()
     }

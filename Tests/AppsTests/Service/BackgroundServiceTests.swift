@@ -45,7 +45,8 @@ import Testing
         try await begin(scene, process, 1)
         try await leave(scene, process, reader)
         #expect(try scene.shownTime(clock) == .counting(until: 1_180_000_000_000))
-        #expect(await scene.service.isInBackground(ServiceScene.app))
+        let record = try await scene.store.read { try $0.app(ServiceScene.app) }
+        #expect(record?.isInBackground == true)
 
         // The machine sleeps: the alarm comes early by the awake clock, and is set again.
         // Nothing but the limits is ever looked at: 180 s less the lead.

@@ -254,12 +254,12 @@ extension Simulations {
                         await app.enqueue(id, "s", [url], from: Int64(number))
                         await app.advance(atMost: 30) { await app.isThrough(id, "s", number) }
                         await app.step()
-                        delays.append((await app.apps.startDelay(id) ?? 0))
+                        delays.append(await app.startDelay(id) ?? 0)
                         if number == 2 { try await app.crash() }
                     }
                     #expect(delays.map { ($0 / 10).rounded() * 10 } == [60, 120, 240])
                     await app.ask { apps, _ in _ = try await apps.activate(id) }
-                    #expect(await app.apps.startDelay(id) == nil)
+                    #expect(await app.startDelay(id) == nil)
                     try await app.stop()
                 }
             }

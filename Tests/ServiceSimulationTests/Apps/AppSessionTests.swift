@@ -23,8 +23,8 @@ extension Simulations {
                         let request = SessionEnqueueRequest(tasks: [
                             SessionTaskRequest(taskIdentifier: 3, request: TaskRequest(url: url))
                         ])
-                        async let one = transfers.enqueue(id, "s", request, startDelay: nil, fromBackground: false)
-                        async let other = transfers.enqueue(id, "s", request, startDelay: nil, fromBackground: false)
+                        async let one = transfers.enqueue(id, "s", request)
+                        async let other = transfers.enqueue(id, "s", request)
                         return try await (one, other)
                     }
                     #expect(twins?.0 == twins?.1)
@@ -60,16 +60,14 @@ extension Simulations {
                     request.resumeData = resumeData
                     let asked = SessionEnqueueRequest(tasks: [SessionTaskRequest(taskIdentifier: 2, request: request)])
                     let twins = await app.ask { _, transfers in
-                        async let one = transfers.enqueue(id, "s", asked, startDelay: nil, fromBackground: false)
-                        async let other = transfers.enqueue(id, "s", asked, startDelay: nil, fromBackground: false)
+                        async let one = transfers.enqueue(id, "s", asked)
+                        async let other = transfers.enqueue(id, "s", asked)
                         return try await (one, other)
                     }
                     #expect(twins?.0.count == 1)
                     #expect(twins?.0 == twins?.1)
                     try await app.crash()
-                    #expect(
-                        await app.ask { try await $1.enqueue(id, "s", asked, startDelay: nil, fromBackground: false) }
-                            == twins?.0)
+                    #expect(await app.ask { try await $1.enqueue(id, "s", asked) } == twins?.0)
                     await app.advance(by: 60)
                     // It went on, and ended, and both were told, in that order.
                     let told = app.record.sightings.filter { $0.task == 2 }.map(\.kind)

@@ -191,8 +191,15 @@ final class AppWorld {
             // The session alone.
             guard !tasks.isEmpty else { return [] }
             return try await transfers.enqueue(
-                app, session, SessionEnqueueRequest(tasks: tasks), startDelay: delay, fromBackground: false)
+                app, session, SessionEnqueueRequest(tasks: tasks),
+                on: { _, now in .success(AppTaskTerms(startsPausedUntil: delay.map { now.wallSeconds + $0 })) })
         } ?? []
+    }
+
+    /// Seconds for which tasks that the app adds now do not start, as its row says.
+    func startDelay(_ app: AppID) async -> Double? {
+        let record = try? await world.store.read { try $0.app(app) }
+        return record?.startsPausedUntil(now: world.now).map { $0 - world.now.wallSeconds }
     }
 
     /// The session's messages as they are kept.

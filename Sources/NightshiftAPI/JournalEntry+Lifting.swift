@@ -1,0 +1,9 @@
+package import Foundation
+
+extension JournalEntry {
+    /// An app came to the front, and so many of its tasks need not wait for a good moment any more.
+    package static func conditionsLifted(of app: AppID, tasks count: Int, at time: Date) -> JournalEntry {
+        JournalEntry(
+            time: time, decision: .conditionsLifted, app: app, detail: count == 1 ? "1 task." : "\(count) tasks.")
+    }
+}

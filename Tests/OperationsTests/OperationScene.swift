@@ -1,0 +1,139 @@
+import Apps
+import Foundation
+import Logging
+import NightshiftAPI
+import Operations
+import SimulationSupport
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Transfers
+
+/// Both services over one store, with an app whose process is scripted. Nothing is transferred: what is added waits.
+final class OperationScene: Sendable {
+    let scratch: TemporaryDirectory
+    let paths: ServicePaths
+    let clock: ManualClock
+    let store: Store
+    let host: ScriptedProcessHost
+    let operations: Operations
+    /// What processes hear: who lets go of it disconnects.
+    private let streams = Mutex<[AsyncStream<ProcessEvent>]>([])
+    private let running: Task<Void, any Error>
+
+    static let app = AppID(rawValue: "org.example.app")
+    static let session = SessionID(app: app, identifier: "s")
+
+    var apps: AppService { operations.apps }
+    var transfers: TransferService { operations.transfers }
+
+    /// - Parameter moment: without a network, unless it is given.
+    init(keys: String = "X-Nightshift-BackgroundModes=transfer;", moment: DeviceMoment? = nil) async throws {
+        scratch = try TemporaryDirectory()
+        let variables = ["NIGHTSHIFT_HOME": scratch.path, "PATH": "/usr/bin:/bin"]
+        paths = ServicePaths(environment: variables, homeDirectory: URL(filePath: "/"))
+        for path in [paths.state, paths.runtime, paths.partials, paths.files, paths.apps, paths.applications] {
+            try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+        }
+        try "[Desktop Entry]\nType=Application\nName=App\nExec=/bin/true\n\(keys)\n".write(
+            to: paths.applications.appending(path: "\(Self.app.rawValue).desktop"), atomically: true, encoding: .utf8)
+        clock = ManualClock(
+            ClockReading(
+                bootID: ProcessIdentity.currentBootID, bootSeconds: 5_000, awakeSeconds: 1_000,
+                wallSeconds: 1_800_000_000))
+        store = try Store(paths: paths, now: clock.now())
+        host = ScriptedProcessHost { false }
+        var offline = DeviceConditions()
+        offline.network.isAvailable = false
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let transfers = TransferService(
+            TransferService.Environment(
+                paths: paths, store: store, transport: ScriptedTransport(clock: clock, seed: 1), clock: clock,
+                moment: moment ?? DeviceMoment(conditions: offline), random: { 0.5 }, logger: logger))
+        let apps = AppService(
+            AppService.Environment(
+                paths: paths, store: store, host: host,
+                entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
+                transfers: AppService.TransferHooks(transfers, logger: logger), variables: variables,
+                homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
+        operations = Operations(transfers: transfers, apps: apps)
+        try await apps.prepare()
+        running = Task { try await apps.run() }
+    }
+
+    /// Ends the processes, then the service. Every test ends with it.
+    func end() async throws {
+        host.endAll()
+        await apps.stop()
+        try await running.value
+        try store.close()
+    }
+
+    // MARK: - The app
+
+    /// Launches the app as its user does, and connects it.
+    func launch() async throws -> Int32 {
+        let process = try #require(try await apps.launch(Self.app, LaunchRequest()).processID)
+        try await connect(process)
+        return process
+    }
+
+    func connect(_ process: Int32, asGuest: Bool = false) async throws {
+        let stream = try await apps.connect(process: process, executable: nil, app: Self.app, asGuest: asGuest)
+        streams.withLock { $0.append(stream) }
+    }
+
+    /// The session as the process sees it, made where it is not there.
+    func attach(_ process: Int32) async throws -> ProcessSession {
+        let session = try await operations.session("s", ofProcess: process, channel: nil)
+        _ = try await operations.attach(session, SessionSettings())
+        return session
+    }
+
+    func add(_ numbers: [Int64], in session: ProcessSession) async throws -> [TaskID] {
+        try await operations.enqueue(Self.request(numbers), in: session)
+    }
+
+    static func request(_ numbers: [Int64]) -> SessionEnqueueRequest {
+        SessionEnqueueRequest(
+            tasks: numbers.map {
+                SessionTaskRequest(taskIdentifier: $0, request: TaskRequest(url: "http://a.example/\($0)"))
+            })
+    }
+
+    // MARK: - What is on disk
+
+    func tasks() async throws -> [TaskRecord] { try await snapshot().tasks }
+
+    func task(_ id: TaskID) async throws -> TaskRecord {
+        try #require(try await store.read { try $0.task(id) })
+    }
+
+    /// The app's row and its session's tasks at one moment.
+    func snapshot() async throws -> (app: AppRecord?, tasks: [TaskRecord]) {
+        try await store.read { transaction in
+            (
+                try transaction.app(Self.app),
+                try transaction.tasks(session: Self.session, states: nil, after: nil, limit: 10_000)
+            )
+        }
+    }
+
+    func journal(_ decision: Decision) async throws -> [JournalEntry] {
+        try await store.read { try $0.journal(after: 0, limit: 10_000) }.filter { $0.decision == decision }
+    }
+}
+
+/// The problem that `body` throws.
+func problem<Value>(_ body: () async throws -> Value) async throws -> Problem {
+    do {
+        _ = try await body()
+    } catch let problem as Problem {
+        return problem
+    }
+    throw NoProblem()
+}
+
+private struct NoProblem: Error {}

@@ -1,0 +1,87 @@
+import Apps
+import Glibc
+import NightshiftAPI
+import Operations
+import Store
+import TestSupport
+import Testing
+import Transfers
+
+/// Sessions of apps: who may make them, who may speak of them, and what goes with them.
+@Suite(.timeLimit(.minutes(20))) struct SessionTests {
+    @Test func `Nobody adds tasks for an app that is not there, or is not to be launched for them`() async throws {
+        let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=fetch;")
+        func add(_ app: AppID) async throws -> [TaskID] {
+            try await scene.operations.enqueue(
+                EnqueueRequest(
+                    session: SessionID(rawValue: "s"), app: app, tasks: [TaskRequest(url: "http://a.example/1")]))
+        }
+        #expect(try await problem { try await add(AppID(rawValue: "org.example.other")) }.status == 404)
+        let refused = try await problem { try await add(OperationScene.app) }
+        #expect(refused.detail?.contains("X-Nightshift-BackgroundModes") == true)
+        #expect(try await scene.transfers.sessions().allSatisfy { $0.app == nil })
+
+        // Nor does its process make a session that launches it.
+        let process = try await scene.launch()
+        let session = try await scene.operations.session("s", ofProcess: process, channel: nil)
+        var settings = SessionSettings()
+        let own = try await problem { [settings] in try await scene.operations.attach(session, settings) }
+        #expect(own.type == refused.type)
+        settings.sessionSendsLaunchEvents = false
+        #expect(try await scene.operations.attach(session, settings).session == OperationScene.session)
+        try await scene.end()
+    }
+
+    @Test func `A process is known by its stream, and by no earlier one`() async throws {
+        let scene = try await OperationScene()
+        let process = try await scene.launch()
+        let stranger = try await problem {
+            try await scene.operations.session("s", ofProcess: getpid(), channel: nil)
+        }
+        #expect(stranger.type == "/problems/not-connected")
+        let stale = try await problem {
+            try await scene.operations.session("s", ofProcess: process, channel: "another")
+        }
+        #expect(stale.type == "/problems/not-connected")
+        let session = try await scene.operations.session("s", ofProcess: process, channel: nil)
+        #expect(session.app == OperationScene.app && !session.process.isGuest)
+        try await scene.end()
+    }
+
+    @Test func `A session has one process that reads it, and another one is refused whatever it wants`() async throws {
+        let scene = try await OperationScene()
+        let process = try await scene.launch()
+        let session = try await scene.attach(process)
+        let messages = try await scene.operations.messages(of: session)
+        try await scene.connect(getpid(), asGuest: true)
+        let refused = try await problem {
+            try await scene.operations.session("s", ofProcess: getpid(), channel: nil)
+        }
+        #expect(refused.type == "/problems/session-in-use")
+        // Another session is free.
+        #expect(try await scene.operations.session("t", ofProcess: getpid(), channel: nil).process.isGuest)
+        withExtendedLifetime(messages) {}
+        try await scene.end()
+    }
+
+    @Test func `With a session goes what its app was to be woken for`() async throws {
+        let scene = try await OperationScene()
+        func wakes() async throws -> [WakeStatus] {
+            // The list, which does not look again by itself.
+            try await scene.apps.apps().first { $0.id == OperationScene.app }?.wakes ?? []
+        }
+        // Nothing launches it, so that what it is wanted for stays.
+        _ = try await scene.apps.quit(OperationScene.app, force: true)
+        let id = try await scene.operations.enqueue(
+            EnqueueRequest(
+                session: SessionID(rawValue: "s"), app: OperationScene.app,
+                tasks: [TaskRequest(url: "http://a.example/1")]))[0]
+        _ = try await scene.transfers.cancel(id, producingResumeData: false)
+        try await eventually("the wake") { try await !wakes().isEmpty }
+        try await scene.operations.removeSession(OperationScene.session)
+        #expect(try await wakes().isEmpty)
+        #expect(try await scene.tasks().isEmpty)
+        #expect(try await problem { try await scene.operations.removeSession(OperationScene.session) }.status == 404)
+        try await scene.end()
+    }
+}
