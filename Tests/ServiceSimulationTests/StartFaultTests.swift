@@ -48,6 +48,43 @@ extension Simulations {
             }
         }
 
+        @Test func whatWasFinishingWaitsUntilTheSuspectsHaveBeenTried() async {
+            await #expect(processExitsWith: .success) {
+                var seen = 0
+                // The fault comes behind one commit more each time; some of them leave the good one between its bytes and its name.
+                for commits in 0..<8 {
+                    await Simulation.run("a fault behind \(commits) commits") { world in
+                        world.transport.setBandwidth(500_000)
+                        let (goodURL, badURL) = (
+                            Story.serve(world, name: "good", size: 400_000),
+                            Story.serve(world, name: "bad", size: 9_000_000)
+                        )
+                        await world.start()
+                        let good = await world.enqueue(world.request(goodURL))
+                        await world.advance(by: 0.2)
+                        let bad = await world.enqueue(world.request(badURL))
+                        await world.advance(by: 0.2)
+                        world.commits.open(for: commits)
+                        await world.advance(by: 5, inspecting: false)
+                        world.service.starts.noteFault(5)
+                        try await world.crash()
+                        try await world.boot()
+                        let states = await (world.status(good)?.state, world.status(bad)?.state)
+                        if states.0 == .finishing {
+                            // One after the other, the one that began last first.
+                            #expect(states.1 == .running)
+                            seen += 1
+                        }
+                        await world.advance(by: 120)
+                        #expect(await world.status(good)?.state == .completed)
+                        #expect(await world.status(bad)?.state == .completed)
+                        try await world.stop()
+                    }
+                }
+                #expect(seen > 0)
+            }
+        }
+
         @Test func crashesFromOutsideHoldNothingBack() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("crashes while everything starts") { world in

@@ -234,13 +234,26 @@ extension TransferService {
         await pump()
     }
 
-    /// Carries on with tasks that the store says are finishing and nobody works on: a crash or a full disk left them.
+    /// Has the next pump carry on with tasks that the store says are finishing and nobody works on, where there are suspects
+    /// of a fault: they are tried first, alone. Carries on with them at once where there are none.
     func settleFinishing() async throws(StoreError) {
+        settlesAfterTrials = trials.isPending
+        if !settlesAfterTrials { try await takeUpFinishing() }
+    }
+
+    /// Carries on with tasks that are finishing and nobody works on: a crash or a full disk left them.
+    func takeUpFinishing() async throws(StoreError) {
+        settlesAfterTrials = false
         for record in try await store.read({ try $0.finishingTasks() }) where !finishing.contains(record.id) {
-            finishing.insert(record.id)
-            starts.begin(record.id)
-            await settle(record)
+            await takeUp(record)
         }
+    }
+
+    /// Carries on with one of them.
+    func takeUp(_ record: TaskRecord) async {
+        finishing.insert(record.id)
+        starts.begin(record.id)
+        await settle(record)
         if !finishQueue.isEmpty { startDraining() }
     }
 

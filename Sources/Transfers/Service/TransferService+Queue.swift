@@ -40,6 +40,7 @@ extension TransferService {
         storePausedUntil = nil
         try await setAsideUnreadable()
         if try await trySuspects() { return setAlarm(at: trials.trial?.until) }
+        if settlesAfterTrials { try await takeUpFinishing() }
         var queue = try await look()
         if try await releaseDue(queue) { queue = try await look() }
         let now = now

@@ -49,7 +49,15 @@ extension TransferService {
                 trials.pass(task)
                 continue
             }
-            guard canStart(record), !isStopping else { continue }
+            guard !isStopping else { continue }
+            if record.state == .finishing, !isBusy(task) {
+                trials.begin(task, now: now.bootSeconds)
+                logger.warning("A task is finished alone", metadata: ["task": "\(task)"])
+                await takeUp(record)
+                if trials.trial != nil { return true }
+                continue
+            }
+            guard canStart(record) else { continue }
             starting.insert(task)
             defer {
                 starting.remove(task)

@@ -75,6 +75,8 @@ package actor TransferService {
     var isDraining = false
     /// Whether rows that say 'finishing' will be looked at again after a while.
     var settlesSoon = false
+    /// Whether they are looked at when the suspects of a fault have been tried.
+    var settlesAfterTrials = false
     /// Tasks that a request of the API is changing: they are not started meanwhile. Counted.
     var held: [TaskID: Int] = [:]
     /// Who waits for a task to be neither active nor finishing.

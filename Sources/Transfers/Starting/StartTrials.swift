@@ -67,6 +67,9 @@ package struct StartTrials: Sendable {
         return (trials, findings)
     }
 
+    /// Whether somebody is being tried, or still has to be: whatever else starts would be blamed with the guilty one.
+    package var isPending: Bool { trial != nil || !suspects.isEmpty }
+
     /// Begins the trial of a suspect.
     package mutating func begin(_ task: TaskID, now: Double) {
         guard let index = suspects.firstIndex(of: task) else { return }
