@@ -82,6 +82,8 @@ import Testing
             ] {
                 #expect(source.mentions(of: word) == [], "\(path) mentions \(word)")
             }
+            // A decision is given a reading of the clocks.
+            #expect(!source.imports.contains("Clock"), "\(path)")
             #expect(source.calls(of: "getenv") == [], "\(path)")
             #expect(!source.code.contains("Date()") && !source.code.contains("Date.now"), "\(path)")
         }
