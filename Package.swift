@@ -184,7 +184,8 @@ let package = Package(
         .testTarget(
             name: "LocalAPITests",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "LocalAPI", "SimulationSupport", "TestSupport",
+                "NightshiftAPI", "NightshiftClient", "Clock", "Store", "Transfers", "Apps", "LocalAPI",
+                "SimulationSupport", "TestSupport",
                 httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],
