@@ -1,31 +1,70 @@
 #!/usr/bin/env bash
-# Builds everything with its tests once and runs suite after suite; the last lines say how it went.
+# Builds everything with its tests once and runs every suite; the last lines say how it went.
 #
-# One suite at a time, each parallel in itself: two cores cannot run them all at once. With LOAD=8 in the environment,
-# eight busy loops run beside them.
-# Usage: scripts/test.sh [SUITE ...]
+# As many suites run side by side as there are lanes; each is parallel in itself, and waits a lot. With LOAD=8 in the
+# environment, eight busy loops run beside them.
+# Usage: scripts/test.sh [SUITE ...]     LANES= how many suites side by side (2)     LOAD= how many busy loops (0)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# What a lane does with a suite: its output comes when it is over, in one piece.
+run_suite() {
+    local suite=$1 room=$2 start=$SECONDS status=0 count=0 broken=0 closing log=$2/$1.log
+    case $suite in
+    # The document of the API, asked by somebody who tries what nobody here thought of.
+    schemathesis) NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh >"$log" 2>&1 || status=$? ;;
+    # The library in a package of somebody else's: code of iOS apps, with and without optimisation.
+    consumers) scripts/consumers.sh >"$log" 2>&1 || status=$? ;;
+    *)
+        local skipped='^$'
+        [ "$suite" != EndToEndTests ] || skipped='^EndToEndTests\.(FaultTests|SegmentTests|UploadTests)'
+        # As `swift test` does, which would keep the other lanes waiting.
+        .build/debug/nightshiftPackageTests.xctest --testing-library swift-testing \
+            --filter "^$suite[./]" --skip "$skipped" >"$log" 2>&1 || status=$?
+        # Without the runner's own closing line, or without a test, nothing was shown.
+        closing=$(grep -oE 'Test run with [0-9]+ tests? .*(passed|failed) after.*' "$log" | tail -n 1 || true)
+        count=$(grep -oE '[0-9]+' <<<"$closing" | head -n 1 || true)
+        broken=$(grep -cE '^✘ Test .* failed after' "$log" || true)
+        grep -E '^✘ ' "$log" >"$room/$suite.issues" || true
+        [ "${count:-0}" -gt 0 ] || status=1
+        # What passed needs no more than its number.
+        sed -i -E '/^(◇|✔) /d' "$log"
+        echo "${closing:-the test runner did not finish}" >>"$log"
+        ;;
+    esac
+    [ "$status" -eq 0 ] || touch "$room/$suite.failed"
+    case $suite in
+    schemathesis | consumers) [ "$status" -ne 0 ] || echo 1 >"$room/$suite.passed" ;;
+    *) echo $((${count:-0} - broken)) >"$room/$suite.passed" ;;
+    esac
+    echo "$((SECONDS - start)) s  $suite" >"$room/$suite.time"
+    (
+        flock 9
+        printf '\n== %s (%d s)\n' "$suite" "$((SECONDS - start))"
+        cat "$log"
+    ) 9>"$room/lock"
+}
+
+if [ "${1:-}" = --lane ]; then
+    run_suite "$3" "$2"
+    exit 0
+fi
+
 # shellcheck source=scripts/load.sh
 source scripts/load.sh
 
-log=$(mktemp)
-issues=$(mktemp)
-peers_log=$(mktemp)
-trap 'end_load; rm -f "$log" "$issues" "$peers_log"' EXIT
+room=$(mktemp -d)
+trap 'end_load; rm -rf "$room"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
 suites=("$@")
 if [ "${#suites[@]}" -eq 0 ]; then
-    mapfile -t suites < <(find Tests -mindepth 1 -maxdepth 1 -name '*Tests' -printf '%f\n' | sort)
-    # Apart, or what watches clocks beside them waits in vain: strace stops the service at every system call, and large
-    # files take both processors.
-    suites+=(EndToEndTests.FaultTests EndToEndTests.SegmentTests EndToEndTests.UploadTests)
-    # The document of the API, asked by somebody who tries what nobody here thought of.
-    suites+=(schemathesis)
-    # The library in a package of somebody else's: code of iOS apps, with and without optimisation.
-    suites+=(consumers)
+    # The longest first, so that the lanes end together.
+    longest=(EndToEndTests SimulationTests consumers EndToEndTests.FaultTests schemathesis AppsTests HTTPTransportTests)
+    mapfile -t others < <(find Tests -mindepth 1 -maxdepth 1 -name '*Tests' -printf '%f\n' | sort |
+        grep -vxF "$(printf '%s\n' "${longest[@]}")")
+    suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests "${others[@]}")
 fi
 
 # What others have written, servers for uploads and schemathesis: built and installed once.
@@ -34,53 +73,29 @@ build_peers() {
     Tests/Peers/build.sh && Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare &&
         Tests/LocalAPITests/schemathesis.sh --prepare
 }
-build_peers >"$peers_log" 2>&1 &
+build_peers >"$room/peers" 2>&1 &
 peers=$!
 swift build --build-tests
-wait "$peers" || { cat "$peers_log"; echo "make test: FAILED to prepare Tests/Peers"; exit 1; }
+wait "$peers" || { cat "$room/peers"; echo "make test: FAILED to prepare Tests/Peers"; exit 1; }
 
 build_seconds=$SECONDS
 start_load "${LOAD:-0}"
-
-passed=0
-failed=()
-times=()
-for suite in "${suites[@]}"; do
-    printf '\n== %s (after %d s)\n' "$suite" "$SECONDS"
-    start=$SECONDS
-    status=0
-    if [ "$suite" = schemathesis ]; then
-        NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh || status=$?
-        [ "$status" -ne 0 ] || passed=$((passed + 1))
-    elif [ "$suite" = consumers ]; then
-        scripts/consumers.sh || status=$?
-        [ "$status" -ne 0 ] || passed=$((passed + 1))
-    else
-        skipped='^$'
-        [ "$suite" != EndToEndTests ] || skipped='^EndToEndTests\.(FaultTests|SegmentTests|UploadTests)'
-        swift test --skip-build --parallel --filter "^$suite[./]" --skip "$skipped" >"$log" 2>&1 || status=$?
-        # What passed needs no more than its number.
-        grep -vE '^(◇|✔) ' "$log" || true
-        # Without the runner's own closing line, or without a test, nothing was shown.
-        closing=$(grep -oE 'Test run with [0-9]+ tests? .*(passed|failed) after.*' "$log" | tail -n 1 || true)
-        count=$(grep -oE '[0-9]+' <<<"$closing" | head -n 1 || true)
-        grep -E '^✘ ' "$log" >>"$issues" || true
-        broken=$(grep -cE '^✘ Test .* failed after' "$log" || true)
-        echo "${closing:-the test runner did not finish}"
-        [ "${count:-0}" -gt 0 ] || status=1
-        passed=$((passed + ${count:-0} - broken))
-    fi
-    [ "$status" -eq 0 ] || failed+=("$suite")
-    times+=("$((SECONDS - start)) s  $suite")
-done
+printf '%s\n' "${suites[@]}" | xargs -P "${LANES:-2}" -I '{}' scripts/test.sh --lane "$room" '{}' || true
 end_load
 
+passed=$(cat "$room"/*.passed | awk '{ sum += $1 } END { print sum + 0 }')
+failed=()
+for suite in "${suites[@]}"; do
+    # One that says nothing of itself was cut off.
+    if [ -e "$room/$suite.failed" ] || [ ! -e "$room/$suite.time" ]; then failed+=("$suite"); fi
+done
+
 printf '\nWhere the time went, beside %d busy loops:\n' "${LOAD:-0}"
-printf '%s\n' "$build_seconds s  build" "${times[@]}" | sort -rn
+{ echo "$build_seconds s  build"; cat "$room"/*.time; } | sort -rn
 echo
 if [ "${#failed[@]}" -gt 0 ]; then
     # Once more at the end, where whoever reads only the end finds it.
-    cat "$issues"
+    cat "$room"/*.issues 2>/dev/null || true
     echo "make test: FAILED after $SECONDS s in: ${failed[*]}"
 else
     echo "make test: passed after $SECONDS s"

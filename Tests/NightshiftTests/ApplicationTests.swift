@@ -106,6 +106,27 @@ import Testing
         #expect(world.service.state.read { $0.acknowledgedCommands } == [7])
     }
 
+    @Test func `L1: A refusal of the old channel leaves the next one, of which the service has said nothing yet`()
+        async throws
+    {
+        let world = try World()
+        let connection = world.process().connection
+        let old = try connection.openChannel(until: .now + .seconds(60))
+        let gate = Gate()
+        world.service.state.update { $0.helloGate = gate }
+        world.service.breakStreams()
+        let openings: @Sendable (ScriptedService.State) -> Int = { state in
+            state.log.count { $0 == "GET /v1/process/commands" }
+        }
+        try await world.service.state.wait(for: "the next channel") { openings($0) == 2 }
+        // Whoever has used the old one hears late that nobody knows it.
+        connection.dropChannel(old)
+        gate.open()
+        let next = try connection.openChannel(until: .now + .seconds(60))
+        #expect(next.channel != old.channel)
+        #expect(world.service.state.read(openings) == 2)
+    }
+
     @Test func `T7: Session events are finished only behind the last message`() async throws {
         let world = try World()
         let process = world.process()

@@ -143,7 +143,7 @@ package final class ServiceConnection: Sendable {
 
     /// Who the service takes this process for; waits until the channel is open.
     @discardableResult
-    func openChannel(until deadline: ContinuousClock.Instant, hasty: Bool = false) throws -> ProcessHello {
+    package func openChannel(until deadline: ContinuousClock.Instant, hasty: Bool = false) throws -> ProcessHello {
         while true {
             let waiter = DispatchSemaphore(value: 0)
             let (hello, trouble, isClosed, isHopeless) = state.withLock { state in
@@ -194,8 +194,10 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// - Parameter hello: whose channel it is; one that has taken its place meanwhile stays.
-    private func dropChannel(_ hello: ProcessHello) {
+    /// Gives up a channel that the service does not know any more; the next one is opened at once.
+    ///
+    /// - Parameter hello: whose channel it is; one that has taken its place meanwhile, or is about to, stays.
+    package func dropChannel(_ hello: ProcessHello) {
         let reader = state.withLock { state -> EventReader? in
             guard state.channel == hello.channel else { return nil }
             state.hello = nil

@@ -124,9 +124,9 @@ final class Service: Sendable {
                 return isSatisfied(status)
             }
         } catch is WaitedTooLong {
-            throw InVain(what: what, task: id, last: last, log: log)
+            throw InVain(what: what, task: id, last: last, log: log, threads: threads)
         }
-        guard let last else { throw InVain(what: what, task: id, last: nil, log: log) }
+        guard let last else { throw InVain(what: what, task: id, last: nil, log: log, threads: threads) }
         return last
     }
 
@@ -136,12 +136,27 @@ final class Service: Sendable {
         let task: TaskID
         let last: TaskStatus?
         let log: String
+        let threads: [String]
 
         var description: String {
             let state = last.map { "\($0)" } ?? "unknown"
             let lines = log.split(separator: "\n").filter { $0.contains("task=\(task) ") || $0.contains("error") }
             return "waited in vain for \(what) of task \(task), which is \(state); log:\n"
-                + lines.suffix(20).joined(separator: "\n")
+                + lines.suffix(20).joined(separator: "\n") + "\nthreads:\n" + threads.joined(separator: "\n")
+        }
+    }
+
+    /// What each of its threads does, in the kernel's words: name, state, whoever traces it, the system call it is in.
+    private var threads: [String] {
+        guard let process, process.exit == nil else { return ["none: the process is gone"] }
+        let folder = "/proc/\(process.pid)/task"
+        return names(in: folder).map { thread in
+            let status = (try? String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8)) ?? ""
+            let fields = status.split(separator: "\n").filter { line in
+                ["Name:", "State:", "TracerPid:"].contains { line.hasPrefix($0) }
+            }
+            let call = (try? String(contentsOfFile: "\(folder)/\(thread)/syscall", encoding: .utf8)) ?? ""
+            return "\(thread) \(fields.joined(separator: " ")) call \(call.prefix { $0 != "\n" })"
         }
     }
 

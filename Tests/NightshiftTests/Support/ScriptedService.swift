@@ -35,6 +35,8 @@ final class ScriptedService: Sendable {
         var open: [String: Int] = [:]
         /// Holds requests back once they are here, by what the log calls them.
         var gates: [String: Gate] = [:]
+        /// Holds back what the service says first on a channel.
+        var helloGate: Gate?
         var acknowledged: [Int64] = []
         var answers: [MessageAnswer] = []
         var changes: [TaskChange] = []
@@ -216,6 +218,7 @@ final class ScriptedService: Sendable {
         let parts = request.path.split(separator: "/").map { $0.removingPercentEncoding ?? "" }
         if parts.starts(with: ["v1", "process", "commands"]) {
             return .stream { [self] stream in
+                if let gate = state.read(\.helloGate), !gate.block(until: .now + .seconds(60)) { return stream.close() }
                 state.update { state in
                     state.channels.append(stream)
                     state.hello.channel = UUID().uuidString
