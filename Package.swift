@@ -57,6 +57,7 @@ let package = Package(
 
         // L1: parts that know nothing of each other.
         .target(name: "Store", dependencies: ["NightshiftAPI", grdb], swiftSettings: strict),
+        .target(name: "Clock", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
         .target(name: "Device", dependencies: ["NightshiftAPI", "CNightshift", "CSystemd"], swiftSettings: strict),
         .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
         .target(name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
@@ -67,10 +68,10 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Transfers",
-            dependencies: ["NightshiftAPI", "CNightshift", "CDigest", "Store", "Scheduler", "Device", logging],
+            dependencies: ["NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", logging],
             swiftSettings: strict),
         .target(
-            name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Store", "Device", logging],
+            name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Store", logging],
             swiftSettings: strict),
 
         // L3: what joins these.
@@ -106,8 +107,9 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CSystemd", "Store", "Device", "Scheduler", "Transfers", "Apps",
-                "Operations", "HTTPTransport", "LocalAPI", configuration, logging, serviceLifecycle, unixSignals,
+                "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Store", "Device", "Scheduler", "Transfers",
+                "Apps", "Operations", "HTTPTransport", "LocalAPI", configuration, logging, serviceLifecycle,
+                unixSignals,
             ],
             swiftSettings: strict),
         .target(
@@ -136,7 +138,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "SimulationSupport",
-            dependencies: ["NightshiftAPI", "Device", "Store", "Transfers", "Apps", "TestSupport", logging],
+            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "TestSupport", logging],
             path: "Tests/SimulationSupport", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: strict),
@@ -145,14 +147,18 @@ let package = Package(
         .testTarget(
             name: "SchedulerTests", dependencies: ["NightshiftAPI", "Scheduler", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "DeviceTests", dependencies: ["NightshiftAPI", "Device", "TestSupport"], swiftSettings: strict),
+            name: "ClockTests", dependencies: ["NightshiftAPI", "Clock", "SimulationSupport", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DeviceTests", dependencies: ["NightshiftAPI", "Clock", "Device", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "NightshiftCurlTests", dependencies: ["NightshiftCurl", "CNightshift", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "TransfersTests",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Store", "Scheduler", "Device", "Transfers",
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", "Transfers",
                 "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
@@ -162,7 +168,7 @@ let package = Package(
         .testTarget(
             name: "AppsTests",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Device", "Store", "Apps", "SimulationSupport",
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Apps", "SimulationSupport",
                 "TestSupport",
                 "process-host-probe", logging,
             ],
@@ -177,7 +183,7 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "NightshiftAPI", "Device", "Store", "Transfers", "NightshiftCurl", "HTTPTransport", "TestSupport",
+                "NightshiftAPI", "Clock", "Store", "Transfers", "NightshiftCurl", "HTTPTransport", "TestSupport",
                 logging,
             ],
             swiftSettings: strict),
@@ -191,16 +197,17 @@ let package = Package(
         .testTarget(
             name: "LocalAPITests",
             dependencies: [
-                "NightshiftAPI", "Device", "Store", "Transfers", "Apps", "Operations", "LocalAPI", "SimulationSupport",
-                "TestSupport", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
+                "NightshiftAPI", "NightshiftClient", "Clock", "Store", "Transfers", "Apps", "Operations", "LocalAPI",
+                "SimulationSupport", "TestSupport",
+                httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],
             swiftSettings: strict),
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Device", "Store", "Scheduler", "Transfers",
-                "Apps", "Daemon", "SimulationSupport", "TestSupport", logging,
+                "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Clock", "Device", "Store", "Scheduler",
+                "Transfers", "Apps", "Daemon", "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -216,7 +223,7 @@ let package = Package(
         .testTarget(
             name: "ServiceSimulationTests",
             dependencies: [
-                "NightshiftAPI", "Device", "Store", "Scheduler", "Transfers", "Apps", "SimulationSupport",
+                "NightshiftAPI", "Clock", "Store", "Scheduler", "Transfers", "Apps", "SimulationSupport",
                 "TestSupport",
                 logging,
                 grdb,

@@ -1,4 +1,5 @@
 import Apps
+import Clock
 import Device
 import Foundation
 import Logging
@@ -23,7 +24,7 @@ actor Conductor {
     private var conditions: DeviceConditions { report.conditions }
     private var activity = Activity()
     private var heldFor: [AwakeHolder] = []
-    private var alarm: (bootSeconds: Double, task: Task<Void, Never>)?
+    private var alarm = Alarm()
     /// How many decisions with journal entries there were.
     private var decisions = 0
     /// What is on disk of all this, and may be told.
@@ -116,7 +117,7 @@ actor Conductor {
 
     func stop() {
         isStopping = true
-        alarm?.task.cancel()
+        alarm.cancel()
         monitor.shutdown()
         continuation.finish()
     }
@@ -193,7 +194,7 @@ actor Conductor {
             self.activity.transfers = activity
             await activityChanged()
         case .alarm(let time):
-            if alarm?.bootSeconds == time { alarm = nil }
+            alarm.rang(time)
             await decide(doze.tick(now: clock.now()))
         }
     }
@@ -285,16 +286,9 @@ actor Conductor {
     private func decided() -> Told { Told(decision: decisions, report: report, doze: doze, holders: heldFor) }
 
     private func setAlarm() {
-        let next = doze.nextDeadline
-        guard alarm?.bootSeconds != next else { return }
-        alarm?.task.cancel()
-        alarm = nil
-        guard let next, !isStopping else { return }
-        let task = Task { [clock, continuation] in
-            guard (try? await clock.sleep(untilBootSeconds: next)) != nil else { return }
-            continuation.yield(.alarm(next))
+        alarm.set(for: isStopping ? nil : doze.nextDeadline, by: clock) { [continuation] in
+            continuation.yield(.alarm($0))
         }
-        alarm = (next, task)
     }
 }
 

@@ -1,5 +1,6 @@
 package import Apps
 import CSystemd
+import Clock
 import Device
 import Foundation
 import Glibc

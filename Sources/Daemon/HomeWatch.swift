@@ -1,5 +1,4 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
-import Device
 import Foundation
 import Glibc
 import Logging

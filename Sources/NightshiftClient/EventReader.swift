@@ -24,11 +24,11 @@ package final class EventReader: Sendable {
     /// - Parameters:
     ///   - queue: a serial one; both closures are called on it, `onEnd` last and exactly once.
     package init(
-        client: ServiceClient, path: String, queue: DispatchQueue,
+        client: ServiceClient, source: EventSource, queue: DispatchQueue,
         onEvent: @escaping @Sendable (ServerSentEvent) -> Void, onEnd: @escaping @Sendable (End) -> Void
     ) {
         core = Core(queue: queue, onEvent: onEvent, onEnd: onEnd)
-        core.begin(client.eventRequest(path))
+        core.begin(client.request(source, lastEventID: 0))
     }
 
     deinit {
@@ -42,15 +42,6 @@ package final class EventReader: Sendable {
 
     /// Events waiting on the queue at most; a piece of the stream that was begun is taken whole.
     fileprivate static let mostWaiting = 64
-}
-
-extension ServiceClient {
-    fileprivate func eventRequest(_ path: String) -> CurlRequest {
-        var request = self.request("GET", path)
-        request.headers.append(CurlField(name: "Accept", value: "text/event-stream"))
-        request.headers.append(CurlField(name: "Last-Event-ID", value: "0"))
-        return request
-    }
 }
 
 /// Kept by the exchange until that has ended, so that the reader itself can be let go of.

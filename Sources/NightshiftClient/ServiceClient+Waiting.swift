@@ -4,16 +4,18 @@ import NightshiftCurl
 import Synchronization
 
 extension ServiceClient {
-    /// The body of a good answer, for a thread that may wait.
+    /// What the service answers, for a thread that may wait.
     ///
-    /// Throws ``Problem`` for a refusal and ``ServiceUnreachable`` without an answer within `seconds`. Never to be called
-    /// on libcurl's thread.
-    package func wait(
-        for method: String, _ path: String, _ body: Data? = nil, contentType: String = "application/json",
-        within seconds: Double = 60
-    ) throws -> Data {
+    /// Throws as ``send(_:)`` does, and ``ServiceUnreachable`` without an answer within `seconds`. Never to be called on
+    /// libcurl's thread.
+    package func wait<Answer>(for endpoint: Endpoint<Answer>, within seconds: Double = 60) throws -> Answer {
+        try endpoint.answer(from: wait(for: try endpoint.encoded(), within: seconds))
+    }
+
+    /// The body of a good answer, as ``wait(for:within:)`` waits for it.
+    package func wait(for encoded: EncodedRequest, within seconds: Double = 60) throws -> Data {
         let collector = Collector()
-        var request = exchange(method, path, body, contentType: contentType)
+        var request = exchange(encoded)
         request.idleTimeout = max(Self.idleTimeout, seconds)
         let exchange = Self.loop.begin(request, delegate: collector)
         if collector.isDone.wait(timeout: .now() + seconds) == .timedOut {

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 import NightshiftAPI
 import NightshiftCurl
 
@@ -27,51 +27,29 @@ package struct ServiceClient: Sendable {
         return client
     }
 
-    package func get<Answer: Decodable>(_ path: String, as type: Answer.Type) async throws -> Answer {
-        try decode(try await send("GET", path), as: type)
-    }
-
-    package func post<Answer: Decodable>(
-        _ path: String, _ body: (some Encodable)?, as type: Answer.Type
-    ) async throws -> Answer {
-        try decode(try await send("POST", path, try body.map { try JSON.encode($0) }), as: type)
-    }
-
-    package func post<Answer: Decodable>(_ path: String, as type: Answer.Type) async throws -> Answer {
-        try decode(try await send("POST", path), as: type)
-    }
-
-    package func patch<Answer: Decodable>(_ path: String, _ body: some Encodable, as type: Answer.Type) async throws
-        -> Answer
-    {
-        try decode(try await send("PATCH", path, try JSON.encode(body)), as: type)
-    }
-
-    /// The body of a good answer. Throws ``Problem`` for a refusal and ``ServiceUnreachable`` without an answer.
-    package func send(_ method: String, _ path: String, _ body: Data? = nil) async throws -> Data {
-        let request = exchange(method, path, body)
+    /// What the service answers. Throws ``Problem`` for a refusal, ``ServiceUnreachable`` without an answer and
+    /// ``ServiceUnusable`` for one that cannot be understood.
+    package func send<Answer>(_ endpoint: Endpoint<Answer>) async throws -> Answer {
+        let request = exchange(try endpoint.encoded())
         let response: CurlResponse
         do {
             response = try await Self.loop.send(request)
         } catch {
             throw Self.failure(error)
         }
-        let answer = Data(response.body)
-        try Self.requireGood(response.head, answer)
-        return answer
+        let body = Data(response.body)
+        try Self.requireGood(response.head, body)
+        return try endpoint.answer(from: body)
     }
 
     /// Connects when it is first asked for an event; its end is the connection's end.
-    package func events(_ path: String, lastEventID: Int64) -> ServiceEvents {
-        ServiceEvents(client: self, path: path, lastEventID: lastEventID)
+    package func events(_ source: EventSource, lastEventID: Int64) -> ServiceEvents {
+        ServiceEvents(client: self, source: source, lastEventID: lastEventID)
     }
 
-    func stream(_ path: String, lastEventID: Int64) async throws -> CurlStream {
-        var request = self.request("GET", path)
-        request.headers.append(CurlField(name: "Accept", value: "text/event-stream"))
-        request.headers.append(CurlField(name: "Last-Event-ID", value: String(lastEventID)))
+    func stream(_ source: EventSource, lastEventID: Int64) async throws -> CurlStream {
         do {
-            let stream = try await Self.loop.stream(request)
+            let stream = try await Self.loop.stream(request(source, lastEventID: lastEventID))
             if stream.head.status == 200 { return stream }
             var body: [UInt8] = []
             while let bytes = try await stream.next(isolation: #isolation) { body += bytes }
@@ -79,16 +57,6 @@ package struct ServiceClient: Sendable {
             throw ServiceUnreachable(message: "The service sends no events (HTTP \(stream.head.status)).")
         } catch let end as CurlEnd {
             throw Self.failure(end)
-        }
-    }
-
-    func decode<Answer: Decodable>(_ data: Data, as type: Answer.Type) throws -> Answer {
-        do {
-            return try JSON.decode(type, from: data)
-        } catch {
-            throw ServiceUnusable(
-                message:
-                    "The service's answer cannot be understood; it may be of another version. See: nightshift doctor")
         }
     }
 
@@ -104,20 +72,25 @@ package struct ServiceClient: Sendable {
         return ServiceUnreachable(message: "The service broke off or does not answer: \(end.message)")
     }
 
-    func exchange(
-        _ method: String, _ path: String, _ body: Data?, contentType: String = "application/json"
-    ) -> CurlRequest {
-        var request = self.request(method, path)
+    func exchange(_ encoded: EncodedRequest) -> CurlRequest {
+        var request = self.request(encoded.method, encoded.path)
         request.idleTimeout = Self.idleTimeout
-        if let body {
-            request.headers.append(CurlField(name: "Content-Type", value: contentType))
+        if let body = encoded.body {
+            request.headers.append(CurlField(name: "Content-Type", value: encoded.contentType))
             request.body = .bytes([UInt8](body))
         }
         return request
     }
 
-    func request(_ method: String, _ path: String) -> CurlRequest {
-        var request = CurlRequest(url: "http://localhost" + path, method: method)
+    func request(_ source: EventSource, lastEventID: Int64) -> CurlRequest {
+        var request = self.request(.get, source.path)
+        request.headers.append(CurlField(name: "Accept", value: "text/event-stream"))
+        request.headers.append(CurlField(name: "Last-Event-ID", value: String(lastEventID)))
+        return request
+    }
+
+    private func request(_ method: RequestMethod, _ path: String) -> CurlRequest {
+        var request = CurlRequest(url: "http://localhost" + path, method: method.rawValue)
         request.unixSocket = socket
         request.headers = fields
         request.unixPeerObjection = { [socket] in SocketOwner.objection(to: $0, at: socket) }

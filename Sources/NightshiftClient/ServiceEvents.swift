@@ -6,7 +6,7 @@ package struct ServiceEvents: AsyncSequence {
     package typealias Element = ServerSentEvent
 
     let client: ServiceClient
-    let path: String
+    let source: EventSource
     let lastEventID: Int64
 
     package func makeAsyncIterator() -> Iterator { Iterator(events: self) }
@@ -35,7 +35,7 @@ package struct ServiceEvents: AsyncSequence {
         }
 
         private mutating func bytes(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
-            if stream == nil { stream = try await events.client.stream(events.path, lastEventID: events.lastEventID) }
+            if stream == nil { stream = try await events.client.stream(events.source, lastEventID: events.lastEventID) }
             do {
                 return try await stream?.next(isolation: actor)
             } catch {

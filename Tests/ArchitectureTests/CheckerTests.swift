@@ -70,6 +70,17 @@ import Testing
         #expect(SwiftSource("@Suite(.timeLimit(.minutes(3))) struct A {}").testTimeLimits == [3])
     }
 
+    @Test func `Paths of the API are told from what is said of them`() {
+        let source = SwiftSource(
+            """
+            /// `GET /v1/tasks`, or `/v1/status`: see /v1/openapi.json.
+            send("/v1/tasks/\\(id)")
+            send("\\(base)/v1/tasks")
+            throw Problem("It has to read /v1/process/commands first.")
+            """)
+        #expect(source.localPaths == [2, 3])
+    }
+
     static let table = ImportTable(
         markdown: """
             | Layer | Target | Its one job | Targets | Modules |

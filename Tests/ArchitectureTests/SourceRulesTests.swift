@@ -93,6 +93,21 @@ import Testing
         #expect(found > 5)
     }
 
+    /// By those who serve the API, and in one folder by those who ask.
+    @Test func `Paths of the local API are written once`() throws {
+        let homes = ["Sources/LocalAPI/", "Sources/NightshiftClient/API/"]
+        try forEachSource { path, source in
+            let isHome = homes.contains(where: path.hasPrefix)
+            #expect(isHome || source.localPaths == [], "\(path)")
+        }
+        // These show the API as any program sees it, or stand in for the service and look at what is asked of it.
+        let showing = ["LocalAPI", "CLI", "Nightshift", "EndToEnd", "NightshiftCurl", "Architecture"]
+            .map { "Tests/\($0)Tests/" }
+        for (path, text) in SourceTree.tests where !showing.contains(where: path.hasPrefix) {
+            #expect(SwiftSource(text).localPaths == [], "\(path)")
+        }
+    }
+
     @Test(arguments: ["Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Apps/Machine", "Sources/Simulation"])
     func `Decisions read no clock, no chance and no global`(folder: String) throws {
         try forEachSource(below: folder) { path, source in
@@ -101,6 +116,8 @@ import Testing
             ] {
                 #expect(source.mentions(of: word) == [], "\(path) mentions \(word)")
             }
+            // A decision is given a reading of the clocks.
+            #expect(!source.imports.contains("Clock"), "\(path)")
             #expect(source.calls(of: "getenv") == [], "\(path)")
             #expect(!source.code.contains("Date()") && !source.code.contains("Date.now"), "\(path)")
         }

@@ -64,6 +64,16 @@ struct SwiftSource {
         code.matches(of: /\.timeLimit\(\.minutes\((\d+)\)\)/).compactMap { Int($0.output.1) }
     }
 
+    /// Numbers of the lines, from 1, that make a path of the local API. What tells people of one has a space or a backquote
+    /// before it.
+    var localPaths: [Int] {
+        let bytes = Array(text.utf8)
+        return numbers(
+            Self.offsets(of: "/v1/", in: text).filter { offset in
+                offset > 0 && bytes[offset - 1] != UInt8(ascii: " ") && bytes[offset - 1] != UInt8(ascii: "`")
+            })
+    }
+
     /// Numbers of the lines, from 1, that say in a comment or anywhere else that something is left to be done.
     var unfinished: [Int] { numbers(["TODO", "FIXME", "XXX"].flatMap { Self.words($0, in: text) }) }
 

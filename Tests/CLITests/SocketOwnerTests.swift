@@ -51,15 +51,17 @@ import Testing
         let socket = world.path + "/run/nightshift.sock"
         // Each way of asking looks by itself: the socket may have been put there since the last look.
         let client = ServiceClient(socket: socket)
-        await #expect(throws: ServiceUnreachable.self) { try await client.send("POST", "/v1/tasks", Data("{}".utf8)) }
+        let enqueueing = EnqueueRequest(tasks: [])
+        await #expect(throws: ServiceUnreachable.self) { try await client.send(.enqueue(enqueueing)) }
         await #expect(throws: ServiceUnreachable.self) {
-            for try await _ in client.events("/v1/events", lastEventID: 0) {}
+            for try await _ in client.events(.events(progress: true), lastEventID: 0) {}
         }
         await #expect(throws: ServiceUnreachable.self) {
-            try await Task.detached { try client.wait(for: "POST", "/v1/tasks", Data("{}".utf8)) }.value
+            try await Task.detached { try client.wait(for: .enqueue(enqueueing)) }.value
         }
         let reader = Watched(false)
-        let events = EventReader(client: client, path: "/v1/events", queue: DispatchQueue(label: "test")) { _ in
+        let events = EventReader(client: client, source: .events(progress: true), queue: DispatchQueue(label: "test")) {
+            _ in
         } onEnd: { _ in
             reader.update { $0 = true }
         }
@@ -80,7 +82,7 @@ import Testing
         #expect(world.errors.text.contains("chmod 700"), "\(world.errors.text)")
         #expect(service.requests.count == 1)
         await #expect {
-            try await ServiceClient(socket: service.socketPath).send("GET", "/v1/tasks")
+            try await ServiceClient(socket: service.socketPath).send(.tasks(TaskFilter()))
         } throws: { error in
             (error as? ServiceUnreachable)?.message.contains("chmod 700") == true
         }

@@ -1,4 +1,4 @@
-import Device
+import Clock
 import Foundation
 import HTTPTransport
 import Logging

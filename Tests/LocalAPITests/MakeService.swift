@@ -1,5 +1,5 @@
 import Apps
-import Device
+import Clock
 import Foundation
 import Logging
 import NightshiftAPI

@@ -1,4 +1,4 @@
-import Device
+import Clock
 import Foundation
 import GRDB
 import Logging

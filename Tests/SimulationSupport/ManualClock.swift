@@ -1,4 +1,4 @@
-import Device
+import Clock
 package import NightshiftAPI
 import Synchronization
 

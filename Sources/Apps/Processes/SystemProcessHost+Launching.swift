@@ -1,4 +1,5 @@
 import CNightshift
+import Clock
 import Foundation
 import Glibc
 package import NightshiftAPI

@@ -1,4 +1,4 @@
-import Device
+import Clock
 import Foundation
 import Glibc
 import Logging
@@ -253,22 +253,15 @@ extension AppService {
     private func setAlarm() {
         let now = now
         let next = machines.values.compactMap(\.nextDeadline).min()
-        guard alarm?.awakeSeconds != next else { return }
-        alarm?.task.cancel()
-        alarm = nil
-        guard let next, !isStopping else { return }
-        let clock = environment.clock
         // Early where the machine sleeps meanwhile: then it is set again.
-        let bootSeconds = now.bootSeconds + next - now.awakeSeconds
-        let task = Task {
-            guard (try? await clock.sleep(untilBootSeconds: bootSeconds)) != nil else { return }
-            await self.alarmRang(next)
+        let bootSeconds = next.map { now.bootSeconds + $0 - now.awakeSeconds }
+        alarm.set(for: isStopping ? nil : next, atBootSeconds: bootSeconds, by: environment.clock) {
+            await self.alarmRang($0)
         }
-        alarm = (next, task)
     }
 
     private func alarmRang(_ awakeSeconds: Double) async {
-        if alarm?.awakeSeconds == awakeSeconds { alarm = nil }
+        alarm.rang(awakeSeconds)
         for (id, machine) in machines where machine.nextDeadline ?? .infinity <= now.awakeSeconds {
             await perform(id) { $0.tick(now: $1) }
         }

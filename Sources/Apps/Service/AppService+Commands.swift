@@ -1,4 +1,5 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import Clock
 import Foundation
 import Glibc
 import NightshiftAPI

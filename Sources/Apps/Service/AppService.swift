@@ -1,4 +1,4 @@
-package import Device
+package import Clock
 import Foundation
 package import Logging
 package import NightshiftAPI
@@ -87,7 +87,7 @@ package actor AppService {
     /// Who waits for an app's process to be gone.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// The next look at the clocks, in awake seconds.
-    var alarm: (awakeSeconds: Double, task: Task<Void, Never>)?
+    var alarm = Alarm()
     var isStopping = false
     /// What people have set for the device.
     var settings = DeviceSettings()
@@ -106,8 +106,7 @@ package actor AppService {
     private var lookRequested = false
     /// Who waits for a look that began after they came.
     private var lookWaiters: [CheckedContinuation<Void, Never>] = []
-    private let reports: AsyncStream<@Sendable (AppService) async -> Void>
-    nonisolated let reporting: AsyncStream<@Sendable (AppService) async -> Void>.Continuation
+    nonisolated let reporting = Mailbox<AppService>()
 
     struct Connection {
         /// Tells streams of one process apart.
@@ -124,7 +123,6 @@ package actor AppService {
 
     package init(_ environment: Environment) {
         self.environment = environment
-        (reports, reporting) = AsyncStream.makeStream()
     }
 
     /// Looks after the apps until ``stop()``.
@@ -140,21 +138,14 @@ package actor AppService {
         }
         recovered = []
         await look()
-        await withDiscardingTaskGroup { group in
-            group.addTask { await self.followMessages() }
-            group.addTask { await self.followExits() }
-            for await report in reports {
-                group.addTask { await report(self) }
-            }
-            group.cancelAll()
-        }
+        await reporting.run(by: self, beside: [{ await $0.followMessages() }, { await $0.followExits() }])
     }
 
     /// Lets everything run that is suspended, and ``run()`` return. The apps live on.
     package func stop() {
         guard !isStopping else { return }
         isStopping = true
-        alarm?.task.cancel()
+        alarm.cancel()
         for connection in connections.values {
             connection.continuation.yield(.stopping)
             connection.continuation.finish()

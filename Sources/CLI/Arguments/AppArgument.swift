@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import NightshiftAPI
-import NightshiftClient
 
 /// The app that a command is about: an entry's id, with or without `.desktop`, or the path of a program.
 struct AppArgument: Hashable, Sendable {
@@ -24,13 +23,5 @@ extension Invocation {
         let suffix = ".desktop"
         let isFileName = text.hasSuffix(suffix) && text.count > suffix.count
         return AppID(rawValue: isFileName ? String(text.dropLast(suffix.count)) : text)
-    }
-}
-
-extension AppID {
-    /// Where the API has the app, or what `rest` names of it.
-    func path(_ rest: String = "") -> String {
-        // A program's path is one segment.
-        "/v1/apps/" + rawValue.percentEncoded + (rest.isEmpty ? "" : "/" + rest)
     }
 }

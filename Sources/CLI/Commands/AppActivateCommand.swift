@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct AppActivateCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -18,6 +19,6 @@ struct AppActivateCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        try await invocation.changeApp(id, "activate", String?.none, json: format.json)
+        try await invocation.changeApp(id, json: format.json) { .activate($0) }
     }
 }

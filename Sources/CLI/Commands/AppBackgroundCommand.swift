@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct AppBackgroundCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -19,6 +20,6 @@ struct AppBackgroundCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        try await invocation.changeApp(id, "background", String?.none, json: format.json)
+        try await invocation.changeApp(id, json: format.json) { .sendToBackground($0) }
     }
 }

@@ -32,10 +32,10 @@ extension Invocation {
 
     /// Asks the service to do something to the app and says how the app is then.
     func changeApp(
-        _ argument: AppArgument, _ action: String, _ body: (some Encodable)?, json: Bool
+        _ argument: AppArgument, json: Bool, by change: (AppID) -> Endpoint<AppStatus>
     ) async throws -> ExitStatus {
         try await service.ready()
-        let app = try await service.client.post(appID(argument).path(action), body, as: AppStatus.self)
+        let app = try await service.client.send(change(appID(argument)))
         if json {
             try self.json(app)
         } else {

@@ -26,8 +26,8 @@ struct AppInstallCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         try await invocation.service.ready()
-        let app = try await invocation.service.client.post(
-            "/v1/apps", InstallRequest(entry: invocation.absolute(file)), as: AppStatus.self)
+        let app = try await invocation.service.client.send(
+            .install(InstallRequest(entry: invocation.absolute(file))))
         if format.json {
             try invocation.json(app)
         } else {

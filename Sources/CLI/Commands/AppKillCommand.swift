@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct AppKillCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -19,6 +20,6 @@ struct AppKillCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        try await invocation.changeApp(id, "kill", String?.none, json: format.json)
+        try await invocation.changeApp(id, json: format.json) { .kill($0) }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct AppLaunchCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -29,9 +30,8 @@ struct AppLaunchCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        try await invocation.changeApp(
-            id, "launch",
-            LaunchRequest(background: background ? true : nil, arguments: arguments.isEmpty ? nil : arguments),
-            json: format.json)
+        let request = LaunchRequest(
+            background: background ? true : nil, arguments: arguments.isEmpty ? nil : arguments)
+        return try await invocation.changeApp(id, json: format.json) { .launch($0, request) }
     }
 }

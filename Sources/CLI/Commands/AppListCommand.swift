@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct AppListCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -16,7 +17,7 @@ struct AppListCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let list = try await invocation.service.get("/v1/apps", as: AppList.self)
+        let list = try await invocation.service.ask(.apps)
         if format.json {
             try invocation.json(list)
             return .whole

@@ -28,14 +28,14 @@ struct AppPolicyCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let path = invocation.appID(id).path()
+        let id = invocation.appID(id)
         let app: AppStatus
         if let policy {
             try await invocation.service.ready()
-            app = try await invocation.service.client.patch(
-                path, AppChange(backgroundPolicy: policy), as: AppStatus.self)
+            app = try await invocation.service.client.send(
+                .changeApp(id, AppChange(backgroundPolicy: policy)))
         } else {
-            app = try await invocation.service.get(path, as: AppStatus.self)
+            app = try await invocation.service.ask(.app(id))
         }
         if format.json {
             try invocation.json(app)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct AppQuitCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -23,6 +24,6 @@ struct AppQuitCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        try await invocation.changeApp(id, "quit", QuitRequest(force: force ? true : nil), json: format.json)
+        try await invocation.changeApp(id, json: format.json) { .quit($0, QuitRequest(force: force ? true : nil)) }
     }
 }

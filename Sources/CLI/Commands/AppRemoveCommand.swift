@@ -25,7 +25,7 @@ struct AppRemoveCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let app = invocation.appID(id)
         try await invocation.service.ready()
-        _ = try await invocation.service.client.send("DELETE", app.path())
+        try await invocation.service.client.send(.uninstall(app))
         if format.json {
             try invocation.json(Document(removed: [app]))
         } else {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct AppShowCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -17,7 +18,7 @@ struct AppShowCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = try await invocation.service.get(invocation.appID(id).path(), as: AppStatus.self)
+        let app = try await invocation.service.ask(.app(invocation.appID(id)))
         if format.json {
             try invocation.json(app)
         } else {

@@ -44,7 +44,7 @@ struct AppSnapshotCommand: ClientCommand {
         let file = invocation.absolute(output)
         try requireFree(file)
         try await invocation.service.ready()
-        let picture = try await invocation.service.client.send("GET", app.path("snapshot"))
+        let picture = try await invocation.service.client.send(.snapshot(of: app))
         do {
             // Somebody may have made the file meanwhile: without --force it is not touched then either.
             try picture.write(to: URL(filePath: file), options: force ? .atomic : .withoutOverwriting)

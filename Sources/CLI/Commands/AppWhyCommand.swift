@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct AppWhyCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -27,7 +28,7 @@ struct AppWhyCommand: ClientCommand {
 extension Invocation {
     /// Why the app is in its state, on standard output.
     func explain(_ argument: AppArgument, json: Bool) async throws -> ExitStatus {
-        let explanation = try await service.get(appID(argument).path("why"), as: AppExplanation.self)
+        let explanation = try await service.ask(.why(appID(argument)))
         if json {
             try self.json(explanation)
         } else {

@@ -34,7 +34,7 @@ extension Invocation {
     /// Changes what is set for the device, and says what that is then.
     func change(_ change: DeviceChange, json: Bool) async throws -> ExitStatus {
         try await service.ready()
-        let device = try await service.client.patch("/v1/device", change, as: DeviceStatus.self)
+        let device = try await service.client.send(.changeDevice(change))
         if json {
             try self.json(device)
         } else {
@@ -46,8 +46,7 @@ extension Invocation {
     /// Asks for a phase of doze, and says which one it is then.
     func request(_ phase: DozePhase, json: Bool) async throws -> ExitStatus {
         try await service.ready()
-        let device = try await service.client.post(
-            "/v1/device/doze", DozeRequest(phase: phase), as: DeviceStatus.self)
+        let device = try await service.client.send(.doze(DozeRequest(phase: phase)))
         if json {
             try self.json(device)
         } else {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct DeviceShowCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -16,7 +17,7 @@ struct DeviceShowCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let device = try await invocation.service.get("/v1/device", as: DeviceStatus.self)
+        let device = try await invocation.service.ask(.device)
         if format.json {
             try invocation.json(device)
         } else {

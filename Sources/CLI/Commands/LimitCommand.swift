@@ -33,12 +33,11 @@ struct LimitCommand: ClientCommand {
         let service = invocation.service
         var settings: ServiceSettings
         if rate == nil && transfers == nil {
-            settings = try await service.get("/v1/settings", as: ServiceSettings.self)
+            settings = try await service.ask(.settings)
         } else {
             try await service.ready()
-            settings = try await service.client.patch(
-                "/v1/settings", ServiceSettings(rateLimit: rate?.bytesPerSecond, maximumTransfers: transfers),
-                as: ServiceSettings.self)
+            settings = try await service.client.send(
+                .changeSettings(ServiceSettings(rateLimit: rate?.bytesPerSecond, maximumTransfers: transfers)))
         }
         if format.json {
             try invocation.json(settings)

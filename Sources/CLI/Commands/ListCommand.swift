@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 extension TaskState: ExpressibleByArgument {}
 
@@ -38,26 +39,21 @@ struct ListCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let states = all ? [] : state.isEmpty ? TaskState.unfinished : state
-        let query = [states.isEmpty ? nil : TaskState.query(states), session.map(Self.query)].compactMap(\.self)
-            .joined(separator: "&")
+        let filter = TaskFilter(states: states, session: session.map(SessionID.init(rawValue:)))
         if format.json {
-            try await printJSON(query, invocation)
+            try await printJSON(filter, invocation)
         } else {
-            try await printTable(query, invocation)
+            try await printTable(filter, invocation)
         }
         return .whole
     }
 
-    private static func query(session: String) -> String {
-        "session=\(session.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
-    }
-
     /// One document, written as it is read: a long list needs no memory.
-    private func printJSON(_ query: String, _ invocation: Invocation) async throws {
+    private func printJSON(_ filter: TaskFilter, _ invocation: Invocation) async throws {
         var separator = "{\"tasks\":["
         var unreadable: [UnreadableTask] = []
         func keep(_ task: UnreadableTask) { unreadable.append(task) }
-        try await invocation.service.forEachTask(query, unreadable: keep) { task in
+        try await invocation.service.forEachTask(filter, unreadable: keep) { task in
             invocation.output.write(Data(separator.utf8) + (try JSON.encode(task)))
             separator = ",\n"
         }
@@ -68,7 +64,7 @@ struct ListCommand: ClientCommand {
         invocation.output.line(end + "}")
     }
 
-    private func printTable(_ query: String, _ invocation: Invocation) async throws {
+    private func printTable(_ filter: TaskFilter, _ invocation: Invocation) async throws {
         let output = invocation.output
         let style = Style(isEnabled: output.allowsColor)
         // Lines are cut for a terminal only: a pipe gets all of them.
@@ -80,7 +76,7 @@ struct ListCommand: ClientCommand {
                 "nightshift: task \(task.id) cannot be read: \(TerminalText.escaped(task.reason)) "
                     + "'nightshift remove \(task.id)' removes it.")
         }
-        try await invocation.service.forEachTask(query, unreadable: warn) { task in
+        try await invocation.service.forEachTask(filter, unreadable: warn) { task in
             if count == 0 { output.line(style.strong(TaskTable.header)) }
             count += 1
             output.line(table.line(task, times: times))

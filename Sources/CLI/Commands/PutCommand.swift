@@ -151,7 +151,7 @@ struct PutCommand: ClientCommand {
         guard file != nil || !watching.json else { return }
         let body: Data
         do {
-            body = try await invocation.service.client.send("GET", "/v1/tasks/\(id)/content")
+            body = try await invocation.service.client.send(.content(of: id))
         } catch let problem as Problem where problem.status == 404 || problem.status == 409 {
             // No body came.
             body = Data()

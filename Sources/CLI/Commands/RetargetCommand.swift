@@ -47,7 +47,7 @@ struct RetargetCommand: ClientCommand {
             url: url, headers: headers.isEmpty ? nil : headers,
             credential: try login.credential(invocation))
         try await invocation.service.ready()
-        let task = try await invocation.service.client.post("/v1/tasks/\(id)/retarget", request, as: TaskStatus.self)
+        let task = try await invocation.service.client.send(.retarget(TaskID(id), request))
         if format.json {
             try invocation.json(task)
         } else {

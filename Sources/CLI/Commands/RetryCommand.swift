@@ -30,13 +30,12 @@ struct RetryCommand: ClientCommand {
         try await service.ready()
         var answer = RetryResponse(count: 0)
         if ranges.isEmpty {
-            answer = try await service.client.post("/v1/retry", RetryRequest(), as: RetryResponse.self)
+            answer = try await service.client.send(.retry(RetryRequest()))
         } else {
             let ids = TaskRange.ids(ranges)
             for start in stride(from: 0, to: ids.count, by: Limits.tasksPerRequest) {
                 let batch = ids[start..<min(start + Limits.tasksPerRequest, ids.count)]
-                let part = try await service.client.post(
-                    "/v1/retry", RetryRequest(tasks: Array(batch)), as: RetryResponse.self)
+                let part = try await service.client.send(.retry(RetryRequest(tasks: Array(batch))))
                 answer.count += part.count
                 answer.refused += part.refused
             }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct ServiceStartCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -13,7 +14,7 @@ struct ServiceStartCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let status = try await invocation.service.get("/v1/status", as: ServiceStatus.self)
+        let status = try await invocation.service.ask(.status)
         if format.json {
             try invocation.json(ServiceChange(isRunning: true, processID: status.processID))
         } else {

@@ -32,8 +32,8 @@ struct ServiceStopCommand: ClientCommand {
             return .whole
         }
         // Read first: asking whether the socket still answers would make systemd start the service again.
-        let process = try await service.client.get("/v1/status", as: ServiceStatus.self).processID
-        _ = try await service.client.send("POST", "/v1/shutdown")
+        let process = try await service.client.send(.status).processID
+        try await service.client.send(.shutdown)
         let clock = ContinuousClock()
         let deadline = clock.now + Self.patience
         while kill(process, 0) == 0 {

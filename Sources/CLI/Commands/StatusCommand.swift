@@ -23,7 +23,7 @@ struct StatusCommand: ClientCommand {
                 "The service does not run. It starts with the first command that needs it, or with "
                     + "'nightshift service start'.")
         }
-        let status = try await service.client.get("/v1/status", as: ServiceStatus.self)
+        let status = try await service.client.send(.status)
         if format.json {
             try invocation.json(status)
         } else {

@@ -20,7 +20,7 @@ struct TaskSelection: ParsableArguments {
     func ids(_ states: [TaskState], _ service: Service) async throws -> [TaskID] {
         guard all else { return TaskRange.ids(ranges) }
         var ids: [TaskID] = []
-        try await service.forEachTask(TaskState.query(states)) { ids.append($0.id) }
+        try await service.forEachTask(TaskFilter(states: states)) { ids.append($0.id) }
         return ids
     }
 }
@@ -55,7 +55,7 @@ extension Invocation {
             rest = rest.dropFirst(part.count)
             let request = TaskActionRequest(
                 action, part, producingResumeData: producingResumeData, change: change)
-            let answer = try await service.client.post("/v1/actions", request, as: TaskActionAnswer.self)
+            let answer = try await service.client.send(.act(request))
             for result in answer.results {
                 if let problem = result.problem {
                     report.refused(result.id, problem)

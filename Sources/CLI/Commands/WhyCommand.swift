@@ -1,5 +1,6 @@
 import ArgumentParser
 import NightshiftAPI
+import NightshiftClient
 
 struct WhyCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -21,7 +22,7 @@ struct WhyCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         guard let id = Int64(id.text) else { return try await invocation.explain(id, json: format.json) }
-        let explanation = try await invocation.service.get("/v1/tasks/\(id)/why", as: Explanation.self)
+        let explanation = try await invocation.service.ask(.why(TaskID(id)))
         if format.json {
             try invocation.json(explanation)
         } else {

@@ -73,6 +73,6 @@ struct AppLogReader: Sendable {
     }
 
     private func read(from place: Int64) async throws -> Data {
-        try await service.client.send("GET", app.path("log") + "?after=\(place)&limit=\(Self.pieceSize)")
+        try await service.client.send(.log(of: app, after: place, limit: Self.pieceSize))
     }
 }

@@ -60,7 +60,7 @@ actor Follower {
                 if needsReading { try await read() }
                 try await readUnread()
                 if tasks.pending.isEmpty { return }
-                for try await event in service.client.events(path, lastEventID: lastEntry) {
+                for try await event in service.client.events(source, lastEventID: lastEntry) {
                     if isLost {
                         isLost = false
                         try reporter.connection(isLost: false)
@@ -135,8 +135,7 @@ actor Follower {
             return
         }
         var missing = ids
-        let numbers = ids.sorted().map(\.description).joined(separator: ",")
-        try await service.forEachTask("task=" + numbers) { status in
+        try await service.forEachTask(TaskFilter(tasks: ids.sorted())) { status in
             missing.remove(status.id)
             try note(status)
         }
@@ -152,7 +151,7 @@ actor Follower {
 
     private func read(_ id: TaskID) async throws {
         do {
-            try note(try await service.client.get("/v1/tasks/\(id)", as: TaskStatus.self))
+            try note(try await service.client.send(.task(id)))
         } catch let problem as Problem where problem.status == 404 {
             try forget(id)
         }
@@ -160,7 +159,7 @@ actor Follower {
 
     /// Reads all statuses anew. The journal's end is asked for first, so that nothing falls in between.
     private func read() async throws {
-        let last = try await service.client.get("/v1/status", as: ServiceStatus.self).lastJournalEntry
+        let last = try await service.client.send(.status).lastJournalEntry
         let ids = tasks.pending.keys.sorted()
         if ids.count <= Self.few && !tasks.includesNewTasks {
             for id in ids { try await read(id) }
@@ -174,8 +173,9 @@ actor Follower {
     private func readPages(_ ids: [TaskID]) async throws {
         var missing = Set(ids)
         let first = tasks.includesNewTasks ? nil : ids.first.map { TaskID($0.rawValue - 1) }
-        let query = tasks.includesNewTasks && ids.isEmpty ? TaskState.query(TaskState.unfinished) : ""
-        try await service.forEachTask(query, after: first, through: tasks.includesNewTasks ? nil : ids.last) { status in
+        let filter = TaskFilter(states: tasks.includesNewTasks && ids.isEmpty ? TaskState.unfinished : [])
+        let last = tasks.includesNewTasks ? nil : ids.last
+        try await service.forEachTask(filter, after: first, through: last) { status in
             missing.remove(status.id)
             if tasks.pending[status.id] != nil || !status.state.isTerminal { try note(status) }
         }
@@ -187,9 +187,9 @@ actor Follower {
     }
 
     /// Few tasks are asked for by number; of many, all events are read and those of others passed over.
-    private var path: String {
+    private var source: EventSource {
         let ids = tasks.pending.keys
-        guard ids.count <= 100 && !tasks.includesNewTasks else { return "/v1/events?progress=true" }
-        return "/v1/events?progress=true&task=" + ids.sorted().map(\.description).joined(separator: ",")
+        let isNamed = ids.count <= 100 && !tasks.includesNewTasks
+        return .events(progress: true, tasks: isNamed ? ids.sorted() : [])
     }
 }

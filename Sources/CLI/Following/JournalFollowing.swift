@@ -21,7 +21,7 @@ struct JournalFollowing: Sendable {
         while true {
             do {
                 // What was decided before the stream was there is read here; what comes then, the stream tells of.
-                let events = reader.service.client.events("/v1/events?progress=false", lastEventID: reader.last)
+                let events = reader.service.client.events(.events(progress: false), lastEventID: reader.last)
                 for try await _ in events {
                     pause = Self.firstPause
                     while let entries = try await reader.next() { try printer.print(entries) }

@@ -20,21 +20,11 @@ struct JournalReader: Sendable {
 
     /// The next entries, oldest first; nil where there are no more for now.
     mutating func next() async throws -> [JournalEntry]? {
-        let page = try await service.client.get(path, as: JournalPage.self)
+        let page = try await service.client.send(
+            // Later pages follow from `after` alone.
+            .journal(after: last, task: task, app: app, since: last == 0 ? since : nil))
         guard let entry = page.entries.last else { return nil }
         last = entry.id
         return page.entries
-    }
-
-    private var path: String {
-        var parts = ["after=\(last)", "limit=\(Limits.pageSize)"]
-        if let task { parts.append("task=\(task)") }
-        if let app { parts.append("app=\(app.rawValue.percentEncoded)") }
-        // Later pages follow from `after` alone.
-        if last == 0, let since {
-            parts.append(
-                "since=\(since.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)).percentEncoded)")
-        }
-        return "/v1/journal?" + parts.joined(separator: "&")
     }
 }

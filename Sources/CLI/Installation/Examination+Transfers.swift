@@ -8,7 +8,7 @@ extension Examination {
         var unreadable: [UnreadableTask] = []
         func keep(_ task: UnreadableTask) { unreadable.append(task) }
         do {
-            try await invocation.service.forEachTask(TaskState.query([.suspended]), unreadable: keep) { task in
+            try await invocation.service.forEachTask(TaskFilter(states: [.suspended]), unreadable: keep) { task in
                 if task.wait?.reason == .serviceFault { held.append(task.id) }
             }
         } catch {

@@ -57,7 +57,7 @@ struct Examination: Sendable {
             return (nil, .fail("service", "it is not yours", advice: objection))
         case .accepting:
             do {
-                let status = try await service.client.get("/v1/status", as: ServiceStatus.self)
+                let status = try await service.client.send(.status)
                 return (status, .ok("service", "runs as process \(status.processID)"))
             } catch {
                 let log = service.launcher.paths.log.path(percentEncoded: false)
@@ -73,7 +73,7 @@ struct Examination: Sendable {
 
     /// Parts of the system that are missing make for fixed values, with which nothing waits: good to know, not a fault.
     private func checkDevice() async -> Finding {
-        guard let device = try? await invocation.service.client.get("/v1/device", as: DeviceStatus.self) else {
+        guard let device = try? await invocation.service.client.send(.device) else {
             return .warn("device", "the service does not tell what the device says")
         }
         let assumed = device.values.filter { $0.source == .assumed && $0.value != "none" }.map(\.key.rawValue)

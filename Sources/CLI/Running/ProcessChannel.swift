@@ -7,8 +7,8 @@ import NightshiftClient
 /// Asks for one background task each time the service has accepted it. A connection that breaks off is made again without a word.
 struct ProcessChannel: Sendable {
     var service: Service
-    /// The query of `GET /v1/process/commands`.
-    var query: String
+    /// The stream of its commands.
+    var source: EventSource
     var task: BackgroundTaskRequest
 
     enum Event: Hashable, Sendable {
@@ -21,7 +21,6 @@ struct ProcessChannel: Sendable {
 
     private static let firstPause: Duration = .milliseconds(20)
     private static let longestPause: Duration = .seconds(5)
-    static let tasks = "/v1/process/background-tasks"
 
     /// Returns when it is cancelled, or behind ``Event/refused(_:)``.
     func run(_ tell: @Sendable (Event) -> Void) async {
@@ -53,11 +52,11 @@ struct ProcessChannel: Sendable {
     private func connect(_ state: inout State, _ tell: @Sendable (Event) -> Void) async throws {
         guard !state.wasStopped || ServiceSocket.state(of: service.client.socket) == .accepting else { return }
         try await service.ready()
-        var events = service.client.events("/v1/process/commands?\(query)", lastEventID: 0).makeAsyncIterator()
+        var events = service.client.events(source, lastEventID: 0).makeAsyncIterator()
         while let event = try await events.next() {
             switch event.name {
             case "hello":
-                _ = try await service.client.send("POST", Self.tasks, try JSON.encode(task))
+                try await service.client.send(.beginBackgroundTask(task))
                 state = State(wasGranted: true)
                 tell(.granted)
             case "stopping": state.wasStopped = true
@@ -65,9 +64,7 @@ struct ProcessChannel: Sendable {
                 let command = try JSON.decode(ProcessCommand.self, from: Data(event.data.utf8))
                 guard command.action == .expire else { continue }
                 tell(.expiring)
-                _ = try await service.client.send(
-                    "POST", "/v1/process/acknowledge",
-                    try JSON.encode(CommandAcknowledgement(command: command.number)))
+                try await service.client.send(.acknowledge(CommandAcknowledgement(command: command.number)))
             default: continue
             }
         }

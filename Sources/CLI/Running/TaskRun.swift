@@ -61,14 +61,14 @@ struct TaskRun: Sendable {
     }
 
     private func channel(_ process: GatedProcess, _ program: String) -> ProcessChannel {
-        let query =
+        let source: EventSource =
             if let app {
-                "executable=\(invocation.executable.percentEncoded)&app=\(app.percentEncoded)&guest=true"
+                .commands(executable: invocation.executable, app: app, isGuest: true)
             } else {
-                "executable=\(program.percentEncoded)&run=\(process.id)"
+                .commands(executable: program, run: process.id)
             }
         return ProcessChannel(
-            service: invocation.service, query: query, task: BackgroundTaskRequest(number: Self.number, name: title))
+            service: invocation.service, source: source, task: BackgroundTaskRequest(number: Self.number, name: title))
     }
 
     private func follow(_ process: GatedProcess, _ program: String) async -> Int32 {
@@ -126,8 +126,7 @@ struct TaskRun: Sendable {
 
     /// Ends the app's task; breaking the connection off would do it as well, a moment later.
     private func sayFarewell(_ channel: ProcessChannel) {
-        _ = try? channel.service.client.wait(
-            for: "DELETE", "\(ProcessChannel.tasks)/\(channel.task.number)", within: Self.farewell)
+        try? channel.service.client.wait(for: .endBackgroundTask(channel.task.number), within: Self.farewell)
     }
 
     private func record(_ end: RunEnd, _ time: Duration) {

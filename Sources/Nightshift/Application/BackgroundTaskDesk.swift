@@ -29,7 +29,6 @@ final class BackgroundTaskDesk: Sendable {
     /// Seconds that a service which answers may take for one task.
     private static let answerPatience = 2.0
     private static let endPatience: Duration = .seconds(30)
-    private static let path = "/v1/process/background-tasks"
 
     func connect(to connection: ServiceConnection) {
         state.withLock { $0.connection = connection }
@@ -96,13 +95,13 @@ final class BackgroundTaskDesk: Sendable {
 
     private func ask(_ request: BackgroundTaskRequest) -> Answer {
         let (connection, isUnreachable) = state.withLock { ($0.connection, $0.isUnreachable) }
-        guard let connection, let body = try? JSON.encode(request) else { return .refused("The app is ending.") }
+        guard let connection else { return .refused("The app is ending.") }
         let patience = isUnreachable ? .zero : Self.patience
         func send() throws -> Int {
             try connection.openChannel(until: .now + patience)
             let channel = state.withLock(\.channels)
-            _ = try connection.send(
-                "POST", Self.path, body, patience: patience, retries: { $0.isPassing && $0.status != 429 })
+            try connection.tell(
+                .beginBackgroundTask(request), patience: patience, retries: { $0.isPassing && $0.status != 429 })
             return channel
         }
         do {
@@ -153,8 +152,7 @@ final class BackgroundTaskDesk: Sendable {
     private func tellEnds() {
         while let number = state.withLock(\.ledger.nextEnd) {
             do {
-                _ = try state.withLock(\.connection)?.send(
-                    "DELETE", "\(Self.path)/\(number)", patience: Self.endPatience)
+                try state.withLock(\.connection)?.tell(.endBackgroundTask(number), patience: Self.endPatience)
             } catch is ServiceUnreachable {
                 // The next connection comes back to it, and so does the next end.
                 return
@@ -169,11 +167,11 @@ final class BackgroundTaskDesk: Sendable {
 
     private func tellAgainLater(_ request: BackgroundTaskRequest) {
         queue.async { [self] in
-            guard let connection = state.withLock(\.connection), let body = try? JSON.encode(request),
+            guard let connection = state.withLock(\.connection),
                 state.withLock({ $0.ledger.isOpen(request.number) })
             else { return }
             do {
-                _ = try connection.send("POST", Self.path, body, patience: Self.endPatience)
+                try connection.tell(.beginBackgroundTask(request), patience: Self.endPatience)
             } catch is Problem {
                 callHandlers([request.number]) {}
             } catch {
@@ -195,9 +193,8 @@ final class BackgroundTaskDesk: Sendable {
         }
         for request in requests where state.withLock({ $0.ledger.isOpen(request.number) }) {
             do {
-                let body = try JSON.encode(request)
-                _ = try connection.client.on(hello.channel).wait(
-                    for: "POST", Self.path, body, within: Self.answerPatience)
+                try connection.client.on(hello.channel).wait(
+                    for: .beginBackgroundTask(request), within: Self.answerPatience)
             } catch let problem as Problem where problem.status != 503 && problem.type != Problem.notConnectedType {
                 // It goes on without its time: what it can still do, its handler does.
                 callHandlers([request.number]) {}

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 import Synchronization
 
 /// What carries the service's commands out: the app, once it runs as an ``Application``.
@@ -99,7 +100,7 @@ final class CommandDesk: Sendable {
             guard let receiver else { return finish(command) }
             receiver.takeSnapshot { [self] data in
                 queue.async { [self] in
-                    if let data { send("PUT", "/v1/process/snapshot", data, contentType: "image/png") }
+                    if let data { tell(.putSnapshot(data)) }
                     finish(command)
                 }
             }
@@ -194,9 +195,8 @@ final class CommandDesk: Sendable {
             }
         }
         queue.async { [self] in
-            guard let body = try? JSON.encode(CommandAcknowledgement(command: command.number)) else { return }
             let channel = state.withLock { state in state.known.first { $0.command == command }?.channel }
-            send("POST", "/v1/process/acknowledge", body, on: channel)
+            tell(.acknowledge(CommandAcknowledgement(command: command.number)), on: channel)
         }
     }
 
@@ -204,18 +204,13 @@ final class CommandDesk: Sendable {
     func report(_ newState: AppState) {
         queue.async { [self] in
             if newState == .background { handOver() }
-            guard let body = try? JSON.encode(ProcessStateChange(state: newState)) else { return }
-            send("POST", "/v1/process/state", body)
+            tell(.report(ProcessStateChange(state: newState)))
         }
     }
 
     /// On ``queue``. What the service could not be told in time it asks for again: a command that is not acknowledged comes anew.
-    private func send(
-        _ method: String, _ path: String, _ body: Data, contentType: String = "application/json",
-        on channel: String? = nil
-    ) {
-        _ = try? state.withLock(\.connection)?.send(
-            method, path, body, contentType: contentType, on: channel, patience: Self.patience)
+    private func tell(_ endpoint: Endpoint<Void>, on channel: String? = nil) {
+        try? state.withLock(\.connection)?.tell(endpoint, on: channel, patience: Self.patience)
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import NightshiftAPI
+import NightshiftClient
 import Synchronization
 
 /// What the service wants to know of the app. The delegate may take its time: other messages go on.
@@ -74,8 +75,7 @@ extension SessionCore {
     private func answer(_ answer: MessageAnswer) {
         requests.async { [self] in
             do {
-                _ = try connection.send(
-                    "POST", path + "/answers", try JSON.encode(answer), patience: Self.requestPatience)
+                try connection.tell(.answer(answer, inSession: identifier), patience: Self.requestPatience)
             } catch is Problem {
                 // Nobody waits for it any more.
             } catch {

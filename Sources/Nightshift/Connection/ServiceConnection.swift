@@ -21,7 +21,7 @@ package final class ServiceConnection: Sendable {
     let commands = CommandDesk()
     let backgroundTasks = BackgroundTaskDesk()
     private let launcher: ServiceLauncher
-    private let channelPath: String
+    private let channelSource: EventSource
     private let queue = DispatchQueue(label: "nightshift.channel")
     private let state = Mutex(State())
 
@@ -74,9 +74,7 @@ package final class ServiceConnection: Sendable {
             // A service that an app starts is not that app.
             environment: environment.filter { !Self.ownVariables.contains($0.key) })
         client = ServiceClient(socket: launcher.socket)
-        channelPath =
-            "/v1/process/commands?executable=\(executable.percentEncoded)"
-            + (app.map { "&app=\($0.percentEncoded)" } ?? "")
+        channelSource = .commands(executable: executable, app: app)
         commands.connect(to: self)
         backgroundTasks.connect(to: self)
     }
@@ -89,19 +87,36 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - Requests
 
-    /// The body of a good answer, asked for again and again until `patience` is over: every request of the library may be
+    /// What the service answers, asked for again and again until `patience` is over: every request of the library may be
     /// repeated. Blocks; never to be called on ``queue``.
     ///
     /// Throws ``Problem`` for a refusal that will stand, ``ServiceUnreachable`` otherwise, `CancellationError` behind ``close()``, and
     /// where the channel that it was meant for is gone.
     ///
     /// - Parameters:
-    ///   - channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
     ///   - hasty: whether to give up at once where there is no service, and none can be started.
-    func send(
-        _ method: String, _ path: String, _ body: Data? = nil, contentType: String = "application/json",
-        on channel: String? = nil, hasty: Bool = false, patience: Duration, while isWanted: () -> Bool = { true },
+    func ask<Answer>(
+        _ endpoint: Endpoint<Answer>, hasty: Bool = false, patience: Duration, while isWanted: () -> Bool = { true }
+    ) throws -> Answer {
+        try endpoint.answer(
+            from: send(try endpoint.encoded(), nil, hasty, patience, while: isWanted, retries: \.isPassing))
+    }
+
+    /// The same where only matters that the service has taken it: its answer is not looked at.
+    ///
+    /// - Parameters:
+    ///   - channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
+    ///   - retries: which refusals pass.
+    func tell<Answer>(
+        _ endpoint: Endpoint<Answer>, on channel: String? = nil, hasty: Bool = false, patience: Duration,
         retries: (Problem) -> Bool = \.isPassing
+    ) throws {
+        _ = try send(try endpoint.encoded(), channel, hasty, patience, while: { true }, retries: retries)
+    }
+
+    private func send(
+        _ request: EncodedRequest, _ channel: String?, _ hasty: Bool, _ patience: Duration, while isWanted: () -> Bool,
+        retries: (Problem) -> Bool
     ) throws -> Data {
         let deadline = ContinuousClock.now + patience
         var pause: Duration = .milliseconds(10)
@@ -111,8 +126,7 @@ package final class ServiceConnection: Sendable {
             if let channel, hello.channel != channel { throw CancellationError() }
             do {
                 let left = Double((deadline - .now).components.seconds) + 1
-                return try client.on(hello.channel).wait(
-                    for: method, path, body, contentType: contentType, within: max(1, left))
+                return try client.on(hello.channel).wait(for: request, within: max(1, left))
             } catch let problem as Problem where retries(problem) {
                 if problem.type == Problem.notConnectedType { dropChannel(hello) }
                 message = problem.detail ?? problem.title
@@ -213,7 +227,7 @@ package final class ServiceConnection: Sendable {
             ended(trouble: (error as? ServiceUnusable)?.message ?? "\(error)")
             return
         }
-        let reader = EventReader(client: client, path: channelPath, queue: queue) { [weak self] event in
+        let reader = EventReader(client: client, source: channelSource, queue: queue) { [weak self] event in
             self?.receive(event)
         } onEnd: { [weak self] end in
             if case .refused(let problem) = end {

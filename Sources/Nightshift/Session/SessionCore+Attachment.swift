@@ -70,19 +70,16 @@ extension SessionCore {
 
     @discardableResult
     func tellOfSession(patience: Duration) throws -> SessionAttachment {
-        let answer = try connection.send(
-            "PUT", path, try JSON.encode(SessionSettings(configuration)), hasty: true, patience: patience)
-        return try JSON.decode(SessionAttachment.self, from: answer)
+        try connection.ask(
+            .attach(identifier, SessionSettings(configuration)), hasty: true, patience: patience)
     }
 
     private func openTasksOfService() throws -> [SessionTask] {
         var tasks: [SessionTask] = []
         var next: TaskID?
         repeat {
-            let query = (next.map { "after=\($0)&" } ?? "") + "limit=\(Limits.pageSize)"
-            let page = try JSON.decode(
-                SessionTaskPage.self,
-                from: try connection.send("GET", "\(path)/tasks?\(query)", patience: Self.requestPatience))
+            let page = try connection.ask(
+                .tasks(inSession: identifier, after: next), patience: Self.requestPatience)
             tasks += page.tasks
             next = page.next
         } while next != nil
@@ -122,7 +119,7 @@ extension SessionCore {
     }
 
     private func read() {
-        let reader = EventReader(client: connection.client, path: path + "/messages", queue: events) {
+        let reader = EventReader(client: connection.client, source: .messages(inSession: identifier), queue: events) {
             [weak self] event in
             self?.receive(event)
         } onEnd: { [weak self] end in

@@ -214,8 +214,8 @@ extension SessionCore {
         guard !ids.isEmpty else { return }
         var isDone = false
         do {
-            _ = try connection.send(
-                "POST", path + "/acknowledge", try JSON.encode(MessageAcknowledgement(messages: ids)), hasty: true,
+            try connection.tell(
+                .acknowledge(MessageAcknowledgement(messages: ids), inSession: identifier), hasty: true,
                 patience: patience)
             isDone = true
         } catch {

@@ -74,8 +74,7 @@ extension SessionCore {
         }
         guard wish.held != wish.told else { return }
         do {
-            _ = try connection.send(
-                "POST", "/v1/tasks/\(id)/\(wish.held ? "suspend" : "resume")", hasty: true, patience: patience)
+            try connection.tell(wish.held ? .suspend(id) : .resume(id), hasty: true, patience: patience)
         } catch let problem as Problem where problem.status == 409 || problem.status == 404 {
             // It has ended; its message is on the way.
         }
@@ -93,16 +92,15 @@ extension SessionCore {
         // Only what may have reached it may be known to it.
         try connection.openChannel(until: .now + patience, hasty: true)
         task.state.withLock { $0.mayBeKnown = true }
-        let body = try JSON.encode(request)
-        let answer: Data
+        let answer: EnqueueResponse
         do {
-            answer = try send(body, of: task, patience: patience)
+            answer = try send(request, of: task, patience: patience)
         } catch let problem as Problem where problem.type == Problem.noSessionType {
             // The task has come before its session, or to a service that knows nothing of it any more.
             try tellOfSession(patience: patience)
-            answer = try send(body, of: task, patience: patience)
+            answer = try send(request, of: task, patience: patience)
         }
-        guard let id = try JSON.decode(EnqueueResponse.self, from: answer).ids.first else {
+        guard let id = answer.ids.first else {
             throw ServiceUnreachable(message: "The service has not said which task that is.")
         }
         task.state.withLock { state in
@@ -116,9 +114,11 @@ extension SessionCore {
         }
     }
 
-    private func send(_ body: Data, of task: TaskCore, patience: Duration) throws -> Data {
-        try connection.send(
-            "POST", path + "/tasks", body, hasty: true, patience: patience,
+    private func send(
+        _ request: SessionEnqueueRequest, of task: TaskCore, patience: Duration
+    ) throws -> EnqueueResponse {
+        try connection.ask(
+            .enqueue(request, inSession: identifier), hasty: true, patience: patience,
             // Its end may have come before the answer: asked for again now, it would be done again.
             while: { task.state.withLock { $0.phase != .completed } })
     }
@@ -227,12 +227,9 @@ extension SessionCore {
                     endHere(task, error: .make(NSURLErrorCancelled, "cancelled", url: url))
                     return
                 }
-                let status = try JSON.decode(
-                    TaskStatus.self,
-                    from: try connection.send(
-                        "POST", "/v1/tasks/\(id)/cancel",
-                        try JSON.encode(CancelRequest(producingResumeData: producingResumeData)), hasty: true,
-                        patience: Self.requestPatience))
+                let status = try connection.ask(
+                    .cancel(id, CancelRequest(producingResumeData: producingResumeData)), hasty: true,
+                    patience: Self.requestPatience)
                 let data = producingResumeData ? ResumeData(status, note: task.state.withLock(\.note))?.handOut() : nil
                 onDelegateQueue { completion(data) }
             } catch is Problem {
@@ -282,8 +279,7 @@ extension SessionCore {
     func change(_ id: TaskID, _ change: TaskChange) {
         requests.async { [self] in
             // A hint and a label: a task that has ended needs neither.
-            guard let body = try? JSON.encode(change) else { return }
-            _ = try? connection.send("PATCH", "/v1/tasks/\(id)", body, patience: Self.requestPatience)
+            try? connection.tell(.changeTask(id, change), patience: Self.requestPatience)
         }
     }
 }

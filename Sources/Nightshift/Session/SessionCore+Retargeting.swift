@@ -23,8 +23,7 @@ extension SessionCore {
             named.take(request, cookiesOf: configuration)
             let note = RequestNote(request)?.text
             let body = RetargetRequest(url: url.absoluteString, headers: named.headers, clientData: note)
-            _ = try connection.send(
-                "POST", "/v1/tasks/\(id)/retarget", try JSON.encode(body), patience: Self.requestPatience)
+            try connection.tell(.retarget(id, body), patience: Self.requestPatience)
             task.replaceRequest(by: request, note: note)
         } catch let problem as Problem {
             throw URLError.make(problem.urlErrorCode, problem.detail ?? problem.title, url: request.url)

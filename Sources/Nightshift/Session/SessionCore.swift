@@ -108,8 +108,6 @@ final class SessionCore: Sendable {
         state = Mutex(State(delegate: delegate))
     }
 
-    var path: String { "/v1/process/sessions/" + identifier.percentEncoded }
-
     var delegate: (any URLSessionDelegate)? { state.withLock(\.delegate) }
 
     func task(_ id: TaskID) -> (any BackgroundTask)? {

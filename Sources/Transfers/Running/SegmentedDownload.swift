@@ -1,3 +1,4 @@
+import Clock
 import NightshiftAPI
 import Store
 
@@ -19,8 +20,8 @@ struct SegmentedDownload: Sendable {
     /// The last trouble of a connection and where it was, for the case that none is left.
     private(set) var lastFailure: TransferFailure?
     private(set) var failurePoint: FailurePoint?
-    /// Boot seconds at which positions are read next, and who waits for them.
-    var look: (bootSeconds: Double, task: Task<Void, Never>)?
+    /// Rings at the boot seconds at which positions are read next.
+    var look = Alarm()
 
     struct Connection: Sendable {
         var source: Int

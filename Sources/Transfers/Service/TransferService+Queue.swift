@@ -1,4 +1,4 @@
-import Device
+import Clock
 import Logging
 import NightshiftAPI
 import Scheduler
@@ -219,20 +219,11 @@ extension TransferService {
     }
 
     private func setAlarm(at bootSeconds: Double?) {
-        guard alarm?.bootSeconds != bootSeconds else { return }
-        alarm?.task.cancel()
-        alarm = nil
-        guard let bootSeconds, !isStopping else { return }
-        let clock = environment.clock
-        let task = Task {
-            guard (try? await clock.sleep(untilBootSeconds: bootSeconds)) != nil else { return }
-            await self.alarmRang(bootSeconds)
-        }
-        alarm = (bootSeconds, task)
+        alarm.set(for: isStopping ? nil : bootSeconds, by: environment.clock) { await self.alarmRang($0) }
     }
 
     private func alarmRang(_ bootSeconds: Double) async {
-        if alarm?.bootSeconds == bootSeconds { alarm = nil }
+        alarm.rang(bootSeconds)
         await pump()
     }
 

@@ -1,3 +1,4 @@
+import Clock
 import Glibc
 import NightshiftAPI
 import Scheduler
@@ -130,7 +131,7 @@ extension TransferService {
     /// The last connection has ended.
     func concludeSegments(_ id: TaskID) async {
         guard var transfer = active[id], let segments = transfer.segments else { return }
-        segments.look?.task.cancel()
+        segments.look.cancel()
         let map = segments.scheduler.map
         let entries = transfer.entries
         transfer.entries = []

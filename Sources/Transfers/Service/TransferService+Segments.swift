@@ -1,4 +1,4 @@
-import Device
+import Clock
 import Glibc
 import NightshiftAPI
 import Scheduler
@@ -117,10 +117,10 @@ extension TransferService {
 
     /// Reads where the connections are, when it is time.
     private func lookAtSegments(_ id: TaskID, _ bootSeconds: Double) async {
-        guard let transfer = active[id], let segments = transfer.segments, segments.look?.bootSeconds == bootSeconds,
+        guard let transfer = active[id], let segments = transfer.segments, segments.look.moment == bootSeconds,
             segments.conclusion == nil, transfer.stopping == nil
         else { return }
-        active[id]?.segments?.look = nil
+        active[id]?.segments?.look.rang(bootSeconds)
         let now = now.bootSeconds
         let limits = segmentLimits(transfer)
         var actions = active[id]?.segments?.scheduler.change(limits, now: now) ?? []
@@ -223,16 +223,7 @@ extension TransferService {
     private func setLook(_ id: TaskID) {
         guard let transfer = active[id], let segments = transfer.segments else { return }
         let deadline = transfer.stopping == nil && segments.conclusion == nil ? segments.scheduler.nextDeadline : nil
-        guard segments.look?.bootSeconds != deadline else { return }
-        segments.look?.task.cancel()
-        active[id]?.segments?.look = nil
-        guard let deadline else { return }
-        let clock = environment.clock
-        let task = Task {
-            guard (try? await clock.sleep(untilBootSeconds: deadline)) != nil else { return }
-            await self.lookAtSegments(id, deadline)
-        }
-        active[id]?.segments?.look = (deadline, task)
+        active[id]?.segments?.look.set(for: deadline, by: environment.clock) { await self.lookAtSegments(id, $0) }
     }
 }
 

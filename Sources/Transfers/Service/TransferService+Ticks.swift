@@ -1,4 +1,4 @@
-import Device
+import Clock
 import Glibc
 import NightshiftAPI
 import Store

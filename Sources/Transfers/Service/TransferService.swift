@@ -1,4 +1,4 @@
-package import Device
+package import Clock
 import Foundation
 import Glibc
 package import Logging
@@ -128,10 +128,9 @@ package actor TransferService {
     var isStopping = false
     var isPumping = false
     var pumpRequested = false
-    var alarm: (bootSeconds: Double, task: Task<Void, Never>)?
+    var alarm = Alarm()
     var ticker: Task<Void, Never>?
-    private let reports: AsyncStream<@Sendable (TransferService) async -> Void>
-    nonisolated let reporting: AsyncStream<@Sendable (TransferService) async -> Void>.Continuation
+    nonisolated let reporting = Mailbox<TransferService>()
 
     // Where blocking work is done.
     let syncDisk = DiskQueue("nightshift.sync")
@@ -151,7 +150,6 @@ package actor TransferService {
         startedAt = environment.clock.now()
         starts = StartLog(path: environment.paths.starts.path, bootID: startedAt.bootID)
         moment = environment.moment
-        (reports, reporting) = AsyncStream.makeStream()
     }
 
     /// Carries transfers on until ``stop()``.
@@ -161,13 +159,7 @@ package actor TransferService {
         try await recover()
         isRunning = true
         await pump()
-        await withDiscardingTaskGroup { group in
-            group.addTask { await self.followWallClock() }
-            for await report in reports {
-                group.addTask { await report(self) }
-            }
-            group.cancelAll()
-        }
+        await reporting.run(by: self, beside: [{ await $0.followWallClock() }])
     }
 
     /// Ends all exchanges, keeps what they brought, and lets ``run()`` return.
@@ -175,7 +167,7 @@ package actor TransferService {
         guard !isStopping else { return }
         isStopping = true
         stopping.value = 1
-        alarm?.task.cancel()
+        alarm.cancel()
         _ = try? await environment.store.write { [now = now] transaction in
             try transaction.note(now)
             try transaction.record(JournalEntry(time: now.date, decision: .serviceStopping))

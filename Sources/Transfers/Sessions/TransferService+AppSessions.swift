@@ -1,3 +1,4 @@
+import Clock
 import Foundation
 import Glibc
 package import NightshiftAPI
@@ -34,11 +35,7 @@ extension TransferService {
 
     /// Whether the process runs or is stopped. One whose parent has yet to ask for its status is gone all the same.
     private static func lives(_ process: Int32) -> Bool {
-        guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
-            let name = status.lastIndex(of: ")")
-        else { return false }
-        let state = status[name...].dropFirst(2).first
-        return state != "Z" && state != "X"
+        ProcessStatistics(of: process).map { !$0.isZombie } ?? false
     }
 
     /// Accepts tasks that the app has numbered. One that is here already is not taken twice: its id is the answer again.

@@ -1,27 +1,28 @@
 import Foundation
-import Glibc
+package import Glibc
 
 /// What `/proc/PID/stat` says of a process (proc_pid_stat(5)).
-struct ProcessStatistics: Hashable, Sendable {
+package struct ProcessStatistics: Hashable, Sendable {
     /// `R`, `S`, `D`, `T`, `Z` and so on.
-    let state: Character
-    let parent: pid_t
+    package let state: Character
+    package let parent: pid_t
     /// The process group.
-    let group: pid_t
+    package let group: pid_t
     /// Clock ticks after boot.
-    let startTime: UInt64
+    package let startTime: UInt64
 
-    var isStopped: Bool { state == "T" || state == "t" }
+    package var isStopped: Bool { state == "T" || state == "t" }
     /// It has ended, and nobody has asked for its status yet.
-    var isZombie: Bool { state == "Z" || state == "X" }
+    package var isZombie: Bool { state == "Z" || state == "X" }
 
     /// Nil where there is no such process.
-    init?(of process: pid_t) {
+    package init?(of process: pid_t) {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return nil }
         self.init(parsing: text)
     }
 
-    init?(parsing text: String) {
+    /// - Parameter text: the file's content.
+    package init?(parsing text: String) {
         // The program's name, in parentheses, may contain spaces and parentheses.
         guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = text[text.utf8.index(after: end)...].split(separator: " ")

@@ -4,8 +4,8 @@ import Glibc
 /// Turns a kernel descriptor that blocks until something happens into a stream.
 ///
 /// One thread sleeps in the kernel for as long as the process lives: nothing is polled, and the thread costs a stack.
-enum KernelNotices {
-    static func stream(
+package enum KernelNotices {
+    package static func stream(
         named name: String, open: @Sendable () -> Int32, wait: @escaping @Sendable (Int32) -> Int32
     ) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

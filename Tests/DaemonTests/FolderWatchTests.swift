@@ -1,4 +1,4 @@
-import Device
+import Daemon
 import Foundation
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import CNightshift
+import Clock
 import Glibc
 
 /// Hears of folders that go away, without looking for them.

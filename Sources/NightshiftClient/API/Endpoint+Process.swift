@@ -1,0 +1,59 @@
+package import Foundation
+package import NightshiftAPI
+
+// What the process of an app says of itself and its sessions.
+
+extension Endpoint where Answer == Void {
+    package static func acknowledge(_ acknowledgement: CommandAcknowledgement) -> Self {
+        Self(.post, APIPath("process", "acknowledge"), acknowledgement)
+    }
+
+    package static func report(_ change: ProcessStateChange) -> Self {
+        Self(.post, APIPath("process", "state"), change)
+    }
+
+    /// - Parameter picture: in PNG.
+    package static func putSnapshot(_ picture: Data) -> Self {
+        Self(.put, APIPath("process", "snapshot"), picture: picture)
+    }
+
+    package static func beginBackgroundTask(_ request: BackgroundTaskRequest) -> Self {
+        Self(.post, APIPath("process", "background-tasks"), request)
+    }
+
+    package static func endBackgroundTask(_ number: Int64) -> Self {
+        Self(.delete, APIPath("process", "background-tasks", String(number)))
+    }
+
+    /// The messages have been handled.
+    package static func acknowledge(_ messages: MessageAcknowledgement, inSession identifier: String) -> Self {
+        Self(.post, APIPath("process", "sessions", identifier, "acknowledge"), messages)
+    }
+
+    /// The app's answer to a question.
+    package static func answer(_ answer: MessageAnswer, inSession identifier: String) -> Self {
+        Self(.post, APIPath("process", "sessions", identifier, "answers"), answer)
+    }
+}
+
+extension Endpoint where Answer == SessionAttachment {
+    package static func attach(_ identifier: String, _ settings: SessionSettings) -> Self {
+        Self(.put, APIPath("process", "sessions", identifier), settings)
+    }
+}
+
+extension Endpoint where Answer == SessionTaskPage {
+    /// A page of the session's tasks behind one.
+    package static func tasks(inSession identifier: String, after last: TaskID? = nil) -> Self {
+        Self(
+            .get,
+            APIPath("process", "sessions", identifier, "tasks").query("after", last?.rawValue)
+                .query("limit", Int64(Limits.pageSize)))
+    }
+}
+
+extension Endpoint where Answer == EnqueueResponse {
+    package static func enqueue(_ request: SessionEnqueueRequest, inSession identifier: String) -> Self {
+        Self(.post, APIPath("process", "sessions", identifier, "tasks"), request)
+    }
+}

@@ -1,0 +1,166 @@
+import Clock
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+
+/// An alarm rings once at its moment, and the last one that was set is the one that rings.
+@Suite(.timeLimit(.minutes(20))) struct AlarmTests {
+    /// Owns an alarm as the service's actors do.
+    private actor Owner {
+        private var alarm = Alarm()
+        private let clock: ManualClock
+        let rings = Watched<[Double]>([])
+
+        init(_ clock: ManualClock) {
+            self.clock = clock
+        }
+
+        var moment: Double? { alarm.moment }
+
+        /// - Parameter late: how much later than `moment` the boot clock is.
+        func set(_ moment: Double?, late: Double = 0) {
+            alarm.set(for: moment, atBootSeconds: moment.map { $0 + late }, by: clock) { await self.rang($0) }
+        }
+
+        func cancel() { alarm.cancel() }
+
+        private func rang(_ moment: Double) {
+            alarm.rang(moment)
+            rings.update { $0.append(moment) }
+        }
+    }
+
+    private static func clock(at bootSeconds: Double = 0) -> ManualClock {
+        ManualClock(ClockReading(bootID: "one", bootSeconds: bootSeconds, wallSeconds: 1_000))
+    }
+
+    @Test func itRingsAtItsMomentAndIsSetForNoneThen() async throws {
+        let clock = Self.clock()
+        let owner = Owner(clock)
+        await owner.set(5)
+        #expect(await owner.moment == 5)
+        try await eventually("the sleep") { clock.nextWaking == 5 }
+        clock.advance(to: 5)
+        try await owner.rings.wait(for: "the ring") { $0 == [5] }
+        #expect(await owner.moment == nil)
+    }
+
+    @Test func aMomentThatIsPastRingsAtOnce() async throws {
+        let owner = Owner(Self.clock(at: 10))
+        await owner.set(5)
+        try await owner.rings.wait(for: "the ring") { $0 == [5] }
+    }
+
+    @Test func theSameMomentAgainChangesNothing() async throws {
+        let clock = Self.clock()
+        let owner = Owner(clock)
+        await owner.set(5)
+        await owner.set(5, late: 1)
+        try await eventually("the sleep") { clock.sleepers == 1 }
+        #expect(clock.nextWaking == 5)
+    }
+
+    @Test func anotherMomentTakesItsPlace() async throws {
+        let clock = Self.clock()
+        let owner = Owner(clock)
+        for moment in [9, 5, 7] as [Double] { await owner.set(moment) }
+        try await eventually("the last sleep alone") { clock.sleepers == 1 && clock.nextWaking == 7 }
+        clock.advance(to: 20)
+        try await owner.rings.wait(for: "the ring") { !$0.isEmpty }
+        await owner.set(21)
+        clock.advance(to: 21)
+        try await owner.rings.wait(for: "the next ring") { $0.count > 1 }
+        #expect(owner.rings.read { $0 } == [7, 21])
+    }
+
+    @Test func itIsSetForNoMoment() async throws {
+        let clock = Self.clock()
+        let owner = Owner(clock)
+        await owner.set(5)
+        await owner.set(nil)
+        #expect(await owner.moment == nil)
+        try await eventually("no sleep") { clock.sleepers == 0 }
+    }
+
+    /// What counts in the awake clock is woken by the boot clock.
+    @Test func theRingTellsTheOwnersMoment() async throws {
+        let clock = Self.clock()
+        let owner = Owner(clock)
+        await owner.set(5, late: 100)
+        try await eventually("the sleep") { clock.nextWaking == 105 }
+        clock.advance(to: 105)
+        try await owner.rings.wait(for: "the ring") { $0 == [5] }
+    }
+
+    /// As at the stop of a service: what was set stays silent, and the same moment is not waited for again.
+    @Test func nothingRingsOnceItIsCancelled() async throws {
+        let clock = Self.clock()
+        let owner = Owner(clock)
+        await owner.set(5)
+        await owner.cancel()
+        await owner.set(5)
+        try await eventually("no sleep") { clock.sleepers == 0 }
+        #expect(await owner.moment == 5)
+        await owner.set(6)
+        clock.advance(to: 6)
+        try await owner.rings.wait(for: "the ring of the other") { !$0.isEmpty }
+        #expect(owner.rings.read { $0 } == [6])
+    }
+
+    /// What an alarm promises, without tasks.
+    private struct Model {
+        var now: Double = 0
+        var moment: Double?
+        var isCancelled = false
+        var rings: [Double] = []
+
+        var sleepers: Int { moment == nil || isCancelled ? 0 : 1 }
+
+        mutating func set(_ moment: Double?) {
+            guard moment != self.moment else { return }
+            (self.moment, isCancelled) = (moment, false)
+            ring()
+        }
+
+        mutating func advance(by seconds: Double) {
+            now += seconds
+            ring()
+        }
+
+        private mutating func ring() {
+            guard let moment, moment <= now, !isCancelled else { return }
+            rings.append(moment)
+            self.moment = nil
+        }
+    }
+
+    @Test(arguments: 1...10) func randomWalksRingAsTheModelDoes(_ seed: Int) async throws {
+        var random = SplitMix64(seed: UInt64(seed))
+        let clock = Self.clock()
+        let owner = Owner(clock)
+        var model = Model()
+        for step in 1...60 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0:
+                await owner.cancel()
+                model.isCancelled = model.moment != nil
+            case 1:
+                await owner.set(nil)
+                model.set(nil)
+            case 2...6:
+                let moment = (model.now - 2 + Double.random(in: 0..<10, using: &random)).rounded()
+                await owner.set(moment)
+                model.set(moment)
+            default:
+                let seconds = Double.random(in: 0..<5, using: &random).rounded()
+                clock.advance(to: model.now + seconds)
+                model.advance(by: seconds)
+            }
+            let (rings, sleepers) = (model.rings, model.sleepers)
+            try await owner.rings.wait(for: "the rings of step \(step), seed \(seed)") { $0 == rings }
+            try await eventually("the sleep of step \(step), seed \(seed)") { clock.sleepers == sleepers }
+            #expect(await owner.moment == model.moment, "seed \(seed), step \(step)")
+        }
+    }
+}

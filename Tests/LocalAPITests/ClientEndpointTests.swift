@@ -1,0 +1,230 @@
+import Foundation
+import HTTPTypes
+import NightshiftAPI
+import NightshiftClient
+import TestSupport
+import Testing
+
+@testable import LocalAPI
+
+/// What clients send is what the service knows: `NightshiftClient/API` is held to the routes.
+@Suite struct ClientEndpointTests {
+    /// A request as a client makes it, and as it is on the wire.
+    private struct Sample {
+        var method = "GET"
+        var path: String
+        /// Nil for a stream.
+        var request: EncodedRequest?
+        var line: String
+        var body: String?
+
+        init<Answer>(_ endpoint: Endpoint<Answer>, _ line: String, body: String? = nil) throws {
+            let request = try endpoint.encoded()
+            (method, path) = (request.method.rawValue, request.path)
+            self.request = request
+            self.line = line
+            self.body = body
+        }
+
+        init(_ source: EventSource, _ line: String) {
+            path = source.path
+            self.line = line
+        }
+    }
+
+    private static var samples: [Sample] {
+        get throws {
+            try serviceSamples + taskSamples + appSamples + deviceSamples + processSamples + sessionSamples + streams
+        }
+    }
+
+    private static var serviceSamples: [Sample] {
+        get throws {
+            [
+                try Sample(.status, "GET /v1/status"),
+                try Sample(.settings, "GET /v1/settings"),
+                try Sample(
+                    .changeSettings(ServiceSettings(rateLimit: 5)), "PATCH /v1/settings", body: #"{"rateLimit":5}"#),
+                try Sample(.shutdown, "POST /v1/shutdown"),
+                try Sample(.journal(after: 0), "GET /v1/journal?after=0&limit=1000"),
+                try Sample(
+                    .journal(
+                        after: 7, task: TaskID(3), app: AppID(rawValue: "/bin/a b"),
+                        since: Date(timeIntervalSince1970: 0)),
+                    "GET /v1/journal?after=7&limit=1000&task=3&app=%2Fbin%2Fa%20b&since=1970-01-01T00%3A00%3A00.000Z"),
+            ]
+        }
+    }
+
+    private static var taskSamples: [Sample] {
+        get throws {
+            let id = TaskID(12)
+            return [
+                try Sample(.enqueue(EnqueueRequest(tasks: [])), "POST /v1/tasks", body: #"{"tasks":[]}"#),
+                try Sample(.tasks(TaskFilter()), "GET /v1/tasks?limit=1000"),
+                try Sample(
+                    .tasks(
+                        TaskFilter(
+                            tasks: [TaskID(1), TaskID(2)], states: [.waiting, .running],
+                            session: SessionID(rawValue: "org.example.A:a&b")), after: id),
+                    "GET /v1/tasks?task=1,2&state=waiting,running&session=org.example.A%3Aa%26b&after=12&limit=1000"),
+                try Sample(.task(id), "GET /v1/tasks/12"),
+                try Sample(.changeTask(id, TaskChange(priority: 1)), "PATCH /v1/tasks/12", body: #"{"priority":1}"#),
+                try Sample(.suspend(id), "POST /v1/tasks/12/suspend"),
+                try Sample(.resume(id), "POST /v1/tasks/12/resume"),
+                try Sample(
+                    .cancel(id, CancelRequest(producingResumeData: true)), "POST /v1/tasks/12/cancel",
+                    body: #"{"producingResumeData":true}"#),
+                try Sample(
+                    .retarget(id, RetargetRequest(url: "https://example.org/")), "POST /v1/tasks/12/retarget",
+                    body: #"{"url":"https://example.org/"}"#),
+                try Sample(.why(id), "GET /v1/tasks/12/why"),
+                try Sample(.content(of: id), "GET /v1/tasks/12/content"),
+                try Sample(
+                    .act(TaskActionRequest(.remove, [id])), "POST /v1/actions",
+                    body: #"{"action":"remove","tasks":[12]}"#),
+                try Sample(.retry(RetryRequest(tasks: [id])), "POST /v1/retry", body: #"{"tasks":[12]}"#),
+            ]
+        }
+    }
+
+    private static var appSamples: [Sample] {
+        get throws {
+            let id = AppID(rawValue: "/usr/bin/x")
+            return [
+                try Sample(.apps, "GET /v1/apps"),
+                try Sample(.install(InstallRequest(entry: "/e")), "POST /v1/apps", body: #"{"entry":"/e"}"#),
+                try Sample(.app(id), "GET /v1/apps/%2Fusr%2Fbin%2Fx"),
+                try Sample(
+                    .changeApp(id, AppChange(backgroundPolicy: "default")), "PATCH /v1/apps/%2Fusr%2Fbin%2Fx",
+                    body: #"{"backgroundPolicy":"default"}"#),
+                try Sample(.uninstall(id), "DELETE /v1/apps/%2Fusr%2Fbin%2Fx"),
+                try Sample(.why(id), "GET /v1/apps/%2Fusr%2Fbin%2Fx/why"),
+                try Sample(
+                    .log(of: id, after: 5, limit: 6), "GET /v1/apps/%2Fusr%2Fbin%2Fx/log?after=5&limit=6"),
+                try Sample(.snapshot(of: id), "GET /v1/apps/%2Fusr%2Fbin%2Fx/snapshot"),
+                try Sample(
+                    .launch(id, LaunchRequest(background: true)), "POST /v1/apps/%2Fusr%2Fbin%2Fx/launch",
+                    body: #"{"background":true}"#),
+                try Sample(.activate(id), "POST /v1/apps/%2Fusr%2Fbin%2Fx/activate"),
+                try Sample(.sendToBackground(id), "POST /v1/apps/%2Fusr%2Fbin%2Fx/background"),
+                try Sample(.quit(id, QuitRequest(force: nil)), "POST /v1/apps/%2Fusr%2Fbin%2Fx/quit", body: "{}"),
+                try Sample(.kill(id), "POST /v1/apps/%2Fusr%2Fbin%2Fx/kill"),
+            ]
+        }
+    }
+
+    private static var deviceSamples: [Sample] {
+        get throws {
+            [
+                try Sample(.device, "GET /v1/device"),
+                try Sample(
+                    .changeDevice(DeviceChange(expirationLead: 5)), "PATCH /v1/device", body: #"{"expirationLead":5}"#),
+                try Sample(.doze(DozeRequest(phase: .window)), "POST /v1/device/doze", body: #"{"phase":"window"}"#),
+            ]
+        }
+    }
+
+    private static var processSamples: [Sample] {
+        get throws {
+            [
+                try Sample(
+                    .acknowledge(CommandAcknowledgement(command: 4)), "POST /v1/process/acknowledge",
+                    body: #"{"command":4}"#),
+                try Sample(
+                    .report(ProcessStateChange(state: .active)), "POST /v1/process/state", body: #"{"state":"active"}"#),
+                try Sample(.putSnapshot(Data("PNG".utf8)), "PUT /v1/process/snapshot", body: "PNG"),
+                try Sample(
+                    .beginBackgroundTask(BackgroundTaskRequest(number: 9, name: "n")),
+                    "POST /v1/process/background-tasks", body: #"{"name":"n","number":9}"#),
+                try Sample(.endBackgroundTask(9), "DELETE /v1/process/background-tasks/9"),
+            ]
+        }
+    }
+
+    private static var sessionSamples: [Sample] {
+        get throws {
+            let settings = String(decoding: try JSON.encode(SessionSettings()), as: UTF8.self)
+            return [
+                try Sample(.attach("a/b", SessionSettings()), "PUT /v1/process/sessions/a%2Fb", body: settings),
+                try Sample(.tasks(inSession: "a"), "GET /v1/process/sessions/a/tasks?limit=1000"),
+                try Sample(
+                    .tasks(inSession: "a", after: TaskID(8)), "GET /v1/process/sessions/a/tasks?after=8&limit=1000"),
+                try Sample(
+                    .enqueue(SessionEnqueueRequest(tasks: []), inSession: "a"), "POST /v1/process/sessions/a/tasks",
+                    body: #"{"tasks":[]}"#),
+                try Sample(
+                    .acknowledge(MessageAcknowledgement(messages: [1]), inSession: "a"),
+                    "POST /v1/process/sessions/a/acknowledge", body: #"{"messages":[1]}"#),
+                try Sample(
+                    .answer(MessageAnswer(message: 1, disposition: .cancel), inSession: "a"),
+                    "POST /v1/process/sessions/a/answers", body: #"{"disposition":"cancel","message":1}"#),
+            ]
+        }
+    }
+
+    private static let streams = [
+        Sample(.events(progress: false), "GET /v1/events?progress=false"),
+        Sample(.events(progress: true, tasks: [TaskID(1), TaskID(2)]), "GET /v1/events?progress=true&task=1,2"),
+        Sample(.commands(executable: "/a b"), "GET /v1/process/commands?executable=%2Fa%20b"),
+        Sample(
+            .commands(executable: "x", app: "org.example.A", isGuest: true),
+            "GET /v1/process/commands?executable=x&app=org.example.A&guest=true"),
+        Sample(.commands(executable: "x", run: 5), "GET /v1/process/commands?executable=x&run=5"),
+        Sample(.messages(inSession: "a"), "GET /v1/process/sessions/a/messages"),
+    ]
+
+    /// Routes that no client of ours asks for: for people, other programs and browsers.
+    private static let unused: Set<String> = [
+        "GET /v1/openapi.json", "GET /v1/sessions", "GET /v1/sessions/{id}", "PUT /v1/sessions/{id}",
+        "DELETE /v1/sessions/{id}", "DELETE /v1/tasks/{id}", "POST /v1/tasks/{id}/retry",
+        "DELETE /v1/process/sessions/{identifier}",
+    ]
+
+    private func routes() throws -> [Route] {
+        let test = try makeService()
+        return Routes(service: test.service, apps: test.apps, device: TestDevice().access, stop: {}).all
+    }
+
+    @Test func `Requests are on the wire as they were written by hand`() throws {
+        for sample in try Self.samples {
+            #expect("\(sample.method) \(sample.path)" == sample.line)
+            guard let request = sample.request else { continue }
+            #expect(request.body.map { String(decoding: $0, as: UTF8.self) } == sample.body, "\(sample.line)")
+            #expect(request.contentType == (sample.body == "PNG" ? "image/png" : "application/json"))
+        }
+    }
+
+    @Test func `Each request is for one route, with parameters that it knows`() throws {
+        let routes = try routes()
+        var asked: Set<String> = []
+        for sample in try Self.samples {
+            let parts = sample.path.split(separator: "?", maxSplits: 1)
+            let matching = routes.filter { $0.method.rawValue == sample.method && $0.matches(String(parts[0])) }
+            #expect(matching.count == 1, "\(sample.line)")
+            for route in matching {
+                asked.insert("\(route.method.rawValue) \(route.path)")
+                _ = try QueryParameters(parts.count > 1 ? String(parts[1]) : nil, allowing: route.query)
+            }
+        }
+        #expect(asked.union(Self.unused) == Set(routes.map { "\($0.method.rawValue) \($0.path)" }))
+        #expect(asked.isDisjoint(with: Self.unused))
+    }
+
+    @Test(arguments: 1...20) func `Whatever a name is, it is one segment and one value`(seed: Int) throws {
+        var random = SplitMix64(seed: UInt64(seed))
+        let characters = Array("a/?#&=%+,;: ~.-_é\u{1F980}\n\"'[]")
+        for _ in 0..<50 {
+            let length = Int.random(in: 1...12, using: &random)
+            let name = String((0..<length).map { _ in characters[Int.random(in: characters.indices, using: &random)] })
+            let path = Endpoint.app(AppID(rawValue: name)).path
+            #expect(path.hasPrefix("/v1/apps/"))
+            #expect(path.split(separator: "/").count == 3, "seed \(seed): \(name)")
+            #expect(path.dropFirst("/v1/apps/".count).removingPercentEncoding == name, "seed \(seed): \(name)")
+            #expect(path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#\"".utf8.contains($0) }, "seed \(seed)")
+            let query = Endpoint.journal(after: 1, app: AppID(rawValue: name)).path.split(separator: "?")[1]
+            let parameters = try QueryParameters(String(query), allowing: ["after", "limit", "app"])
+            #expect(try parameters.string("app") == name, "seed \(seed): \(name)")
+        }
+    }
+}
