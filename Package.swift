@@ -51,6 +51,7 @@ let package = Package(
         .target(name: "NightshiftAPI", swiftSettings: strict),
         .target(name: "FoundationSessions", swiftSettings: strict),
         .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("z")]),
+        .target(name: "COpenAPI", exclude: ["openapi.json"]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -81,8 +82,8 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "Transfers", "Apps", httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
-                nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
+                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", httpTypes, hummingbird, hummingbirdCore, logging,
+                nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: strict),
 
