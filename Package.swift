@@ -126,7 +126,7 @@ let package = Package(
             exclude: ["org.example.DownloadQueue.desktop"]),
 
         // Tests: their tools first.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "TestSupport", dependencies: ["NightshiftAPI"], path: "Tests/TestSupport", swiftSettings: strict),
         .executableTarget(
             name: "misbehaving-origin", dependencies: ["TestSupport", argumentParser], path: "Tests/MisbehavingOrigin",
             swiftSettings: strict),
@@ -135,7 +135,8 @@ let package = Package(
             dependencies: ["NightshiftAPI", "Device", "Store", "Transfers", "Apps", "TestSupport", logging],
             path: "Tests/SimulationSupport", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
-        .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "TestSupportTests", dependencies: ["NightshiftAPI", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreTests", dependencies: ["NightshiftAPI", "Store", "TestSupport", grdb], swiftSettings: strict),
         .testTarget(

@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// Structured fields (RFC 9651), as far as resumable uploads have them, read as strictly as they are defined.
 ///
 /// A field that is not grammatical, or that comes twice where one item is wanted, is as if it were not there.
