@@ -26,6 +26,7 @@ let nioHTTPTypesHTTP1: Target.Dependency = .product(name: "NIOHTTPTypesHTTP1", p
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let rawFields: Target.Dependency = .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 let package = Package(
@@ -44,6 +45,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -107,7 +109,7 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CSystemd", "Store", "Device", "Scheduler", "Transfers", "Apps",
-                "HTTPTransport", "LocalAPI", configuration, logging, serviceLifecycle, unixSignals,
+                "HTTPTransport", "LocalAPI", configuration, logging, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict),
         .target(
@@ -189,6 +191,13 @@ let package = Package(
                 httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DaemonTests",
+            dependencies: [
+                "NightshiftAPI", "NightshiftClient", "Device", "Store", "Scheduler", "Transfers", "Apps", "Daemon",
+                "SimulationSupport", "TestSupport", logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "CLITests",
