@@ -24,7 +24,9 @@ let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTPTypesHTTP1: Target.Dependency = .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let rawFields: Target.Dependency = .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 let package = Package(
@@ -38,10 +40,12 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -51,6 +55,7 @@ let package = Package(
         .target(name: "NightshiftAPI", swiftSettings: strict),
         .target(name: "FoundationSessions", swiftSettings: strict),
         .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("z")]),
+        .target(name: "COpenAPI", exclude: ["openapi.json"]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -68,7 +73,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Transfers",
-            dependencies: ["NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", logging],
+            dependencies: [
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", logging, rawFields,
+            ],
             swiftSettings: strict),
         .target(
             name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Store", logging],
@@ -87,7 +94,8 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "Transfers", "Apps", "Operations", httpTypes, hummingbird, hummingbirdCore, logging,
+                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Operations", httpTypes, hummingbird, hummingbirdCore,
+                logging,
                 nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: strict),
@@ -109,7 +117,7 @@ let package = Package(
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Store", "Device", "Scheduler", "Transfers",
                 "Apps", "Operations", "HTTPTransport", "LocalAPI", configuration, logging, serviceLifecycle,
-                unixSignals,
+                systemPackage, unixSignals,
             ],
             swiftSettings: strict),
         .target(
@@ -132,7 +140,7 @@ let package = Package(
             exclude: ["org.example.DownloadQueue.desktop"]),
 
         // Tests: their tools first.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "TestSupport", dependencies: ["NightshiftAPI"], path: "Tests/TestSupport", swiftSettings: strict),
         .executableTarget(
             name: "misbehaving-origin", dependencies: ["TestSupport", argumentParser], path: "Tests/MisbehavingOrigin",
             swiftSettings: strict),
@@ -141,7 +149,8 @@ let package = Package(
             dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "TestSupport", logging],
             path: "Tests/SimulationSupport", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
-        .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "TestSupportTests", dependencies: ["NightshiftAPI", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "StoreTests", dependencies: ["NightshiftAPI", "Store", "TestSupport", grdb], swiftSettings: strict),
         .testTarget(

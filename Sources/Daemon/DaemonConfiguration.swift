@@ -1,7 +1,8 @@
-import Configuration
+package import Configuration
 package import Foundation
 package import Logging
 package import NightshiftAPI
+import SystemPackage
 
 /// What an operator can set, in the environment or in the file `nightshiftd.env` of the configuration directory.
 ///
@@ -18,16 +19,33 @@ package struct DaemonConfiguration: Sendable {
     package var environment: [String: String]
     package var homeDirectory: URL
 
+    /// What the environment and the file say; where there is no file, the environment alone.
+    ///
+    /// - Throws: ``DaemonError/configuration(_:)`` for a value that cannot be, and for a file that cannot be read.
+    package static func read(
+        environment: [String: String], homeDirectory: URL
+    ) async throws(DaemonError) -> DaemonConfiguration {
+        let paths = ServicePaths(environment: environment, homeDirectory: homeDirectory)
+        let path = paths.configuration.appending(path: "nightshiftd.env").path
+        let file: EnvironmentVariablesProvider
+        do {
+            file = try await EnvironmentVariablesProvider(environmentFilePath: FilePath(path), allowMissing: true)
+        } catch {
+            throw .configuration("The configuration \(path) cannot be read: \(error)")
+        }
+        return try DaemonConfiguration(environment: environment, homeDirectory: homeDirectory, file: file)
+    }
+
     /// - Throws: ``DaemonError/configuration(_:)`` for a value that cannot be.
-    package init(environment: [String: String], homeDirectory: URL) throws(DaemonError) {
+    package init(
+        environment: [String: String], homeDirectory: URL,
+        file: EnvironmentVariablesProvider = EnvironmentVariablesProvider(environmentVariables: [:])
+    ) throws(DaemonError) {
         paths = ServicePaths(environment: environment, homeDirectory: homeDirectory)
         self.environment = environment
         self.homeDirectory = homeDirectory
-        let file = Self.readFile(paths.configuration.appending(path: "nightshiftd.env"))
-        let reader = ConfigReader(providers: [
-            EnvironmentVariablesProvider(environmentVariables: environment),
-            EnvironmentVariablesProvider(environmentVariables: file),
-        ]).scoped(to: "nightshift")
+        let reader = ConfigReader(providers: [EnvironmentVariablesProvider(environmentVariables: environment), file])
+            .scoped(to: "nightshift")
         let level = reader.string(forKey: "log.level", default: "info")
         guard let parsed = Logger.Level(rawValue: level.lowercased()) else {
             let known = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
@@ -50,17 +68,5 @@ package struct DaemonConfiguration: Sendable {
             variables["NIGHTSHIFT_HOME"] = URL(filePath: home, directoryHint: .isDirectory).absoluteURL.path
         }
         return variables
-    }
-
-    /// `KEY=VALUE` lines; blank ones and those that begin with `#` say nothing.
-    private static func readFile(_ url: URL) -> [String: String] {
-        guard let text = try? String(contentsOf: url, encoding: .utf8) else { return [:] }
-        var values: [String: String] = [:]
-        for line in text.split(whereSeparator: \.isNewline) {
-            let line = line.trimmingCharacters(in: .whitespaces)
-            guard !line.hasPrefix("#"), let equals = line.firstIndex(of: "=") else { continue }
-            values[String(line[..<equals])] = String(line[line.index(after: equals)...])
-        }
-        return values
     }
 }

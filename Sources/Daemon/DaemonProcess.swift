@@ -15,7 +15,7 @@ package enum DaemonProcess {
         signal(SIGPIPE, SIG_IGN)
         raiseDescriptorLimit()
         do {
-            let configuration = try DaemonConfiguration(
+            let configuration = try await DaemonConfiguration.read(
                 environment: ProcessInfo.processInfo.environment,
                 homeDirectory: FileManager.default.homeDirectoryForCurrentUser)
             LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }

@@ -72,7 +72,7 @@ extension HTTPFields {
     static var common: HTTPFields {
         [
             .version: NightshiftVersion.current,
-            .date: HTTPDate.now,
+            .date: HTTPDate.format(Date().timeIntervalSince1970),
             .cacheControl: "no-store",
         ]
     }

@@ -22,7 +22,7 @@ extension Routes {
                 return Reply.empty(.accepted).response
             },
             Route(.get, "/v1/openapi.json") { _ in
-                Reply.json(bytes: ByteBuffer(string: OpenAPI.document)).response
+                Reply.json(bytes: ByteBuffer(bytes: OpenAPI.document)).response
             },
         ]
     }

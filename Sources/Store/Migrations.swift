@@ -275,6 +275,46 @@ enum Migrations {
                     ALTER TABLE tasks ADD COLUMN wrong_sources TEXT;
                     """)
         }
+        migrator.registerMigration("0008 queried columns") { db in
+            try db.execute(
+                sql: """
+                    -- What queries look at has columns of its own. Connections that a session allows with one host.
+                    ALTER TABLE sessions ADD COLUMN connections INTEGER;
+                    UPDATE sessions SET connections = json_extract(settings, '$.httpMaximumConnectionsPerHost')
+                        WHERE CASE WHEN json_valid(settings)
+                            THEN json_type(settings, '$.httpMaximumConnectionsPerHost') = 'integer' END;
+
+                    -- Who asks what: an app is asked once in a session.
+                    ALTER TABLE messages ADD COLUMN method TEXT;
+                    ALTER TABLE messages ADD COLUMN scheme TEXT;
+                    ALTER TABLE messages ADD COLUMN host TEXT;
+                    ALTER TABLE messages ADD COLUMN port INTEGER;
+                    ALTER TABLE messages ADD COLUMN realm TEXT;
+                    ALTER TABLE messages ADD COLUMN is_proxy INTEGER CHECK (is_proxy IN (0, 1));
+                    UPDATE messages SET method = json_extract(challenge, '$.method'),
+                            scheme = json_extract(challenge, '$.scheme'), host = json_extract(challenge, '$.host'),
+                            port = json_extract(challenge, '$.port'), realm = json_extract(challenge, '$.realm'),
+                            is_proxy = json_extract(challenge, '$.isProxy')
+                        WHERE CASE WHEN json_valid(challenge)
+                            THEN json_type(challenge, '$.port') = 'integer'
+                                AND json_type(challenge, '$.isProxy') IN ('true', 'false') END;
+
+                    -- The file that holds the beginning of a download.
+                    ALTER TABLE tasks ADD COLUMN partial_path TEXT;
+                    UPDATE tasks SET partial_path = json_extract(partial, '$.path')
+                        WHERE CASE WHEN json_valid(partial) THEN json_type(partial, '$.path') = 'text' END;
+
+                    -- The copies that an upload has: their paths in a JSON array.
+                    ALTER TABLE tasks ADD COLUMN snapshots TEXT;
+                    UPDATE tasks SET snapshots = (
+                            SELECT json_group_array(json_extract(value, '$.path'))
+                            FROM json_each(upload_source, '$.files')
+                            WHERE type = 'object' AND json_extract(value, '$.isSnapshot') = 1
+                                AND json_type(value, '$.path') = 'text')
+                        WHERE json_valid(upload_source);
+                    UPDATE tasks SET snapshots = NULL WHERE snapshots = '[]';
+                    """)
+        }
         return migrator
     }()
 }

@@ -42,19 +42,20 @@ extension StoreTransaction {
     package func ask(_ task: TaskRecord, _ challenge: Challenge) throws {
         try db.cachedStatement(
             sql: """
-                INSERT INTO messages (session, task, kind, challenge)
-                SELECT session, id, 'challenge', ?1 FROM tasks WHERE id = ?2 AND NOT EXISTS (
+                INSERT INTO messages (session, task, kind, challenge, method, scheme, host, port, realm, is_proxy)
+                SELECT session, id, 'challenge', ?1, ?3, ?4, ?5, ?6, ?7, ?8 FROM tasks WHERE id = ?2 AND NOT EXISTS (
                     SELECT 1 FROM messages AS asked
                     WHERE asked.session = tasks.session AND asked.kind = 'challenge' AND asked.task <> tasks.id
-                        AND json_extract(asked.challenge, '$.method') = json_extract(?1, '$.method')
-                        AND json_extract(asked.challenge, '$.scheme') = json_extract(?1, '$.scheme')
-                        AND json_extract(asked.challenge, '$.host') = json_extract(?1, '$.host')
-                        AND json_extract(asked.challenge, '$.port') = json_extract(?1, '$.port')
-                        AND json_extract(asked.challenge, '$.realm') IS json_extract(?1, '$.realm')
-                        AND json_extract(asked.challenge, '$.isProxy') = json_extract(?1, '$.isProxy'))
-                ON CONFLICT (task, kind) DO UPDATE SET challenge = excluded.challenge
+                        AND asked.method = ?3 AND asked.scheme = ?4 AND asked.host = ?5 AND asked.port = ?6
+                        AND asked.realm IS ?7 AND asked.is_proxy = ?8)
+                ON CONFLICT (task, kind) DO UPDATE SET challenge = excluded.challenge, method = excluded.method,
+                    scheme = excluded.scheme, host = excluded.host, port = excluded.port, realm = excluded.realm,
+                    is_proxy = excluded.is_proxy
                 """
-        ).execute(arguments: [try Columns.encode(challenge), task.id.rawValue])
+        ).execute(arguments: [
+            try Columns.encode(challenge), task.id.rawValue, challenge.method.rawValue, challenge.scheme,
+            challenge.host, challenge.port, challenge.realm, challenge.isProxy,
+        ])
     }
 
     package func deleteMessage(_ id: Int64) throws {

@@ -6,10 +6,14 @@ extension StoreTransaction {
     package func putSession(_ id: SessionID, _ settings: SessionSettings) throws {
         try db.execute(
             sql: """
-                INSERT INTO sessions (identifier, settings) VALUES (?, ?)
+                INSERT INTO sessions (identifier, settings, connections) VALUES (?1, ?2, ?3)
                 ON CONFLICT (identifier) DO UPDATE SET settings = excluded.settings,
-                    launch_events = iif(app IS NULL, 0, json_extract(excluded.settings, '$.sessionSendsLaunchEvents'))
-                """, arguments: [id.rawValue, try Columns.encode(settings)])
+                    connections = excluded.connections, launch_events = iif(app IS NULL, 0, ?4)
+                """,
+            arguments: [
+                id.rawValue, try Columns.encode(settings), settings.httpMaximumConnectionsPerHost,
+                settings.sessionSendsLaunchEvents,
+            ])
     }
 
     /// Makes the session that `app` calls `name`, or replaces its settings; returns the number of its next task.
@@ -17,12 +21,14 @@ extension StoreTransaction {
         let id = SessionID(app: app, identifier: name)
         try db.execute(
             sql: """
-                INSERT INTO sessions (identifier, app, name, settings, launch_events) VALUES (?, ?, ?, ?, ?)
+                INSERT INTO sessions (identifier, app, name, settings, connections, launch_events)
+                VALUES (?, ?, ?, ?, ?, ?)
                 ON CONFLICT (identifier) DO UPDATE SET settings = excluded.settings, app = excluded.app,
-                    name = excluded.name, launch_events = excluded.launch_events
+                    name = excluded.name, connections = excluded.connections, launch_events = excluded.launch_events
                 """,
             arguments: [
-                id.rawValue, app.rawValue, name, try Columns.encode(settings), settings.sessionSendsLaunchEvents,
+                id.rawValue, app.rawValue, name, try Columns.encode(settings), settings.httpMaximumConnectionsPerHost,
+                settings.sessionSendsLaunchEvents,
             ])
         return try sessionRow(id).nextTaskIdentifier
     }

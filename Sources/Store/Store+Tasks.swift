@@ -29,8 +29,8 @@ extension StoreTransaction {
                 INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,
                     not_before, begin_at, deadline, time_left, source, partial, received, wait_reason, wait_since,
                     wait_detail, client_data, continues, asks_first, rules, loosens_at, discretion_forced,
-                    upload_source, upload)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    upload_source, upload, partial_path, snapshots)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             session.id, record.taskIdentifier, record.kind.rawValue, record.createdAt,
@@ -40,6 +40,7 @@ extension StoreTransaction {
             record.wait?.reason.rawValue, record.wait?.since, record.wait?.detail, record.clientData, record.continues,
             record.asksFirst, record.rules.code, record.loosensAt, record.isDiscretionForced,
             try Columns.encodeIfPresent(record.uploadSource), try Columns.encodeIfPresent(record.upload),
+            record.partial?.path, try snapshots(of: record),
         ])
         record.id = TaskID(db.lastInsertedRowID)
         return record
@@ -56,7 +57,7 @@ extension StoreTransaction {
                     ended_seen = CASE WHEN ? THEN (SELECT seen_before + ? FROM clock) ELSE ended_seen END, partial = ?, publication = ?, current_url = ?, response = ?, last_error = ?, error = ?,
                     received = ?, sent = ?, file = ?, verified = ?, attempts = ?, restarts = ?, failures = ?,
                     resume_data = ?, resumed_at = ?, asks_first = ?, question = ?, upload_source = ?,
-                    upload = ?, fruitless = ?, furthest = ?, wrong_sources = ?
+                    upload = ?, fruitless = ?, furthest = ?, wrong_sources = ?, partial_path = ?, snapshots = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
@@ -70,8 +71,14 @@ extension StoreTransaction {
             record.attempts, record.restarts, record.failures, record.resumeData, record.resumedAt,
             record.asksFirst, record.question?.rawValue, try Columns.encodeIfPresent(record.uploadSource),
             try Columns.encodeIfPresent(record.upload), record.fruitless, record.furthest, wrongSources,
-            record.id.rawValue,
+            record.partial?.path, try snapshots(of: record), record.id.rawValue,
         ])
+    }
+
+    /// The paths of the copies that it has, as their column holds them.
+    private func snapshots(of record: TaskRecord) throws -> String? {
+        let paths = record.uploadSource?.files.filter(\.isSnapshot).map(\.path) ?? []
+        return try paths.isEmpty ? nil : Columns.encode(paths)
     }
 
     /// Writes what the owner of a task asks for. Only a request of theirs does.
@@ -146,12 +153,7 @@ extension StoreTransaction {
 
     /// Paths of all files that hold beginnings of downloads, of ended tasks with resume data too.
     package func partialPaths() throws -> Set<String> {
-        try String.fetchSet(
-            db,
-            sql: """
-                SELECT json_extract(partial, '$.path') AS path FROM tasks
-                WHERE partial IS NOT NULL AND json_valid(partial) AND path IS NOT NULL
-                """)
+        try String.fetchSet(db, sql: "SELECT partial_path FROM tasks WHERE partial_path IS NOT NULL")
     }
 
     /// Paths of the copies that uploads have, of ended ones with resume data too.
@@ -159,10 +161,8 @@ extension StoreTransaction {
         try String.fetchSet(
             db,
             sql: """
-                SELECT json_extract(file.value, '$.path') AS path
-                FROM tasks, json_each(iif(json_valid(upload_source), upload_source, '{}'), '$.files') AS file
-                WHERE upload_source IS NOT NULL AND path IS NOT NULL AND (ended_at IS NULL OR resume_data IS NOT NULL)
-                    AND json_extract(file.value, '$.isSnapshot')
+                SELECT copy.value FROM tasks, json_each(iif(json_valid(snapshots), snapshots, '[]')) AS copy
+                WHERE snapshots IS NOT NULL AND copy.type = 'text' AND (ended_at IS NULL OR resume_data IS NOT NULL)
                 """)
     }
 
@@ -222,8 +222,7 @@ extension StoreTransaction {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT tasks.*, sessions.identifier AS session_identifier, sessions.app AS app, lanes.origin AS origin,
-                    iif(json_valid(sessions.settings),
-                        json_extract(sessions.settings, '$.httpMaximumConnectionsPerHost'), NULL) AS connections
+                    iif(json_valid(sessions.settings), sessions.connections, NULL) AS connections
                 FROM tasks JOIN sessions ON sessions.id = tasks.session JOIN lanes ON lanes.id = tasks.lane
                 \(condition)
                 """)

@@ -108,6 +108,16 @@ import Testing
         }
     }
 
+    /// What a query looks at is a column: renaming a property must not change what is found.
+    @Test func `Queries do not look into JSON by the names of properties`() throws {
+        try forEachSource(below: "Sources/Store") { path, source in
+            guard path != "Sources/Store/Migrations.swift" else { return }
+            for word in ["json_extract", "json_type", "json_set", "->>", "'$."] {
+                #expect(!source.text.contains(word), "\(path) has \(word)")
+            }
+        }
+    }
+
     @Test(arguments: ["Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Apps/Machine", "Sources/Simulation"])
     func `Decisions read no clock, no chance and no global`(folder: String) throws {
         try forEachSource(below: folder) { path, source in

@@ -12,11 +12,17 @@ import Transfers
     private let document: JSONValue
 
     /// Read once and not for every case: that takes half a second.
-    private static let read = Result { try JSON.decode(JSONValue.self, from: Data(OpenAPI.document.utf8)) }
+    private static let read = Result { try JSON.decode(JSONValue.self, from: Data(OpenAPI.document)) }
 
     init() throws {
         document = try Self.read.get()
     }
+
+    /// The problem responses that operations refer to, by status.
+    private static let problemNames = [
+        400: "BadRequest", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 413: "TooLarge",
+        415: "UnsupportedMediaType", 422: "Invalid", 429: "TooMany", 431: "HeadersTooLarge", 503: "Unavailable",
+    ]
 
     private var routes: [Route] {
         get throws {
@@ -67,14 +73,20 @@ import Transfers
     }
 
     @Test func `Problem responses have the status of the problem`() throws {
-        for (status, name) in OpenAPI.problemNames {
+        for (status, name) in Self.problemNames {
             #expect(document["components"]["responses"][name].object != nil, "\(status) \(name)")
+        }
+        for operation in document["paths"].object?.values.flatMap({ $0.object?.values.map(\.self) ?? [] }) ?? [] {
+            for (status, response) in operation["responses"].object ?? [:] where !status.hasPrefix("2") {
+                let name = try #require(Int(status).flatMap { Self.problemNames[$0] }, "\(status)")
+                #expect(response == .object(["$ref": .string("#/components/responses/\(name)")]), "\(status)")
+            }
         }
         let problems: [Problem] = [
             .badRequest(""), .forbidden(""), .notFound(""), .conflict(""), .tooLarge(""), .unsupportedMediaType(""),
             .invalid(""), .tooMany(""), .headersTooLarge(""), .unavailable(""),
         ]
-        #expect(Set(problems.map(\.status)) == Set(OpenAPI.problemNames.keys))
+        #expect(Set(problems.map(\.status)) == Set(Self.problemNames.keys))
     }
 
     @Test func `Every reference leads somewhere`() {

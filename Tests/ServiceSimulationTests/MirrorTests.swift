@@ -106,7 +106,7 @@ extension Simulations {
                     $0.priority = nil
                 } serving: { world in
                     var version = ScriptedVersion(seed: 1, size: Mirror.size, entityTag: nil)
-                    version.lastModified = TestSupport.HTTPDate.string(secondsSince1970: 1_700_000_000)
+                    version.lastModified = HTTPDate.format(1_700_000_000)
                     world.transport.setBandwidth(1_000_000)
                     world.transport.serve(
                         "http://old.example/file",

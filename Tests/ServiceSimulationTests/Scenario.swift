@@ -14,8 +14,8 @@ struct Scenario {
     init(_ world: World) {
         self.world = world
         let random = world.random
-        let date = TestSupport.HTTPDate.string(secondsSince1970: 1_700_000_000)
-        let later = TestSupport.HTTPDate.string(secondsSince1970: 1_700_000_500)
+        let date = HTTPDate.format(1_700_000_000)
+        let later = HTTPDate.format(1_700_000_500)
         var urls: [String] = []
         for number in 0..<8 {
             let url = "http://host\(number % 3).example/\(number)"

@@ -23,8 +23,7 @@ extension Simulations {
         @Test func retryAfterAsADateIsObeyed() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("Retry-After as a date") { world in
-                    let date = TestSupport.HTTPDate.string(
-                        secondsSince1970: Int(saturating: world.now.wallSeconds) + 120)
+                    let date = HTTPDate.format(world.now.wallSeconds + 120)
                     let begins = await Story.begins(world, [.status(503, retryAfter: date)])
                     #expect(Story.gaps(begins) == [120])
                 }

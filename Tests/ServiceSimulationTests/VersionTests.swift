@@ -49,7 +49,7 @@ extension Simulations {
                     await Self.download("same second, \(tag ?? "no tag")") { world in
                         Self.serve(world, [.replaced(after: 2_000_000)]) { first, second in
                             first.entityTag = tag
-                            first.lastModified = TestSupport.HTTPDate.string(secondsSince1970: 1_800_000_000)
+                            first.lastModified = HTTPDate.format(1_800_000_000)
                             second.entityTag = first.entityTag
                             second.lastModified = first.lastModified
                         }

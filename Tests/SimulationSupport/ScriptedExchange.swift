@@ -133,7 +133,7 @@ struct ScriptedExchange {
             begun.request.body == nil
             ? version.answer(
                 begun.request, behaviour,
-                date: TestSupport.HTTPDate.string(secondsSince1970: Int(saturating: now.wallSeconds)))
+                date: HTTPDate.format(now.wallSeconds))
             : ScriptedAnswer(
                 head: ResponseHead(
                     status: 201, headers: [], httpVersion: "1.1", url: begun.request.url, method: begun.request.method),

@@ -13,7 +13,7 @@ import Testing
     /// Writes a fixture of the present schema. `NIGHTSHIFT_RECORD=1` does it; a fixture that is there is never replaced.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
     func record() async throws {
-        let target = Self.fixtures.appending(path: "0005.sqlite")
+        let target = Self.fixtures.appending(path: "0008.sqlite")
         try #require(!FileManager.default.fileExists(atPath: target.path))
         let fixture = try StoreFixture()
         let store = try fixture.open()
@@ -143,6 +143,58 @@ import Testing
         record.fruitless = 4
         record.furthest = 4_096
         try transaction.update(record)
+    }
+
+    @Test func theSeventhSchemaOpens() async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0007.sqlite"), to: fixture.paths.database)
+        let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
+        let (partials, snapshots, lanes) = try await store.read { transaction in
+            (try transaction.partialPaths(), try transaction.snapshotPaths(), try transaction.readyLanes())
+        }
+        let state = "/home/anna/.local/state/nightshift/partials"
+        #expect(partials == ["\(state)/1.a.part", "\(state)/9.a.part"])
+        #expect(snapshots == ["\(state)/10.a.copy"])
+        #expect(lanes.first { $0.session == .terminal }?.maximumConnections == 6)
+        var question = Challenge(method: .basic, host: "example.org", port: 443, scheme: "https")
+        question.realm = "the \"vault\""
+        let (asked, another) = try await store.write { [question] transaction in
+            // What is asked already is not asked again; the question of another realm is another one.
+            let same = try transaction.insert(.waiting("https://example.org/private", session: Self.photos))
+            try transaction.ask(same, question)
+            let other = try transaction.insert(.waiting("https://example.org/private", session: Self.photos))
+            var elsewhere = question
+            elsewhere.realm = nil
+            try transaction.ask(other, elsewhere)
+            return (same.id, other.id)
+        }
+        #expect(try await store.read { try $0.hasMessages(asked) } == false)
+        #expect(try await store.read { try $0.hasMessages(another) })
+        #expect(try await store.read { try $0.task(asked) }?.maximumConnections == 3)
+    }
+
+    @Test(arguments: [
+        "UPDATE sessions SET settings = 'gone'", "UPDATE sessions SET settings = '{}'",
+        "UPDATE sessions SET settings = '{\"httpMaximumConnectionsPerHost\":\"many\"}'",
+        "UPDATE tasks SET partial = '{', upload_source = '}'", "UPDATE tasks SET partial = '7', upload_source = '[]'",
+        "UPDATE tasks SET partial = '{\"path\":{}}', upload_source = '{\"files\":[7,{\"isSnapshot\":true}]}'",
+        "UPDATE messages SET challenge = '{' WHERE kind = 'challenge'",
+        "UPDATE messages SET challenge = '{\"port\":\"x\",\"isProxy\":2}' WHERE kind = 'challenge'",
+    ])
+    func whatMakesNoSenseDoesNotStopTheNextSchema(damage: String) async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0007.sqlite"), to: fixture.paths.database)
+        try fixture.edit(damage)
+        let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
+        let (rows, lanes) = try await store.read { transaction in
+            (
+                try transaction.rows(session: nil, states: nil, after: nil, limit: 99), try transaction.readyLanes()
+            )
+        }
+        #expect(rows.count == 10)
+        #expect(lanes.allSatisfy { $0.maximumConnections >= 1 })
+        #expect(try await store.read { try $0.partialPaths() }.count == (damage.contains("partial") ? 0 : 2))
+        #expect(try await store.read { try $0.snapshotPaths() }.count == (damage.contains("upload_source") ? 0 : 1))
     }
 
     @Test func theFifthSchemaOpens() async throws {

@@ -1,3 +1,4 @@
+import NightshiftAPI
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ struct OriginRangeTests {
     let content = Content.seeded(size: 3_000_001, seed: 7)
     var size: Int64 { content.size }
     var tag: String { content.etag }
-    let date = HTTPDate.string(secondsSince1970: Resource.defaultLastModified)
+    let date = HTTPDate.format(Double(Resource.defaultLastModified))
 
     init() throws {
         origin = try OriginServer()

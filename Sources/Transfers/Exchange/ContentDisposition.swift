@@ -1,4 +1,5 @@
 import Foundation
+import NightshiftAPI
 
 /// The file name in a `Content-Disposition` field (RFC 6266, RFC 8187), also in the broken forms that servers send.
 enum ContentDisposition {

@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// The value of a `Content-Range` field (RFC 9110, section 14.4).
 package enum ContentRange: Hashable, Sendable {
     /// The bytes `first` to `last`, both included, of a representation of `total` bytes where that is known.

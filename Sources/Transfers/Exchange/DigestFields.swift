@@ -31,55 +31,19 @@ package enum DigestFields {
 
     /// The sha-256 and sha-512 digests of a field, given in all its lines.
     ///
-    /// Other algorithms are insecure or unknown; members that are malformed or of the wrong length are ignored, because a
-    /// digest that cannot be read says nothing about the file. Of two members of the same key the last counts (RFC 9651,
-    /// section 3.2).
+    /// Other algorithms are insecure or unknown. A member that is no byte sequence or of the wrong length is ignored, and so is
+    /// the whole field if it is not a dictionary (RFC 9651, section 4.2): a digest that cannot be read says nothing about the
+    /// file.
     package static func parse(_ lines: [String]) -> [Checksum] {
-        var found: [Checksum.Algorithm: String] = [:]
-        var scanner = FieldScanner(lines.joined(separator: ","))
-        while !scanner.isAtEnd {
-            scanner.skipSpaces()
-            let key = scanner.take(until: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ",") })
-            let bytes = scanner.take("=") ? byteSequence(&scanner) : nil
-            skipToNextMember(&scanner)
-            guard let algorithm = algorithm(key) else { continue }
-            let hex = bytes.map(hexadecimal)
-            found[algorithm] = hex?.utf8.count == algorithm.hexLength ? hex : nil
-        }
+        guard let members = StructuredField.members(lines) else { return [] }
         return [Checksum.Algorithm.sha256, .sha512].compactMap { algorithm in
-            found[algorithm].map { Checksum(algorithm: algorithm, hex: $0) }
-        }
-    }
-
-    private static func algorithm(_ key: ArraySlice<UInt8>) -> Checksum.Algorithm? {
-        switch String(decoding: key, as: UTF8.self) {
-        case "sha-256": .sha256
-        case "sha-512": .sha512
-        default: nil
-        }
-    }
-
-    /// `:` base64 `:`
-    private static func byteSequence(_ scanner: inout FieldScanner) -> Data? {
-        guard scanner.take(":") else { return nil }
-        var text = String(decoding: scanner.take(until: { $0 == UInt8(ascii: ":") }), as: UTF8.self)
-        guard scanner.take(":") else { return nil }
-        // Parsers are to accept a sequence without its padding (RFC 9651, section 4.2.7).
-        text += String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        return Data(base64Encoded: text)
-    }
-
-    /// Past the next comma that is not within a string.
-    private static func skipToNextMember(_ scanner: inout FieldScanner) {
-        var inString = false
-        while let byte = scanner.next {
-            scanner.advance()
-            switch byte {
-            case UInt8(ascii: "\\") where inString: scanner.advance()
-            case UInt8(ascii: "\""): inString.toggle()
-            case UInt8(ascii: ",") where !inString: return
-            default: break
-            }
+            guard let base64 = StructuredField.byteSequence(algorithm.rawValue, in: members) else { return nil }
+            // Parsers are to accept a sequence without its padding (RFC 9651, section 4.2.7).
+            let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+            guard let hex = Data(base64Encoded: base64 + padding).map(hexadecimal),
+                hex.utf8.count == algorithm.hexLength
+            else { return nil }
+            return Checksum(algorithm: algorithm, hex: hex)
         }
     }
 

@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// Names for downloaded files, from sources that are not to be trusted.
 package enum FileName {
     /// The longest name a Linux file system takes, in bytes.

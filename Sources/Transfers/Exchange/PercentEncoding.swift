@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// Percent-encoding (RFC 3986, section 2.1), in the sets of the WHATWG URL Standard.
 enum PercentEncoding {
     enum Component {

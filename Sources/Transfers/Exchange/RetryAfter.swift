@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// The value of a `Retry-After` field (RFC 9110, section 10.2.3).
 package enum RetryAfter: Hashable, Sendable {
     case seconds(Double)

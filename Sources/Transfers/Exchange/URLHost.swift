@@ -36,7 +36,7 @@ enum URLHost {
         return port
     }
 
-    /// As it is looked up: lower-case ASCII, an IPv6 address in its canonical form and in brackets.
+    /// As it is looked up: lower-case ASCII, an address in its canonical form, one of IPv6 in brackets.
     static func parse(_ text: ArraySlice<UInt8>) throws(TransferFailure) -> String {
         guard !text.isEmpty else {
             throw TransferFailure(.badURL, "The URL has no host; it should be like https://host/path.")
@@ -53,7 +53,11 @@ enum URLHost {
         let ascii = decoded.allSatisfy { $0 < 0x80 } ? name : try punycode(name)
         let host = ascii.lowercased()
         guard isHostName(host) else { throw invalid }
-        return host
+        guard IPv4Host.endsInNumber(host) else { return host }
+        guard let address = IPv4Host.canonical(host) else {
+            throw TransferFailure(.badURL, "The URL's host ends in a number and is not an IPv4 address.")
+        }
+        return address
     }
 
     private static let invalid = TransferFailure(
@@ -78,13 +82,13 @@ enum URLHost {
         return labels.allSatisfy { !$0.isEmpty && $0.utf8.count <= 63 }
     }
 
-    /// Everything that the URL Standard does not forbid in a domain, and that no shell or log mistakes.
+    /// What neither the URL Standard nor libcurl forbids in a domain, and no shell or log mistakes.
     private static func isHostByte(_ byte: UInt8) -> Bool {
         hostBytes[Int(byte)]
     }
 
     private static let hostBytes: [Bool] = {
-        let forbidden = Array("#/:<>?@[\\]^|%\"`{}".utf8)
+        let forbidden = Array("#/:<>?@[\\]^|%\"`{}!$&'()*+,;=".utf8)
         return (UInt8.min...UInt8.max).map { $0 > 0x20 && $0 < 0x7F && !forbidden.contains($0) }
     }()
 

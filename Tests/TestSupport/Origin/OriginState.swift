@@ -1,3 +1,6 @@
+import Foundation
+import NightshiftAPI
+
 /// Everything that the origin's connections share.
 struct OriginState: Sendable {
     /// By path; a path that ends in a slash also stands for all below it.
@@ -144,7 +147,7 @@ extension RetryAfter {
     fileprivate var value: String {
         switch self {
         case .seconds(let seconds): "\(seconds)"
-        case .dateIn(let seconds): HTTPDate.inSeconds(seconds)
+        case .dateIn(let seconds): HTTPDate.format(Date().timeIntervalSince1970 + Double(seconds))
         case .text(let text): text
         }
     }

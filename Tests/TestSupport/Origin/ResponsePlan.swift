@@ -1,3 +1,6 @@
+import Foundation
+import NightshiftAPI
+
 /// A response as it is to go out, right or wrong, and what happens on its way.
 struct ResponsePlan {
     var opening = Opening.respond
@@ -74,7 +77,9 @@ struct ResponsePlan {
         lines += statusLine ?? "\(version) \(status) \(Self.phrase(status))"
         lines += "\r\n"
         var fields = fields
-        if fields.first("Date") == nil { fields.insert(HTTPField("Date", HTTPDate.now), at: 0) }
+        if fields.first("Date") == nil {
+            fields.insert(HTTPField("Date", HTTPDate.format(Date().timeIntervalSince1970)), at: 0)
+        }
         switch framing {
         case .contentLength: fields.set("Content-Length", "\(bodyLength + lengthError)")
         case .chunked, .chunkedWithoutEnd: fields.set("Transfer-Encoding", "chunked")

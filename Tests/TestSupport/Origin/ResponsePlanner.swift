@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// Decides the response to a request for a resource: first what a correct server would do, bent by the behaviours.
 struct ResponsePlanner {
     let request: OriginRequest
@@ -13,7 +15,7 @@ struct ResponsePlanner {
         self.resource = resource
         self.behaviours = behaviours
         etag = resource.etag
-        lastModified = resource.lastModified.map { HTTPDate.string(secondsSince1970: $0) }
+        lastModified = resource.lastModified.map { HTTPDate.format(Double($0)) }
         for behaviour in behaviours {
             switch behaviour {
             case .weakETag: etag = etag.map { $0.hasPrefix("W/") ? $0 : "W/\($0)" }

@@ -24,7 +24,8 @@ import Transfers
     @Test(arguments: [
         "", ",", "sha-256", "sha-256=", "sha-256=:", "sha-256=::", "sha-256=:AAAA:", "sha-256=\(base64)",
         "SHA-256=\(base64)", "sha-256=:\(base64)", "sha-256=:****:", "md5=:1B2M2Y8AsgTpgAmY7PhCfg==:",
-        "sha-256=:\(base64):, sha-256=?1", "sha-256=\"\(base64)\"", "sha-1=:2jmj7l5rSw0yVb/vlWAYkK/YBwk=:",
+        "sha-256=:\(base64):, sha-256=?1", "sha-256=:\(base64):, A=1", "sha-256=:\(base64):,", "sha-256=\"\(base64)\"",
+        "sha-1=:2jmj7l5rSw0yVb/vlWAYkK/YBwk=:",
     ])
     func ignores(field: String) {
         #expect(DigestFields.parse([field]).isEmpty)

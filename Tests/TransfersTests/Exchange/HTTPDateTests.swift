@@ -1,5 +1,5 @@
+import NightshiftAPI
 import Testing
-import Transfers
 
 @Suite struct HTTPDateTests {
     @Test(arguments: [

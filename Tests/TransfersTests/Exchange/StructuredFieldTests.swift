@@ -52,6 +52,13 @@ import Transfers
         #expect(StructuredField.dictionary([text]) == nil)
     }
 
+    @Test func `A field of thousands of keys is not read`() {
+        let keys = (0..<2_000).map { "k\($0)" }.joined(separator: ", ")
+        #expect(keys.utf8.count > StructuredField.longest)
+        #expect(StructuredField.dictionary([keys]) == nil)
+        #expect(StructuredField.dictionary([String(repeating: " ", count: StructuredField.longest - 1) + "a"]) != nil)
+    }
+
     // MARK: - Upload-Limit
 
     private func limits(_ lines: String...) -> UploadLimits? {

@@ -1,29 +1,29 @@
 /// Reads the bytes of a header field from left to right. Never traps, whatever the bytes are.
-struct FieldScanner {
+package struct FieldScanner {
     private let bytes: [UInt8]
-    private(set) var position = 0
+    package private(set) var position = 0
 
-    init(_ text: String) {
+    package init(_ text: String) {
         bytes = Array(text.utf8)
     }
 
-    var isAtEnd: Bool { position >= bytes.count }
+    package var isAtEnd: Bool { position >= bytes.count }
 
-    var next: UInt8? { isAtEnd ? nil : bytes[position] }
+    package var next: UInt8? { isAtEnd ? nil : bytes[position] }
 
-    mutating func advance() {
+    package mutating func advance() {
         if !isAtEnd { position += 1 }
     }
 
     /// Takes `character` if it comes next.
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    package mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard let next, next == UInt8(truncatingIfNeeded: character.value) else { return false }
         position += 1
         return true
     }
 
     /// Takes `text` if it comes next, without regard to case; `text` is lower-case ASCII.
-    mutating func takeIgnoringCase(_ text: StaticString) -> Bool {
+    package mutating func takeIgnoringCase(_ text: StaticString) -> Bool {
         let wanted = text.withUTF8Buffer { Array($0) }
         guard bytes.count - position >= wanted.count else { return false }
         for (offset, byte) in wanted.enumerated() where bytes[position + offset].asciiLowercased != byte {
@@ -35,14 +35,14 @@ struct FieldScanner {
 
     /// Skips spaces and tabs; tells whether there were any.
     @discardableResult
-    mutating func skipSpaces() -> Bool {
+    package mutating func skipSpaces() -> Bool {
         let start = position
         while let next, next == 0x20 || next == 0x09 { position += 1 }
         return position > start
     }
 
     /// A number of `range` many digits; nil if there are fewer, or if it does not fit. More digits stay unread.
-    mutating func number(digits range: ClosedRange<Int> = 1...19) -> Int64? {
+    package mutating func number(digits range: ClosedRange<Int> = 1...19) -> Int64? {
         var value: Int64 = 0
         var count = 0
         while count < range.upperBound, let next, next.isASCIIDigit {
@@ -57,7 +57,7 @@ struct FieldScanner {
     }
 
     /// The bytes up to the first for which `stop` is true, or to the end.
-    mutating func take(until stop: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+    package mutating func take(until stop: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let start = position
         while let next, !stop(next) { position += 1 }
         return bytes[start..<position]
@@ -65,14 +65,14 @@ struct FieldScanner {
 }
 
 extension UInt8 {
-    var isASCIIDigit: Bool { self >= 0x30 && self <= 0x39 }
+    package var isASCIIDigit: Bool { self >= 0x30 && self <= 0x39 }
 
-    var isASCIILetter: Bool { asciiLowercased >= 0x61 && asciiLowercased <= 0x7A }
+    package var isASCIILetter: Bool { asciiLowercased >= 0x61 && asciiLowercased <= 0x7A }
 
-    var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+    package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 
     /// The value of a hexadecimal digit.
-    var hexValue: UInt8? {
+    package var hexValue: UInt8? {
         switch self {
         case 0x30...0x39: self - 0x30
         case 0x41...0x46: self - 0x41 + 10
@@ -84,7 +84,7 @@ extension UInt8 {
 
 extension String {
     /// Without spaces and tabs at both ends.
-    var trimmedOfBlanks: String {
+    package var trimmedOfBlanks: String {
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
         guard let first = utf8.firstIndex(where: { !isBlank($0) }), let last = utf8.lastIndex(where: { !isBlank($0) })
         else { return "" }

@@ -1,5 +1,3 @@
-import NightshiftAPI
-
 /// Dates of header fields (RFC 9110, section 5.6.7).
 ///
 /// Written by hand because it runs for every response and must not depend on a locale.

@@ -1,0 +1,43 @@
+import NightshiftAPI
+
+/// IPv4 addresses in all the forms that the URL Standard reads: `127.0.0.1`, `127.1`, `0x7f.1`, `0177.0.0.1`, `2130706433`.
+///
+/// libcurl reads them in the same way. A host that stayed as it is written would name another origin than the one that is
+/// connected to.
+enum IPv4Host {
+    /// Whether `host` has to be an address: no domain ends in a number.
+    static func endsInNumber(_ host: String) -> Bool {
+        guard let last = labels(host).last, !last.isEmpty else { return false }
+        return last.utf8.allSatisfy(\.isASCIIDigit) || number(last) != nil
+    }
+
+    /// Four decimal numbers; nil where it is no address.
+    static func canonical(_ host: String) -> String? {
+        let labels = labels(host)
+        let numbers = labels.compactMap(number)
+        guard numbers.count == labels.count, let last = numbers.last, numbers.count <= 4,
+            numbers.dropLast().allSatisfy({ $0 < 256 }), last < 1 << (8 * (5 - numbers.count))
+        else { return nil }
+        let address = numbers.dropLast().enumerated().reduce(last) { $0 + $1.element << (8 * (3 - $1.offset)) }
+        return [24, 16, 8, 0].map { String(address >> $0 & 255) }.joined(separator: ".")
+    }
+
+    /// One dot at the end does not count.
+    private static func labels(_ host: String) -> [Substring] {
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.count > 1 && labels.last?.isEmpty == true ? labels.dropLast() : labels
+    }
+
+    /// Decimal, octal behind `0`, hexadecimal behind `0x`; nil for what is none of them. Never more than 2^32.
+    private static func number(_ label: Substring) -> UInt64? {
+        let isHexadecimal = label.hasPrefix("0x") || label.hasPrefix("0X")
+        let radix: UInt64 = isHexadecimal ? 16 : label.hasPrefix("0") && label.utf8.count > 1 ? 8 : 10
+        guard !label.isEmpty else { return nil }
+        var value: UInt64 = 0
+        for byte in isHexadecimal ? label.utf8.dropFirst(2) : label.utf8.dropFirst(0) {
+            guard let digit = byte.hexValue, UInt64(digit) < radix else { return nil }
+            value = min(value * radix + UInt64(digit), 1 << 32)
+        }
+        return value
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import LocalAPI
+
+/// Holds the numbers and texts of the document to the constants of the program that they repeat.
+@Suite struct OpenAPILimitTests {
+    private let document: JSONValue
+
+    private static let read = Result { try JSON.decode(JSONValue.self, from: Data(OpenAPI.document)) }
+
+    init() throws {
+        document = try Self.read.get()
+    }
+
+    /// The upper bounds that are limits of the service. A place is below `/components/schemas`, as `Type/property`, or a whole
+    /// JSON pointer.
+    private static let limits: [(place: String, keyword: String, limit: Double)] = [
+        ("EnqueueRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
+        ("RetryRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
+        ("SessionEnqueueRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
+        ("MessageAcknowledgement/messages", "maxItems", Double(Limits.tasksPerRequest)),
+        ("TaskActionRequest/tasks", "maxItems", Double(Limits.tasksPerAction)),
+        ("TaskRequest/headers", "maxItems", Double(Limits.headerFields)),
+        ("RetargetRequest/headers", "maxItems", Double(Limits.headerFields)),
+        ("SessionSettings/headers", "maxItems", Double(Limits.headerFields)),
+        ("TaskRequest/form", "maxItems", Double(Limits.formFields)),
+        ("TaskRequest/mirrors", "maxItems", Double(Limits.mirrors)),
+        ("TaskRequest/mirrors/items", "maxLength", Double(Limits.urlLength)),
+        ("TaskRequest/connections", "maximum", Double(Limits.connectionsPerTask)),
+        ("TaskRequest/idleTimeout", "maximum", Limits.longestTimeout),
+        ("TaskRequest/resourceTimeout", "maximum", Limits.longestTimeout),
+        ("SessionSettings/idleTimeout", "maximum", Limits.longestTimeout),
+        ("SessionSettings/resourceTimeout", "maximum", Limits.longestTimeout),
+        ("TaskRequest/description", "maxLength", Double(Limits.descriptionLength)),
+        ("TaskChange/description", "maxLength", Double(Limits.descriptionLength)),
+        ("RetargetRequest/clientData", "maxLength", Double(Limits.clientDataLength)),
+        ("SessionTaskRequest/clientData", "maxLength", Double(Limits.clientDataLength)),
+        ("MessageAnswer/clientData", "maxLength", Double(Limits.clientDataLength)),
+        ("FormField/source", "maxLength", Double(Limits.pathLength)),
+        ("Destination/directory", "maxLength", Double(Limits.pathLength)),
+        ("AppID", "maxLength", Double(Limits.pathLength)),
+        ("TaskRequest/source", "maxLength", Double(Limits.pathLength)),
+        ("InstallRequest/entry", "maxLength", Double(Limits.pathLength)),
+        ("/paths/~1v1~1process~1commands/get/parameters/0/schema", "maxLength", Double(Limits.pathLength)),
+        ("SessionID", "maxLength", Double(Limits.sessionIdentifierLength)),
+        ("BackgroundTaskRequest/name", "maxLength", Double(Limits.backgroundTaskNameLength)),
+        ("SessionTaskRequest/taskIdentifier", "maximum", Double(Limits.taskIdentifier)),
+        ("/components/parameters/Limit/schema", "maximum", Double(Limits.pageSize)),
+        ("DeviceChange/expirationLead", "maximum", DeviceSettings.leadAllowed.upperBound),
+    ]
+
+    /// Upper bounds that no constant of the service has: of the value's own type, a percentage, a share, a status, the
+    /// digits of the longest digest, and two that the checks of requests have as literals.
+    private static let unnamed: [(keyword: String, limit: Double)] = [
+        ("maximum", Double(Int64.max)), ("maximum", Double(Int32.max)), ("maximum", 100), ("maximum", 1),
+        ("maximum", 599),
+        ("maxLength", 128), ("maxLength", 32), ("maximum", 256),
+    ]
+
+    /// The JSON pointer of a place of ``limits``.
+    private static func pointer(_ place: String) -> String {
+        if place.hasPrefix("/") { return place }
+        let parts = place.split(separator: "/", maxSplits: 1)
+        return "/components/schemas/" + parts[0] + (parts.count > 1 ? "/properties/" + parts[1] : "")
+    }
+
+    /// What stands behind a JSON pointer.
+    private func value(at pointer: String) -> JSONValue {
+        pointer.split(separator: "/").reduce(document) { value, part in
+            if let members = value.array { return Int(part).map { members[$0] } ?? .null }
+            return value[String(part).replacing("~1", with: "/").replacing("~0", with: "~")]
+        }
+    }
+
+    @Test func `Upper bounds are the limits`() {
+        for (place, keyword, limit) in Self.limits {
+            #expect(value(at: Self.pointer(place))[keyword] == .number(limit), "\(place) \(keyword)")
+        }
+    }
+
+    @Test func `No upper bound stands in the document that is held to nothing`() {
+        let held = Set(Self.limits.map { "\(Self.pointer($0.place)) \($0.keyword)" })
+        var found: [String] = []
+        func look(_ value: JSONValue, _ path: [String]) {
+            for keyword in ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"] {
+                guard case .number(let number) = value[keyword] else { continue }
+                let place = "\(JSONPointer.string(path)) \(keyword)"
+                if !Self.unnamed.contains(where: { $0 == (keyword, number) }) { found.append(place) }
+            }
+            for (key, member) in value.object ?? [:] { look(member, path + [key]) }
+            for (index, member) in (value.array ?? []).enumerated() { look(member, path + [String(index)]) }
+        }
+        look(document, [])
+        #expect(Set(found).subtracting(held) == [])
+        #expect(found.count > 20)
+    }
+
+    @Test func `The lead of expiration handlers has its lower bound`() {
+        let lead = value(at: Self.pointer("DeviceChange/expirationLead"))
+        #expect(lead["minimum"] == .number(DeviceSettings.leadAllowed.lowerBound))
+    }
+
+    @Test(arguments: [
+        ("SessionID", "\(Limits.sessionIdentifierLength) bytes of UTF-8"),
+        ("TaskRequest/body", "at most \(Limits.downloadBody) bytes"),
+        ("SessionSettings/httpMaximumConnectionsPerHost", "More than \(Limits.connectionsPerHost) are"),
+        ("/paths/~1v1~1process~1snapshot/put/requestBody", "at most \(Limits.snapshotBytes) bytes"),
+    ])
+    func `Descriptions tell the limits`(place: String, text: String) throws {
+        let description = try #require(value(at: Self.pointer(place))["description"].string)
+        #expect(description.contains(text))
+    }
+
+    @Test func `Overrides are the values of a device, each with its grammar`() {
+        let overrides = value(at: Self.pointer("DeviceChange/overrides"))["properties"].object ?? [:]
+        #expect(Set(overrides.keys) == Set(DeviceKey.allCases.map(\.rawValue)))
+        for key in DeviceKey.allCases {
+            #expect(overrides[key.rawValue]?["description"] == .string(key.grammar), "\(key)")
+        }
+    }
+
+    @Test func `The document is of this version`() {
+        #expect(document["info"]["version"] == .string(NightshiftVersion.current))
+    }
+}
