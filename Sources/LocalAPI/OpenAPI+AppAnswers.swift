@@ -63,10 +63,13 @@ extension OpenAPI {
                 }
               },
               "WakeStatus": {
-                "type": "object", "required": ["reason", "session"],
+                "type": "object", "required": ["reason"],
                 "properties": {
                   "reason": {"$ref": "#/components/schemas/WakeReason"},
-                  "session": {"type": "string", "description": "As the app calls it"},
+                  "session": {"type": "string", "description": "As the app calls it, where the reason is a session's"},
+                  "key": {
+                    "type": "string", "description": "What of another source it is about, such as a region's identifier"
+                  },
                   "deadline": {
                     "type": "string", "format": "date-time",
                     "description": "When the app is ended unless it has completed; missing while it has not begun"
@@ -129,7 +132,19 @@ extension OpenAPI {
                   "state": {"$ref": "#/components/schemas/AppState", "description": "For enter: the new state"},
                   "session": {"type": "string", "description": "For handleEvents: as the app calls it"},
                   "through": {
-                    "type": "integer", "description": "For handleEvents: the session's last message that belongs to it"
+                    "type": "integer",
+                    "description": "For handleEvents: the session's last message that belongs to it; for handleWake: the number of the wake, the same when it comes again"
+                  },
+                  "source": {
+                    "$ref": "#/components/schemas/WakeSource", "description": "For handleWake: what the app is woken for"
+                  },
+                  "key": {
+                    "type": "string",
+                    "description": "For handleWake: what of the source it is about, such as a region's identifier"
+                  },
+                  "payload": {
+                    "type": "string", "contentEncoding": "base64",
+                    "description": "For handleWake: what the source has to say, in its own form"
                   },
                   "limit": {"type": "number", "description": "Seconds within which it has to be acknowledged"}
                 }

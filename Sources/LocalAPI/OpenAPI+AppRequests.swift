@@ -12,15 +12,27 @@ extension OpenAPI {
               "BackgroundMode": {
                 "type": "string", "enum": ["transfer", "fetch", "remote-notification", "location", "processing"]
               },
-              "WakeReason": {"type": "string", "enum": ["sessionEvents", "challenge", "delayedRequest"]},
+              "WakeSource": {
+                "type": "string", "enum": ["session", "fetch", "push", "region", "significantChange", "processing"]
+              },
+              "WakeReason": {
+                "type": "string",
+                "enum": [
+                  "sessionEvents", "challenge", "delayedRequest", "fetch", "push", "region", "significantChange",
+                  "processing"
+                ]
+              },
               "ExitCause": {
                 "type": "string",
                 "enum": [
                   "exited", "failed", "signalled", "unseen", "quit", "forceQuit", "killed", "launchTimeout",
-                  "backgroundTimeout", "eventsOverdue", "taskOverdue", "fileLock", "launchFailed"
+                  "backgroundTimeout", "eventsOverdue", "fetchOverdue", "pushOverdue", "locationOverdue",
+                  "processingOverdue", "taskOverdue", "fileLock", "launchFailed"
                 ]
               },
-              "CommandAction": {"type": "string", "enum": ["enter", "handleEvents", "snapshot", "expire", "terminate"]},
+              "CommandAction": {
+                "type": "string", "enum": ["enter", "handleEvents", "handleWake", "snapshot", "expire", "terminate"]
+              },
               "MessageKind": {"type": "string", "enum": ["resumed", "ended", "challenge", "delayedRequest"]},
               "ChallengeMethod": {"type": "string", "enum": ["basic", "digest", "clientCertificate", "serverTrust"]},
               "AnswerDisposition": {

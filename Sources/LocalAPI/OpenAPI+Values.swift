@@ -34,7 +34,7 @@ extension OpenAPI {
                   "mirrorAsked", "uploadKept", "uploadContinued", "uploadRestarted", "held", "suspended", "resumed", "changed",
                   "finishing", "completed", "failed", "cancelled", "removed", "asked", "answered", "appInstalled",
                   "appRemoved", "appLaunched", "appAdopted", "appEntered", "appWoken", "appWakeCompleted",
-                  "appLaunchPaused", "appEnded", "appHoldsLock", "backgroundTaskBegan", "backgroundTaskEnded",
+                  "appWakeDropped", "appLaunchPaused", "appEnded", "appHoldsLock", "backgroundTaskBegan", "backgroundTaskEnded",
                   "backgroundTaskRefused", "backgroundTimeExpiring", "backgroundTimeStopped", "backgroundTimeResumed",
                   "stintBegan", "stintEnded", "deviceChanged", "deviceHeldAwake", "deviceReleased", "deviceSlept",
                   "deviceWoke", "dozeBegan", "dozeEnded", "windowOpened", "windowClosed", "networkChanged",
