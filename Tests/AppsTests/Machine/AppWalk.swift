@@ -115,7 +115,7 @@ struct AppWalk {
             while process?.tasks.isEmpty == false || process?.guestTasks.isEmpty == false { endTask() }
             if let killed = process, killed.isKilled || killed.isAskedToEnd { exit() }
             // Nothing can tell it of anything, so that its user ends it some time.
-            if let deaf = process, deaf.isFrozen, !deaf.links { exit() }
+            if let process, process.isFrozen, !process.links { exit() }
             if process != nil, process?.isConnected == false { connect() }
             if process?.commands.isEmpty == false { acknowledge() } else { passToDeadline() }
         }

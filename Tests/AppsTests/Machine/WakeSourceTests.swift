@@ -53,6 +53,30 @@ import Testing
         #expect(app.taken.first == .thaw && app.commands.map(\.through) == [5])
     }
 
+    @Test func `On the wire a session's wake has no words of other sources`() throws {
+        var app = TestApp()
+        app.want([.events("photos", 5), .row(.region, 6, key: "home")])
+        app.spawned()
+        app.connected()
+        let text = try app.commands.map { String(decoding: try JSON.encode($0), as: UTF8.self) }
+        #expect(
+            text == [
+                #"{"action":"handleEvents","limit":30,"number":1,"session":"photos","through":5}"#,
+                #"{"action":"handleWake","key":"home","limit":10,"number":2,"payload":"Ng==","source":"region","through":6}"#,
+            ])
+        let statuses = try app.machine.wakes(now: app.now).map { wake in
+            var wake = wake
+            wake.deadline = nil
+            return String(decoding: try JSON.encode(wake), as: UTF8.self)
+        }
+        #expect(
+            statuses == [#"{"reason":"sessionEvents","session":"photos"}"#, #"{"key":"home","reason":"region"}"#])
+        #expect(
+            app.notes(.appWoken) == [
+                "photos: The last transfer of a session has ended. home: The boundary of a region was crossed."
+            ])
+    }
+
     @Test func `Sources share one launch, each with its own completion and limit`() {
         var app = TestApp()
         let wakes: [WantedWake] = [
