@@ -216,8 +216,10 @@ import Testing
         var app = TestApp()
         app.launchedByUser()
         app.want([.row(.push, 1)])
+        #expect(AppActivity([app.machine]).wakes == 0, "no device waits for who may take its time")
         app.feed { $0.back(now: $1) }
         app.acknowledge { $0.action != .handleWake }
+        #expect(AppActivity([app.machine]).wakes == 1)
         app.pass(29)
         #expect(app.state == .background && !app.all.contains(.kill))
         app.pass(1)
