@@ -71,6 +71,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case appEntered
     case appWoken
     case appWakeCompleted
+    case appWakeDropped
     case appLaunchPaused
     case appEnded
     case appHoldsLock
@@ -136,6 +137,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .appEntered: "The app changed its state."
         case .appWoken: "The app was woken in the background."
         case .appWakeCompleted: "The app has completed what it was woken for."
+        case .appWakeDropped: "A reason to wake the app is given up."
         case .appLaunchPaused: "The app is not launched for a while, because it went wrong."
         case .appEnded: "The app's process ended."
         case .appHoldsLock: "The app was to be suspended and holds a lock on a file that others use."

@@ -37,7 +37,7 @@ struct SimulatedApp {
     /// What there is to wake it for.
     var wanted: [WantedWake] {
         sessions.filter { $0.wakesApp && $0.unfinished == 0 && $0.messages > $0.handled }.map {
-            WantedWake(app: id, session: $0.name, reason: .sessionEvents, through: $0.messages)
+            WantedWake(app: id, reason: .sessionEvents, key: $0.name, through: $0.messages)
         }
     }
 
@@ -75,7 +75,9 @@ struct SimulatedApp {
     /// Whether the service ended it because it went wrong.
     private static func isKill(_ cause: ExitCause) -> Bool {
         switch cause {
-        case .launchTimeout, .backgroundTimeout, .eventsOverdue, .taskOverdue, .fileLock: true
+        case .launchTimeout, .backgroundTimeout, .eventsOverdue, .fetchOverdue, .pushOverdue, .locationOverdue,
+            .processingOverdue, .taskOverdue, .fileLock:
+            true
         case .exited, .failed, .signalled, .unseen, .quit, .forceQuit, .killed, .launchFailed: false
         }
     }

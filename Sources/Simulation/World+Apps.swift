@@ -183,10 +183,12 @@ extension World {
                 listened(index)
             case .terminate: apps[index].process?.begin(.exit, seconds: Self.exitTime, time)
             case .kill: exited(index, AppExit(time: now.date, cause: .signalled, signal: 9))
-            case .finishWake(let session, let through, _):
+            case .finishWake(let wake, _):
                 let now = now
-                let place = apps[index].session(session)
-                apps[index].sessions[place].handled = max(apps[index].sessions[place].handled, through)
+                // A trace has no other sources yet.
+                guard wake.source == .session else { break }
+                let place = apps[index].session(wake.key)
+                apps[index].sessions[place].handled = max(apps[index].sessions[place].handled, wake.through)
                 let wanted = apps[index].wanted
                 actions += apps[index].machine.want(wanted, now: now)
             case .cancelTransfers: transfers.cancel(apps[index].id, now)
@@ -205,7 +207,7 @@ extension World {
         let seconds =
             switch command.action {
             case .enter: command.state == .background ? behaviour.enterBackground : 0
-            case .handleEvents: behaviour.wake
+            case .handleEvents, .handleWake: behaviour.wake
             case .snapshot: Self.snapshotTime
             case .expire: behaviour.expiration
             case .terminate: Self.exitTime

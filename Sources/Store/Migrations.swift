@@ -315,6 +315,31 @@ enum Migrations {
                     UPDATE tasks SET snapshots = NULL WHERE snapshots = '[]';
                     """)
         }
+        migrator.registerMigration("0009 wakes") { db in
+            try db.execute(
+                sql: """
+                    -- What apps have to be woken for beside the messages of their sessions; see docs/decisions/0034. A row goes when
+                    -- its app has completed the wake, or when the wake is given up.
+                    CREATE TABLE wakes (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        app TEXT NOT NULL CHECK (length(app) > 0),
+                        source TEXT NOT NULL CHECK (
+                            source IN ('fetch', 'push', 'region', 'significantChange', 'processing')),
+                        key TEXT NOT NULL,
+                        payload BLOB CHECK (length(payload) <= 8192),
+                        created_at REAL NOT NULL,
+                        expires_at REAL,
+                        UNIQUE (app, source, key)
+                    ) STRICT;
+
+                    -- A wake that is under way is about a key of its source, which for a session is the session.
+                    UPDATE apps SET record = json_set(record, '$.processState.begun', json((
+                            SELECT json_group_array(json(json_remove(
+                                json_set(value, '$.wake.key', json_extract(value, '$.wake.session')), '$.wake.session')))
+                            FROM json_each(apps.record, '$.processState.begun'))))
+                        WHERE CASE WHEN json_valid(record) THEN json_array_length(record, '$.processState.begun') END > 0;
+                    """)
+        }
         return migrator
     }()
 }

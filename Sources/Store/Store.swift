@@ -14,6 +14,8 @@ package final class Store: Sendable {
     package let journalSignal: GrowthSignal
     /// Tells that there is a new message for an app.
     package let messageSignal: GrowthSignal
+    /// Tells that another source than a session has a reason to wake an app.
+    package let wakeSignal: GrowthSignal
     /// Tasks whose rows make no sense.
     package let unreadable: UnreadableTasks
 
@@ -69,13 +71,14 @@ package final class Store: Sendable {
         }
         guard level == 2 else { throw StoreError(.other, "The database does not sync its commits.") }
         try Migrations.all.migrate(writer)
-        let (entry, message) = try writer.write { db in
+        let (entry, message, wake) = try writer.write { db in
             let transaction = StoreTransaction(db: db, unreadable: unreadable)
             try transaction.moveIntoPresentBoot(now)
-            return (try transaction.lastJournalEntry(), try transaction.lastMessage())
+            return (try transaction.lastJournalEntry(), try transaction.lastMessage(), try transaction.lastWake())
         }
         journalSignal = GrowthSignal(last: entry)
         messageSignal = GrowthSignal(last: message)
+        wakeSignal = GrowthSignal(last: wake)
         commits = GroupCommit(writer: writer)
     }
 
@@ -128,12 +131,15 @@ package final class Store: Sendable {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        let (value, entry, message) = try await commits.run { [unreadable] db in
+        let (value, entry, message, wake) = try await commits.run { [unreadable] db in
             let transaction = StoreTransaction(db: db, unreadable: unreadable)
             let value = try body(transaction)
-            return (value, try transaction.lastJournalEntry(), try transaction.lastMessage())
+            return (
+                value, try transaction.lastJournalEntry(), try transaction.lastMessage(), try transaction.lastWake()
+            )
         }
         messageSignal.advance(to: message)
+        wakeSignal.advance(to: wake)
         journalSignal.advance(to: entry)
         return value
     }

@@ -1,5 +1,7 @@
 import Apps
 import Foundation
+import NightshiftAPI
+import Store
 import Testing
 
 /// What apps find in their environment: the session's (decision 0023).
@@ -65,6 +67,25 @@ import Testing
                 "XDG_RUNTIME_DIR": "/run/user/1000", "HOME": "/home/anna", "NIGHTSHIFT_HOME": "/home/anna/n",
                 "NIGHTSHIFT_PROXY": "http://p",
             ])
+    }
+
+    @Test func `B1: A program finds why it is woken, for which sessions, and how long it may take`() {
+        let app = AppID(rawValue: "org.example.app")
+        let wakes = [
+            WantedWake(app: app, reason: .sessionEvents, key: "a", through: 1),
+            WantedWake(app: app, reason: .region, key: "home", through: 2),
+            WantedWake(app: app, reason: .challenge, key: "b", through: 3),
+        ]
+        #expect(
+            AppEnvironment.wakeVariables(wakes, declaredLimit: 45) == [
+                "NIGHTSHIFT_WAKE": "challenge,region,sessionEvents", "NIGHTSHIFT_SESSION": "a\nb",
+                "NIGHTSHIFT_WAKE_LIMIT": "45",
+            ])
+        #expect(
+            AppEnvironment.wakeVariables([wakes[1]], declaredLimit: 45) == [
+                "NIGHTSHIFT_WAKE": "region", "NIGHTSHIFT_WAKE_LIMIT": "10",
+            ])
+        #expect(AppEnvironment.wakeVariables([], declaredLimit: 45) == [:])
     }
 
     @Test func `L1: A bare environment is completed`() {

@@ -117,6 +117,7 @@ import Transfers
         try check(SnapshotPolicy.self, "SnapshotPolicy")
         try check(AppState.self, "AppState")
         try check(BackgroundMode.self, "BackgroundMode")
+        try check(WakeSource.self, "WakeSource")
         try check(WakeReason.self, "WakeReason")
         try check(ExitCause.self, "ExitCause")
         try check(ProcessCommand.Action.self, "CommandAction")

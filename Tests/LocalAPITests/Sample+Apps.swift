@@ -46,7 +46,7 @@ extension Sample {
             return [
                 try Sample(manifest, least: AppManifest(id: id, name: "n", entry: "/e", command: ["c"])),
                 try Sample(status, least: leastStatus),
-                try Sample(status.wakes[0], least: WakeStatus(reason: .challenge, session: "s")),
+                try Sample(status.wakes[0], least: WakeStatus(reason: .fetch)),
                 try Sample(
                     AppExit(time: date, cause: .failed, status: 1, signal: 2, detail: "d"),
                     least: AppExit(time: date, cause: .exited)),
@@ -67,6 +67,9 @@ extension Sample {
             command.state = .background
             command.session = "s"
             command.through = 3
+            command.source = .region
+            command.key = "k"
+            command.payload = Data("p".utf8)
             command.limit = 30
             let attachment = SessionAttachment(session: SessionID(app: id, identifier: "s"), nextTaskIdentifier: 1)
             var task = SessionTask(task: leastStatus, clientData: "d", resumedAt: 1)
@@ -114,7 +117,7 @@ extension Sample {
         app.manifest = manifest
         app.stateSince = date
         app.processID = 1
-        app.wakes = [WakeStatus(reason: .sessionEvents, session: "s", deadline: date)]
+        app.wakes = [WakeStatus(reason: .sessionEvents, session: "s", key: "k", deadline: date)]
         app.lastExit = AppExit(time: date, cause: .signalled)
         app.launchesPausedUntil = date
         app.startsPausedUntil = date

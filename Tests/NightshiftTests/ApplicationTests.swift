@@ -210,6 +210,24 @@ import Testing
             "\(said)")
     }
 
+    @Test func `T11: A wake that no delegate method takes is completed at once, and again where that was lost`()
+        async throws
+    {
+        let world = try World()
+        let process = world.process()
+        let application = Application(connection: process.connection)
+        application.launch(environment: [:])
+        try await world.service.state.wait(for: "the channel") { !$0.channels.isEmpty }
+        let wake = command(1, .handleWake) { command in
+            command.source = .region
+            command.key = "home"
+        }
+        world.service.command(wake)
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
+        world.service.command(wake)
+        try await world.service.state.wait(for: "it once more") { $0.acknowledgedCommands == [1, 1] }
+    }
+
     @Test func `L1: In the background never-resumed tasks are handed over before the service may stop the app`()
         async throws
     {

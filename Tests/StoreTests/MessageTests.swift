@@ -155,7 +155,7 @@ import Testing
         #expect(try await store.read { try $0.wantedWakes() } == [])
         try await store.write { _ = try Self.end(second, $0) }
         let last = try #require(try await Self.messages(store).last?.id)
-        let wake = WantedWake(app: Self.app, session: "photos", reason: .sessionEvents, through: last)
+        let wake = WantedWake(app: Self.app, reason: .sessionEvents, key: "photos", through: last)
         #expect(try await store.read { try $0.wantedWakes() } == [wake])
         // Woken for it once, it is not wanted again until there is something new.
         try await store.write { try $0.finishWake(Self.session, through: last) }

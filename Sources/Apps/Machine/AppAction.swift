@@ -14,9 +14,8 @@ package enum AppAction: Hashable, Sendable {
     case terminate
     /// SIGKILL, to all of it.
     case kill
-    /// The app has completed its wake for a session. Where its exit status was the completion, that acknowledges the
-    /// session's messages too.
-    case finishWake(session: String, through: Int64, acknowledging: Bool)
+    /// A wake is over: the app is not to be woken for it again.
+    case finishWake(WantedWake, WakeOutcome)
     case cancelTransfers
     /// It came to the front: tasks that were held back because it was in the background may start.
     case cameToFront

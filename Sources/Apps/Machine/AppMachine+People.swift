@@ -28,7 +28,7 @@ extension AppMachine {
         commands.removeAll { $0.command.action == .expire }
         connectBy = nil
         if record.state != .inactive { actions += transition(to: .inactive, now) }
-        return actions + transition(to: .active, now)
+        return actions + transition(to: .active, now) + rest(now)
     }
 
     /// Its entry was installed, for the first time or anew.
@@ -49,7 +49,7 @@ extension AppMachine {
         }
         if record.state == .active { actions += transition(to: .inactive, limit: limit, now) }
         actions += transition(to: .background, limit: limit, now)
-        for index in begun.indices { begun[index].deadline = now.awakeSeconds + wakeLimit }
+        if isManaged { limitWakes(now) }
         needsSnapshot = true
         // One that has only just been launched may still be on its way to connecting.
         if !hasConnected, let limit = launchedAt.map({ $0 + Self.connectLimit }), limit > now.awakeSeconds {
@@ -77,9 +77,12 @@ extension AppMachine {
     /// - Parameter force: the user's force quit.
     package mutating func quit(force: Bool, now: ClockReading) -> [AppAction] {
         var actions: [AppAction] = []
-        if force { record.isForceQuit = true }
+        if force {
+            record.isForceQuit = true
+            actions = dropOutdated(now)
+        }
         // Its transfers end behind its process: what they come to is for the next one, which the user launches.
-        guard phase != .absent else { return force ? [.cancelTransfers] : [] }
+        guard phase != .absent else { return force ? actions + [.cancelTransfers] : [] }
         let cause: ExitCause = force ? .forceQuit : .quit
         if phase == .standing { actions += goOn(now) }
         guard phase == .present, record.process != nil else {

@@ -94,11 +94,9 @@ extension AppMachine {
         var actions: [AppAction] = []
         if let index = begun.firstIndex(where: { $0.command == number }) {
             let wake = begun.remove(at: index).wake
-            finished[wake.session] = wake.through
             record.faults = 0
             needsSnapshot = true
-            actions.append(.finishWake(session: wake.session, through: wake.through, acknowledging: false))
-            actions.append(.note(.appWakeCompleted, wake.session))
+            actions += complete(wake, .acknowledged)
         }
         return actions + rest(now)
     }
@@ -109,13 +107,8 @@ extension AppMachine {
         var actions: [AppAction] = []
         if let ending {
             exit.cause = ending.cause
-        } else if exit.cause == .exited, !hasConnected, hasWakeCommand || !record.linksLibrary {
-            // A program without the library answers with its exit status.
-            for wake in begun.map(\.wake) {
-                actions.append(.finishWake(session: wake.session, through: wake.through, acknowledging: true))
-                actions.append(.note(.appWakeCompleted, wake.session))
-                finished[wake.session] = wake.through
-            }
+        } else if exit.cause == .exited, completesByExiting {
+            for wake in begun.map(\.wake) { actions += complete(wake, .exited) }
             if !begun.isEmpty { record.faults = 0 }
             begun = []
         }
@@ -134,7 +127,7 @@ extension AppMachine {
         commands.removeAll { late.contains($0.command) }
         // No snapshot is no reason to end an app.
         if late.contains(where: { $0.action == .enter }) { return end(.backgroundTimeout) }
-        if begun.contains(where: { $0.deadline ?? .infinity <= time }) { return end(.eventsOverdue) }
+        if let overdueWake, overdueWake.deadline <= time { return end(overdueWake.cause) }
         if launchBy ?? .infinity <= time { return end(.launchTimeout) }
         let isUnconnected = connectBy ?? .infinity <= time
         if isUnconnected {
@@ -162,6 +155,7 @@ extension AppMachine {
             record.faultAt = now.wallSeconds
             hasToldPause = false
         }
+        let dropped = dropLost()
         let stint = endStint(exit.cause.isTermination ? .terminated : .ended, now)
         forgetTasks()
         phase = .absent
@@ -170,8 +164,8 @@ extension AppMachine {
         record.process = nil
         record.lastExit = exit
         enter(.notRunning, now)
-        return stint + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])] + endOfTransfers
-            + consider(now)
+        return dropped + stint + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])]
+            + endOfTransfers + consider(now)
     }
 
     /// What becomes of its transfers when its process is gone: a force quit ends them.
@@ -184,7 +178,9 @@ extension ExitCause {
     /// Whether the service ended the process because of what the app did.
     fileprivate var isTermination: Bool {
         switch self {
-        case .launchTimeout, .backgroundTimeout, .eventsOverdue, .taskOverdue, .fileLock: true
+        case .launchTimeout, .backgroundTimeout, .eventsOverdue, .fetchOverdue, .pushOverdue, .locationOverdue,
+            .processingOverdue, .taskOverdue, .fileLock:
+            true
         case .exited, .failed, .signalled, .unseen, .quit, .forceQuit, .killed, .launchFailed: false
         }
     }

@@ -102,9 +102,10 @@ extension AppMachine {
             return endStint(.ended, now) + endOfTransfers
         }
         guard isAlive else {
+            let dropped = dropLost()
             // Nobody has seen whether it was its own fault, unless its end was asked for.
             if ending == nil { begun = [] }
-            return ended(AppExit(time: now.date, cause: ending?.cause ?? .unseen), now)
+            return dropped + ended(AppExit(time: now.date, cause: ending?.cause ?? .unseen), now)
         }
         phase = .present
         if record.state == .suspended { enter(.background, now) }
@@ -138,7 +139,7 @@ extension AppMachine {
         // A program without the library has never needed the service: its limit stays what it was told at its launch.
         guard hasConnected || record.linksLibrary && !hasWakeCommand else { return }
         for index in begun.indices where begun[index].deadline != nil {
-            begun[index].deadline = now.awakeSeconds + wakeLimit
+            begun[index].deadline = deadline(of: begun[index].wake, now)
         }
     }
 }

@@ -41,9 +41,11 @@ extension AppMachine {
         return AwakeHolder(app: record.id, tasks: names, since: Date(timeIntervalSince1970: since))
     }
 
-    /// Wakes that have begun and are not completed, and a launch in the background that is under way.
+    /// Wakes that have begun and are not completed, and a launch in the background that is under way. What an app is told that
+    /// may take its time has no end that the device could wait for.
     var wakesUnderWay: Int {
-        phase == .starting && record.state == .background ? max(1, begun.count) : begun.count
+        let count = begun.count { $0.deadline != nil || !$0.wake.source.rules.reachesForeground }
+        return phase == .starting && record.state == .background ? max(1, count) : count
     }
 
     /// Whether it has work in the background that runs, or waits for a window.

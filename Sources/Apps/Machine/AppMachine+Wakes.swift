@@ -6,30 +6,29 @@ extension AppMachine {
     /// Every reason to wake it that there is now.
     package mutating func want(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
         wanted = wakes
-        return consider(now)
+        return dropOutdated(now) + consider(now)
     }
 
     /// The reasons, as the world sees them.
     package func wakes(now: ClockReading) -> [WakeStatus] {
-        begun.map { wake in
-            WakeStatus(
-                reason: wake.wake.reason, session: wake.wake.session,
-                deadline: wake.deadline.map { now.wallTime(ofAwakeSeconds: $0) })
-        }
-            + fresh.map { WakeStatus(reason: $0.reason, session: $0.session) }
+        begun.map { WakeStatus($0.wake, deadline: $0.deadline.map { now.wallTime(ofAwakeSeconds: $0) }) }
+            + fresh(now).map { WakeStatus($0, deadline: nil) }
     }
 
-    /// Reasons that it was not woken for yet.
-    private var fresh: [WantedWake] {
+    /// Reasons that it was not woken for yet, and may be.
+    private func fresh(_ now: ClockReading) -> [WantedWake] {
         wanted.filter { wake in
-            wake.through > finished[wake.session] ?? 0 && !begun.contains { $0.wake.session == wake.session }
+            isOpen(wake) && !begun.contains { $0.wake.identity == wake.identity } && !wake.isExpired(now)
+                && wake.source.rules.mode.map(modes.contains) ?? true
         }
     }
+
+    private func isOpen(_ wake: WantedWake) -> Bool { wake.through > finished[wake.identity] ?? 0 }
 
     /// Begins what may begin.
     mutating func consider(_ now: ClockReading) -> [AppAction] {
         lookAtPause(now)
-        let wakes = fresh
+        let wakes = fresh(now)
         guard !wakes.isEmpty, !record.isForceQuit, ending == nil else { return [] }
         switch phase {
         case .starting: return []
@@ -51,8 +50,10 @@ extension AppMachine {
             let actions = phase == .standing ? goOn(now) : wakeUp(now)
             return actions + beginHere(wakes, now)
         case .present:
-            // In front of its user it hears of everything directly; going to rest it comes back here.
-            guard record.state == .background, isManaged, hasConnected, !begun.isEmpty || isAtRest else { return [] }
+            guard hasConnected else { return [] }
+            // In front of its user it reads the messages of its sessions itself; going to rest it comes back here.
+            guard !isUnhurried else { return beginUnhurried(wakes, now) }
+            guard !begun.isEmpty || isAtRest else { return [] }
             return beginHere(wakes, now)
         }
     }
@@ -61,15 +62,26 @@ extension AppMachine {
     private mutating func beginHere(_ wakes: [WantedWake], _ now: ClockReading) -> [AppAction] {
         let first = begun.count
         begin(wakes, now)
-        var actions = [note(wakes)]
-        guard isConnected else { return actions }
-        for index in first..<begun.count { actions += handle(index, now) }
-        return actions
+        return [note(wakes)] + handle(from: first, now)
+    }
+
+    /// Tells a process that is awake anyway, and may take its time.
+    private mutating func beginUnhurried(_ wakes: [WantedWake], _ now: ClockReading) -> [AppAction] {
+        let first = begun.count
+        begun += wakes.filter(\.source.rules.reachesForeground).map { BegunWake(wake: $0, deadline: nil) }
+        return handle(from: first, now)
+    }
+
+    private mutating func handle(from first: Int, _ now: ClockReading) -> [AppAction] {
+        guard isConnected else { return [] }
+        return (first..<begun.count).reduce(into: []) { $0 += handle($1, now) }
     }
 
     /// Suspends it when there is nothing left to do in the background.
     mutating func rest(_ now: ClockReading) -> [AppAction] {
-        guard phase == .present, record.state == .background, isManaged, begun.isEmpty, isAtRest else { return [] }
+        guard phase == .present else { return [] }
+        guard !isUnhurried else { return consider(now) }
+        guard record.state == .background, begun.isEmpty, isAtRest else { return [] }
         let wakes = consider(now)
         guard wakes.isEmpty else { return wakes }
         guard record.background.tasks.isEmpty else { return standStill(now) }
@@ -96,27 +108,41 @@ extension AppMachine {
         return actions + [.note(.appEntered, AppState.suspended.rawValue)]
     }
 
+    /// Whether its user sees it, or the service may not suspend it: then nothing that it is told has a limit.
+    var isUnhurried: Bool { !isManaged || record.state == .active || record.state == .inactive }
+
     /// Nothing that it was asked is unanswered.
     var isAtRest: Bool { commands.isEmpty && ending == nil && connectBy == nil }
 
     private mutating func begin(_ wakes: [WantedWake], _ now: ClockReading) {
-        begun += wakes.map { BegunWake(wake: $0, deadline: now.awakeSeconds + wakeLimit) }
+        begun += wakes.map { BegunWake(wake: $0, deadline: deadline(of: $0, now)) }
+        if wakes.contains(where: \.source.rules.delaysStarts) { delayStarts(now) }
+        refill(for: wakes, now)
+    }
+
+    private mutating func delayStarts(_ now: ClockReading) {
         let isRested = Self.end(of: record.startDelay, from: record.startDelayFrom, now: now) == nil
         let doubled = min(record.startDelay * 2, Self.longestStartDelay)
         record.startDelay = isRested ? Self.firstStartDelay : doubled
         record.startDelayFrom = now.wallSeconds
-        refill(for: wakes, now)
     }
 
     private func note(_ wakes: [WantedWake]) -> AppAction {
-        .note(.appWoken, wakes.map { "\($0.session): \($0.reason.sentence)" }.joined(separator: " "))
+        .note(.appWoken, wakes.map { WakeStatus($0, deadline: nil).sentence }.joined(separator: " "))
     }
 
-    /// Asks the app to handle a session's events.
+    /// Asks the app to handle what it was woken for.
     mutating func handle(_ index: Int, _ now: ClockReading) -> [AppAction] {
+        told(index, now)
         let wake = begun[index].wake
-        var command = newCommand(.handleEvents)
-        command.session = wake.session
+        var command = newCommand(wake.source == .session ? .handleEvents : .handleWake)
+        if wake.source == .session {
+            command.session = wake.key
+        } else {
+            command.source = wake.source
+            command.key = wake.key.isEmpty ? nil : wake.key
+            command.payload = wake.payload
+        }
         command.through = wake.through
         command.limit = begun[index].deadline.map { max(0, $0 - now.awakeSeconds) }
         begun[index].command = command.number

@@ -14,8 +14,10 @@ package struct AppMachine: Sendable {
     package internal(set) var record: AppRecord
     /// Whether a desktop entry lets the service launch it.
     package var isInstalled: Bool
-    /// Seconds that a background launch may take (`X-Nightshift-WakeLimit`).
+    /// Seconds that a wake may take whose source has no limit of its own (`X-Nightshift-WakeLimit`).
     package var wakeLimit: Double
+    /// What its entry lets it be woken for (`X-Nightshift-BackgroundModes`).
+    package var modes: Set<BackgroundMode> = []
     /// Whether wakes start a program of their own (`X-Nightshift-Wake`).
     package var hasWakeCommand = false
     /// What its background time is measured by.
@@ -30,8 +32,8 @@ package struct AppMachine: Sendable {
     var nextNumber: Int64
     /// Reasons to wake it, as the store tells them.
     var wanted: [WantedWake] = []
-    /// How far it has completed each session's events: what the store tells may be older.
-    var finished: [String: Int64] = [:]
+    /// How far it is done with what has woken it: what the store tells may be older.
+    var finished: [WantedWake.Identity: Int64] = [:]
     /// Background tasks that the process has not told again since its connection broke, and until when it has to.
     var unconfirmed: Set<TaskKey> = []
     var confirmBy: Double?
@@ -89,8 +91,9 @@ package struct AppMachine: Sendable {
         let pause: Double? =
             phase == .absent && isInstalled && !record.isForceQuit && !wanted.isEmpty ? faultPauseEnd : nil
         return
-            (commands.map(\.deadline) + begun.map(\.deadline)
-            + [connectBy, launchBy, nextConfirmation, nextExpiration, pause])
+            (commands.map(\.deadline) + [
+                overdueWake?.deadline, connectBy, launchBy, nextConfirmation, nextExpiration, pause,
+            ])
             .compactMap(\.self).min()
     }
 

@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import NightshiftAPI
+package import Store
 
 /// What launched processes find in their environment: the session's, not that of whichever shell has started the service.
 ///
@@ -48,6 +50,20 @@ package struct AppEnvironment: Sendable {
         for (name, value) in service where name.hasPrefix("NIGHTSHIFT_") && !Self.ofLaunch.contains(name) {
             variables[name] = value
         }
+        return variables
+    }
+
+    /// What a program that is started for wakes finds of them.
+    ///
+    /// - Parameter declaredLimit: seconds that the app's entry gives to wakes whose source has no limit of its own.
+    package static func wakeVariables(_ wakes: [WantedWake], declaredLimit: Double) -> [String: String] {
+        guard let limit = wakes.map({ $0.source.limit(declared: declaredLimit) }).max() else { return [:] }
+        var variables = [
+            "NIGHTSHIFT_WAKE": Set(wakes.map(\.reason.rawValue)).sorted().joined(separator: ","),
+            "NIGHTSHIFT_WAKE_LIMIT": String(Int(saturating: limit)),
+        ]
+        let sessions = wakes.filter { $0.source == .session }.map(\.key)
+        if !sessions.isEmpty { variables["NIGHTSHIFT_SESSION"] = sessions.joined(separator: "\n") }
         return variables
     }
 

@@ -27,6 +27,7 @@ extension AppService {
         var machine = machines[id] ?? newMachine(id)
         machine.isInstalled = manifest != nil
         machine.wakeLimit = manifest?.wakeLimit ?? AppManifest.defaultWakeLimit
+        machine.modes = manifest?.modes ?? []
         machine.hasWakeCommand = manifest?.wakeCommand != nil
         machine.terms = terms(machine.record, manifest)
         return machine
@@ -62,7 +63,7 @@ extension AppService {
         unwritten[id, default: 0] += 1
         var actions = actions
         var entries: [JournalEntry] = []
-        var finished: [(session: String, through: Int64, acknowledging: Bool)] = []
+        var finished: [(wake: WantedWake, outcome: WakeOutcome)] = []
         var isForceQuit = false
         var isInFront = false
         var listening: Bool?
@@ -81,8 +82,7 @@ extension AppService {
                 listening = true
             case .terminate: signal(id, SIGTERM)
             case .kill: signal(id, SIGKILL)
-            case .finishWake(let session, let through, let acknowledging):
-                finished.append((session, through, acknowledging))
+            case .finishWake(let wake, let outcome): finished.append((wake, outcome))
             case .cancelTransfers: isForceQuit = true
             case .cameToFront: isInFront = true
             case .note(let decision, let detail, let inputs):
@@ -94,10 +94,10 @@ extension AppService {
         }
         setAlarm()
         // First, so that a service that dies in between leaves no messages that nobody is woken for.
-        for wake in finished where wake.acknowledging {
-            await environment.transfers.acknowledge(id, wake.session, wake.through)
+        for (wake, outcome) in finished where wake.source == .session && outcome == .exited {
+            await environment.transfers.acknowledge(id, wake.key, wake.through)
         }
-        let hasLifted = await write(id, entries, finished.map { ($0.session, $0.through) }, isInFront: isInFront)
+        let hasLifted = await write(id, entries, finished.map(\.wake), isInFront: isInFront)
         // Who asked for it is answered behind this.
         if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
@@ -124,7 +124,7 @@ extension AppService {
     /// - Returns: whether tasks of the app were let go.
     @discardableResult
     func write(
-        _ id: AppID, _ entries: [JournalEntry], _ finished: [(session: String, through: Int64)], isInFront: Bool = false
+        _ id: AppID, _ entries: [JournalEntry], _ finished: [WantedWake], isInFront: Bool = false
     ) async -> Bool {
         let record = machines[id]?.record
         let time = now.date
@@ -140,9 +140,7 @@ extension AppService {
                     try transaction.deleteApp(id)
                 }
                 for entry in entries { try transaction.record(entry) }
-                for wake in finished {
-                    try transaction.finishWake(SessionID(app: id, identifier: wake.session), through: wake.through)
-                }
+                for wake in finished { try transaction.finishWake(wake) }
                 if lifts { try transaction.liftHolds(of: id, at: time) }
             }
             if lifts { unlifted.remove(id) }
@@ -225,12 +223,7 @@ extension AppService {
         variables["NIGHTSHIFT_APP"] = id.rawValue
         variables["NIGHTSHIFT_SOCKET"] = environment.paths.socket.path
         variables["NIGHTSHIFT_LAUNCH"] = background ? "background" : "foreground"
-        if !wakes.isEmpty {
-            variables["NIGHTSHIFT_WAKE"] = Set(wakes.map(\.reason.rawValue)).sorted().joined(separator: ",")
-            variables["NIGHTSHIFT_SESSION"] = wakes.map(\.session).joined(separator: "\n")
-            variables["NIGHTSHIFT_WAKE_LIMIT"] = String(Int(saturating: manifest.wakeLimit))
-        }
-        return variables
+        return variables.merging(AppEnvironment.wakeVariables(wakes, declaredLimit: manifest.wakeLimit)) { $1 }
     }
 
     func process(of id: AppID) -> ProcessIdentity? {

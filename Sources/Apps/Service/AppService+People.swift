@@ -49,6 +49,7 @@ extension AppService {
         do {
             try await store.write { transaction in
                 try transaction.deleteApp(id)
+                try transaction.deleteWakes(of: id)
                 try transaction.record(JournalEntry(time: now.date, decision: .appRemoved, app: id))
             }
         } catch {

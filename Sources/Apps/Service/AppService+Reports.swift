@@ -91,7 +91,7 @@ extension AppID {
 extension AppStatus {
     /// What is going on, in a person's words, and what will change it.
     fileprivate var explanation: (sentence: String, endedBy: String?) {
-        let reasons = wakes.map { "\($0.session): \($0.reason.sentence)" }.joined(separator: " ")
+        let reasons = wakes.map(\.sentence).joined(separator: " ")
         switch state {
         case .active, .inactive:
             return ("It runs in the foreground.", "its user")

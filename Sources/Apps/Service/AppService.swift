@@ -137,8 +137,16 @@ package actor AppService {
             if id.isProgram, machines[id]?.record.process == nil { machines[id] = nil }
         }
         recovered = []
+        // What comes during the first look is seen by the next one.
+        let (messages, wakes) = (store.messageSignal.last, store.wakeSignal.last)
         await look()
-        await reporting.run(by: self, beside: [{ await $0.followMessages() }, { await $0.followExits() }])
+        await reporting.run(
+            by: self,
+            beside: [
+                { await $0.follow($0.store.messageSignal, past: messages) },
+                { await $0.follow($0.store.wakeSignal, past: wakes) },
+                { await $0.followExits() },
+            ])
     }
 
     /// Lets everything run that is suspended, and ``run()`` return. The apps live on.
@@ -187,13 +195,13 @@ package actor AppService {
     /// Greater than every number that an earlier service can have given: it counts microseconds.
     var firstNumber: Int64 { Int64(saturating: now.wallSeconds * 1_000_000) }
 
-    /// A new message may be a reason to wake somebody.
-    private func followMessages() async {
-        var seen = store.messageSignal.last
+    /// A new message, or a new row of another source, may be a reason to wake somebody.
+    private func follow(_ signal: GrowthSignal, past last: Int64) async {
+        var seen = last
         while !Task.isCancelled {
-            await store.messageSignal.wait(past: seen)
-            let last = store.messageSignal.last
-            // The signal is also given for progress, which wakes nobody.
+            await signal.wait(past: seen)
+            let last = signal.last
+            // That of messages is also given for progress, which wakes nobody.
             guard last > seen else { continue }
             seen = last
             await look()

@@ -99,7 +99,7 @@ struct FollowedTasks: Sendable {
             return .nothing
         case .accepted, .changed, .serviceStarted, .serviceStopping, .networkLost, .networkReturned, .hostPaused,
             .appInstalled, .appRemoved, .appLaunched, .appAdopted, .appEntered, .appWoken, .appWakeCompleted,
-            .appLaunchPaused, .appEnded, .appHoldsLock, .backgroundTaskBegan, .backgroundTaskEnded,
+            .appWakeDropped, .appLaunchPaused, .appEnded, .appHoldsLock, .backgroundTaskBegan, .backgroundTaskEnded,
             .backgroundTaskRefused, .backgroundTimeExpiring, .backgroundTimeStopped, .backgroundTimeResumed,
             .stintBegan, .stintEnded, .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke,
             .dozeBegan, .dozeEnded, .windowOpened, .windowClosed, .networkChanged, .reconnected, .divided,

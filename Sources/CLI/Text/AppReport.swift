@@ -150,6 +150,11 @@ extension WakeReason {
         case .sessionEvents: "events of a session"
         case .challenge: "a question of a server"
         case .delayedRequest: "a delayed transfer"
+        case .fetch: "a fetch"
+        case .push: "a notification"
+        case .region: "a crossing of a region's boundary"
+        case .significantChange: "a change of its location"
+        case .processing: "a processing task"
         }
     }
 }

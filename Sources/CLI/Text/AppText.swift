@@ -27,12 +27,19 @@ enum AppText {
         case .sessionEvents: "events of"
         case .challenge: "a question of"
         case .delayedRequest: "a delayed transfer of"
+        case .fetch: "a fetch"
+        case .push: "a notification"
+        case .region: "a crossing of"
+        case .significantChange: "a change of its location"
+        case .processing: "the processing task"
         }
     }
 
     /// "events of photos". Escaped.
     static func wake(_ wake: WakeStatus) -> String {
-        reason(wake.reason) + " " + TerminalText.escaped(wake.session)
+        let reason = reason(wake.reason)
+        guard let subject = wake.session ?? wake.key else { return reason }
+        return reason + " " + TerminalText.escaped(subject)
     }
 
     /// "A signal ended it. (signal 11, SIGSEGV)". Escaped.

@@ -78,7 +78,7 @@ final class CommandDesk: Sendable {
         }
         switch isDone {
         // The acknowledgement was lost.
-        case true? where command.action == .handleEvents: finish(command)
+        case true? where command.action == .handleEvents || command.action == .handleWake: finish(command)
         // Or a service that was started anew counts from the beginning again; to enter a state twice does no harm.
         case true?, nil: carryOut(command, receiver)
         case false?: break
@@ -96,6 +96,8 @@ final class CommandDesk: Sendable {
             if let receiver { receiver.enter(state, done: done) } else { queue.async(execute: done) }
         case .handleEvents:
             handleEvents(command, receiver)
+        // No delegate method takes the wakes of other sources yet, and nobody is ended for that.
+        case .handleWake: finish(command)
         case .snapshot:
             guard let receiver else { return finish(command) }
             receiver.takeSnapshot { [self] data in

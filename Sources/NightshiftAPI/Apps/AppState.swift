@@ -22,24 +22,6 @@ package enum BackgroundMode: String, Sendable, Codable, CaseIterable {
     case processing
 }
 
-/// Why an app is woken in the background.
-package enum WakeReason: String, Sendable, Codable, CaseIterable {
-    /// The last task of a session has ended.
-    case sessionEvents
-    /// A server asks for a credential, or whether it is to be trusted.
-    case challenge
-    /// A task whose begin date has come wants to know whether it is still wanted.
-    case delayedRequest
-
-    package var sentence: String {
-        switch self {
-        case .sessionEvents: "The last transfer of a session has ended."
-        case .challenge: "A server asks the app for an answer."
-        case .delayedRequest: "A delayed transfer is about to begin."
-        }
-    }
-}
-
 /// How an app's process came to its end.
 package struct AppExit: Hashable, Sendable, Codable {
     package var time: Date
@@ -83,6 +65,14 @@ package enum ExitCause: String, Sendable, Codable, CaseIterable {
     case backgroundTimeout
     /// It did not complete its session events in time.
     case eventsOverdue
+    /// It did not complete a background fetch in time.
+    case fetchOverdue
+    /// It did not handle a remote notification in time.
+    case pushOverdue
+    /// It did not handle an event of its location in time.
+    case locationOverdue
+    /// It did not complete a processing task in time.
+    case processingOverdue
     /// Its background time was over, and a background task was still open.
     case taskOverdue
     /// It would have been suspended with a lock on a file that others use as well.
@@ -93,8 +83,8 @@ package enum ExitCause: String, Sendable, Codable, CaseIterable {
     /// Whether the app itself went wrong: it is launched again only after a pause that grows.
     package var isFault: Bool {
         switch self {
-        case .failed, .signalled, .launchTimeout, .backgroundTimeout, .eventsOverdue, .taskOverdue, .fileLock,
-            .launchFailed, .killed, .unseen:
+        case .failed, .signalled, .launchTimeout, .backgroundTimeout, .eventsOverdue, .fetchOverdue, .pushOverdue,
+            .locationOverdue, .processingOverdue, .taskOverdue, .fileLock, .launchFailed, .killed, .unseen:
             true
         case .exited, .quit, .forceQuit: false
         }
@@ -106,6 +96,7 @@ package enum ExitCause: String, Sendable, Codable, CaseIterable {
         case .launchTimeout, .backgroundTimeout: 0x8bad_f00d
         case .taskOverdue: 0x2182_bad2
         case .eventsOverdue: 0x2182_bad3
+        case .fetchOverdue: 0x2182_bad4
         case .fileLock: 0xdead_10cc
         default: nil
         }
@@ -123,6 +114,10 @@ package enum ExitCause: String, Sendable, Codable, CaseIterable {
         case .launchTimeout: "It did not report after its launch in time and was ended."
         case .backgroundTimeout: "It took too long to enter the background and was ended."
         case .eventsOverdue: "It did not complete its session events in time and was ended."
+        case .fetchOverdue: "It did not complete its background fetch in time and was ended."
+        case .pushOverdue: "It did not handle a remote notification in time and was ended."
+        case .locationOverdue: "It did not handle an event of its location in time and was ended."
+        case .processingOverdue: "It did not complete its processing task in time and was ended."
         case .taskOverdue: "Its background time was over and a background task still open; it was ended."
         case .fileLock: "It held a lock on a shared file when it was to be suspended, and was ended."
         case .launchFailed: "It could not be started."

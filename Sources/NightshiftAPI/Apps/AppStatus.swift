@@ -86,16 +86,22 @@ package struct AppStatus: Hashable, Sendable, Codable {
 /// One reason for which an app is awake in the background, or will be.
 package struct WakeStatus: Hashable, Sendable, Codable {
     package var reason: WakeReason
-    /// The session, as the app calls it.
-    package var session: String
+    /// The session, as the app calls it; nil where the reason is another source's.
+    package var session: String?
+    /// What of another source it is about, such as a region's identifier.
+    package var key: String?
     /// When the app is ended unless it has completed; nil while it has not begun.
     package var deadline: Date?
 
-    package init(reason: WakeReason, session: String, deadline: Date? = nil) {
+    package init(reason: WakeReason, session: String? = nil, key: String? = nil, deadline: Date? = nil) {
         self.reason = reason
         self.session = session
+        self.key = key
         self.deadline = deadline
     }
+
+    /// What it is about and why, in a person's words.
+    package var sentence: String { (session ?? key).map { "\($0): \(reason.sentence)" } ?? reason.sentence }
 }
 
 package struct AppList: Sendable, Codable {

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// The first event, `hello`, of `GET /v1/process/commands`: who the service takes the calling process for.
 package struct ProcessHello: Hashable, Sendable, Codable {
     package var app: AppID
@@ -34,7 +36,14 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
     /// For ``Action/handleEvents``: the session, as the app calls it.
     package var session: String?
     /// For ``Action/handleEvents``: the session's events are finished when the message of this id has been handled.
+    /// For ``Action/handleWake``: the number of what the app is woken for, the same when it comes again.
     package var through: Int64?
+    /// For ``Action/handleWake``: what the app is woken for.
+    package var source: WakeSource?
+    /// For ``Action/handleWake``: what of the source it is about, such as a region's identifier.
+    package var key: String?
+    /// For ``Action/handleWake``: what the source has to say, in its own form.
+    package var payload: Data?
     /// Seconds within which it has to be acknowledged.
     package var limit: Double?
 
@@ -43,6 +52,8 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
         case enter
         /// `handleEventsForBackgroundURLSession`: acknowledged when its completion handler is called.
         case handleEvents
+        /// Another wake than a session's: acknowledged when its completion handler is called.
+        case handleWake
         /// A picture for the app switcher is wanted: acknowledged when it was sent, or when there is none.
         case snapshot
         /// Background time is nearly over: acknowledged when every expiration handler has returned.

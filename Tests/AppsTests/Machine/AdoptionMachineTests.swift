@@ -12,7 +12,7 @@ import Testing
     private static let foundOut: Set = [
         "record",
         // From the desktop entry, the settings and the device.
-        "isInstalled", "wakeLimit", "hasWakeCommand", "terms", "device",
+        "isInstalled", "wakeLimit", "modes", "hasWakeCommand", "terms", "device",
         // Nothing is frozen without a service, and no connection outlives it.
         "phase", "isConnected",
         // From the clock and the record's last number.

@@ -148,7 +148,7 @@ import Testing
         #expect(app.commands.first?.limit == 30)
         #expect(app.state == .background)
         app.acknowledgeAll()
-        #expect(app.taken.contains(.finishWake(session: "a", through: 4, acknowledging: false)))
+        #expect(app.taken.contains(.finished("a", 4, .acknowledged)))
         #expect(app.commands.map(\.action) == [.snapshot])
         app.acknowledgeAll()
         #expect(app.state == .suspended)
@@ -232,12 +232,12 @@ import Testing
         app.want([.events("a", 3)])
         app.spawned()
         app.exited(.exited, status: 0)
-        #expect(app.all.contains(.finishWake(session: "a", through: 3, acknowledging: true)))
+        #expect(app.all.contains(.finished("a", 3, .exited)))
         #expect(app.machine.record.faults == 0)
         app.want([.events("a", 9)])
         app.spawned()
         app.exited(.failed, status: 1)
-        #expect(!app.all.contains(.finishWake(session: "a", through: 9, acknowledging: true)))
+        #expect(!app.all.contains(.finished("a", 9, .exited)))
         #expect(app.machine.record.faults == 1)
     }
 
@@ -255,7 +255,7 @@ import Testing
         app.pass(4)
         app.spawned()
         app.exited(.exited, status: 0)
-        #expect(app.all.contains(.finishWake(session: "a", through: 3, acknowledging: true)))
+        #expect(app.all.contains(.finished("a", 3, .exited)))
     }
 
     @Test func `T9: an app with the library that exits without completing has not completed`() {
@@ -348,7 +348,7 @@ import Testing
         app.pass(29)
         #expect(!app.all.contains(.kill))
         app.acknowledgeAll()
-        #expect(app.all.contains(.finishWake(session: "a", through: 1, acknowledging: false)))
+        #expect(app.all.contains(.finished("a", 1, .acknowledged)))
         #expect(app.commands.map(\.action) == [.snapshot] && app.commands[0].number > asked[0].number)
     }
 
@@ -379,14 +379,18 @@ import Testing
 
 extension WantedWake {
     static func events(_ session: String, _ through: Int64) -> WantedWake {
-        WantedWake(app: TestApp.id, session: session, reason: .sessionEvents, through: through)
+        WantedWake(app: TestApp.id, reason: .sessionEvents, key: session, through: through)
     }
 
     static func challenge(_ session: String, _ through: Int64) -> WantedWake {
-        WantedWake(app: TestApp.id, session: session, reason: .challenge, through: through)
+        WantedWake(app: TestApp.id, reason: .challenge, key: session, through: through)
     }
 }
 
 extension AppAction {
     var isSpawn: Bool { if case .spawn = self { true } else { false } }
+
+    static func finished(_ session: String, _ through: Int64, _ outcome: WakeOutcome) -> AppAction {
+        .finishWake(.events(session, through), outcome)
+    }
 }

@@ -19,8 +19,8 @@ struct AppWalk {
         var isAskedToEnd = false
         /// Commands that it has not acknowledged.
         var commands: [ProcessCommand] = []
-        /// Sessions that it was launched or asked for, with how far.
-        var wakes: [String: Int64] = [:]
+        /// What it was launched or asked for, with how far.
+        var wakes: [WantedWake.Identity: Int64] = [:]
         /// Background tasks that it has begun and not ended; those of a guest under its number.
         var tasks: Set<Int64> = []
         var guestTasks: Set<Int64> = []
@@ -30,14 +30,20 @@ struct AppWalk {
     let isSteady: Bool
     private static let upheavals: Set = [0, 2, 5, 6, 7, 8, 9, 19, 20, 23]
     private(set) var hasFailed = false
+    let modes: Set<BackgroundMode>
     var random: SplitMix64
     var machine: AppMachine
     var now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_800_000_000)
     var process: Process?
-    /// The store: up to which message there is something, and how far the app was woken.
-    private var last: [String: Int64] = [:]
-    private var woken: [String: Int64] = [:]
-    private var nextMessage: Int64 = 1
+    /// The store: the last reason of each kind, and how far the app is done with it.
+    var rows: [WantedWake.Identity: WantedWake] = [:]
+    var woken: [WantedWake.Identity: Int64] = [:]
+    /// The numbers of wakes that are over.
+    var over: Set<Int64> = []
+    var nextWake: Int64 = 1
+    /// What the app acknowledges just now, and the last process that has ended.
+    var acknowledging: ProcessCommand?
+    private(set) var lastEnded: Process?
     private var nextProcess: Int32 = 1
     private var restarts: Int64 = 0
     private var trace: [String] = []
@@ -55,6 +61,7 @@ struct AppWalk {
         self.seed = seed
         self.isSteady = isSteady
         random = SplitMix64(seed: seed)
+        modes = seed.isMultiple(of: 3) ? [.transfer, .fetch] : Set(BackgroundMode.allCases)
         machine = AppMachine(
             record: AppRecord(id: TestApp.id, now: 1_800_000_000), isInstalled: seed % 7 != 0, wakeLimit: 30,
             firstNumber: 1)
@@ -80,7 +87,7 @@ struct AppWalk {
         case 7:
             if process != nil { process?.isAskedToEnd = true }
             feed("kill") { machine, _ in machine.kill() }
-        case 8, 9, 10: newMessage()
+        case 8, 9, 10: newWake()
         case 11, 12, 13: connect()
         case 14: disconnect()
         case 15, 16, 17, 18: acknowledge()
@@ -107,38 +114,21 @@ struct AppWalk {
         for _ in 0..<200 where !hasFailed {
             while process?.tasks.isEmpty == false || process?.guestTasks.isEmpty == false { endTask() }
             if let killed = process, killed.isKilled || killed.isAskedToEnd { exit() }
+            // Nothing can tell it of anything, so that its user ends it some time.
+            if let process, process.isFrozen, !process.links { exit() }
             if process != nil, process?.isConnected == false { connect() }
             if process?.commands.isEmpty == false { acknowledge() } else { passToDeadline() }
         }
         guard !machine.record.isForceQuit, process?.isManaged ?? true else { return }
         let isInFront = machine.record.state == .active || machine.record.state == .inactive
-        if !isInFront, let lost = last.first(where: { woken[$0.key] ?? 0 < $0.value }) {
-            fail("The app was never woken for \(lost.key), though everybody behaves.")
+        if !isInFront, let lost = news([:]) {
+            fail("The app was never woken for \(lost), though everybody behaves.")
         }
     }
 
     private mutating func quit(force: Bool) {
         if process != nil { process?.isAskedToEnd = true }
         feed(force ? "force quit" : "quit") { $0.quit(force: force, now: $1) }
-    }
-
-    private mutating func newMessage() {
-        let session = ["a", "b", "c"].randomElement(using: &random) ?? "a"
-        last[session] = nextMessage
-        nextMessage += 1
-        look()
-    }
-
-    /// As the store would tell.
-    private var wanted: [WantedWake] {
-        last.filter { $0.value > woken[$0.key] ?? 0 }
-            .map { WantedWake(app: TestApp.id, session: $0.key, reason: .sessionEvents, through: $0.value) }
-            .sorted { $0.through < $1.through }
-    }
-
-    mutating func look() {
-        let wanted = wanted
-        feed("want \(wanted.map { "\($0.session):\($0.through)" })") { $0.want(wanted, now: $1) }
     }
 
     private mutating func connect() {
@@ -172,12 +162,16 @@ struct AppWalk {
             return feed("a foreign acknowledgement") { $0.acknowledged(-1, now: $1) }
         }
         self.process?.commands.removeAll { $0 == command }
-        if let session = command.session { self.process?.wakes[session] = nil }
+        if let identity = command.wake { self.process?.wakes[identity] = nil }
         if command.action == .expire, isCalm || Double.random(in: 0..<1, using: &random) < 0.7 {
             for number in process.tasks.sorted() { end(number, of: nil) }
         }
         guard self.process != nil else { return }
-        feed("acknowledged \(command.action) \(command.session ?? "")") { $0.acknowledged(command.number, now: $1) }
+        acknowledging = command
+        feed("acknowledged \(command.action) \(command.session ?? command.source?.rawValue ?? "")") {
+            $0.acknowledged(command.number, now: $1)
+        }
+        acknowledging = nil
     }
 
     private mutating func exit() {
@@ -187,6 +181,7 @@ struct AppWalk {
         if ended.isKilled { exit.cause = .signalled } else if !ended.links, !ended.isManaged { exit.cause = .unseen }
         let (toldAt, killedAt) = (budget?.toldAt, killedAt)
         self.killedAt = nil
+        lastEnded = ended
         feed("exited") { $0.exited(exit, now: $1) }
         if machine.record.lastExit?.cause == .backgroundTimeout, !ended.links {
             fail("It was ended for not answering, and nobody could ask it.")
@@ -244,6 +239,7 @@ struct AppWalk {
     mutating func feed(_ what: String, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
         guard !hasFailed else { return }
         machine.terms = terms
+        machine.modes = modes
         var actions = input(&machine, now)
         let state = "\(machine.record.state)\(machine.isManaged ? " managed" : "")"
         trace.append("\(now.bootSeconds) \(what) -> \(state) \(actions.filter(\.isDeed))")
@@ -262,10 +258,11 @@ struct AppWalk {
         if process != nil { fail("It launches a second process.") }
         if background, machine.record.isForceQuit, !wakes.isEmpty { fail("It wakes who was force-quit.") }
         if !wakes.isEmpty, !background { fail("It wakes it in front of its user.") }
+        for wake in wakes { checkLaunch(for: wake) }
         nextProcess += 1
         guard !launchesFail else { return machine.spawnFailed("No such program.", now: now) }
         process = Process(number: nextProcess, isManaged: true)
-        for wake in wakes { process?.wakes[wake.session] = wake.through }
+        for wake in wakes { process?.wakes[wake.identity] = wake.through }
         return machine.spawned(
             StoredProcess(processID: nextProcess, startTime: 7, bootID: "boot", isManaged: true), now: now)
     }
@@ -278,8 +275,11 @@ struct AppWalk {
             if guest != Self.guest || command.action != .expire { fail("It tells \(guest) to \(command.action).") }
         case .send(let command):
             guard let process, process.isConnected, !process.isFrozen else { return fail("It sends to nobody.") }
-            if !process.commands.contains(command) { self.process?.commands.append(command) }
-            if let session = command.session, let through = command.through { self.process?.wakes[session] = through }
+            if !process.commands.contains(command) {
+                self.process?.commands.append(command)
+                checkTelling(command)
+            }
+            if let identity = command.wake { self.process?.wakes[identity] = command.through }
             if command.action == .terminate { self.process?.isAskedToEnd = true }
         case .freeze:
             guard let process, !process.isFrozen else { return fail("It freezes what does not run.") }
@@ -295,11 +295,10 @@ struct AppWalk {
             self.process?.isAskedToEnd = true
             if action == .kill {
                 self.process?.isKilled = true
+                checkKill()
                 killedAt = now.awakeSeconds
             }
-        case .finishWake(let session, let through, _):
-            if woken[session] ?? 0 >= through { fail("The wake of \(session) to \(through) is finished twice.") }
-            woken[session] = max(woken[session] ?? 0, through)
+        case .finishWake(let wake, let outcome): checkEnd(of: wake, outcome)
         }
     }
 
@@ -327,10 +326,11 @@ struct AppWalk {
             fail("Its end was asked for, and nothing will make it end.")
         }
         checkPresent(process, state)
+        checkTold(process, state)
     }
 
     private mutating func checkAbsent() {
-        guard machine.isInstalled, !machine.record.isForceQuit, hasNews([:]) else { return }
+        guard machine.isInstalled, !machine.record.isForceQuit, news([:]) != nil else { return }
         guard machine.nextDeadline == nil else { return }
         fail("There is something to wake it for, and nothing will.")
     }
@@ -341,14 +341,9 @@ struct AppWalk {
             fail("It is awake in the background without a limit.")
         }
         // One that does not link the library cannot be told before it ends.
-        guard process.links, !machine.record.isForceQuit, hasNews(process.wakes), machine.nextDeadline == nil else {
-            return
-        }
+        guard process.links, !machine.record.isForceQuit, news(process.wakes) != nil, machine.nextDeadline == nil
+        else { return }
         fail("There is something to wake it for, and nothing will.")
-    }
-
-    private func hasNews(_ begun: [String: Int64]) -> Bool {
-        last.contains { session, through in through > max(woken[session] ?? 0, begun[session] ?? 0) }
     }
 
     mutating func fail(_ comment: String) {

@@ -21,6 +21,7 @@ struct TestApp {
         machine = AppMachine(
             record: AppRecord(id: Self.id, now: 1_800_000_000), isInstalled: isInstalled, wakeLimit: wakeLimit,
             firstNumber: 1)
+        machine.modes = Set(BackgroundMode.allCases)
     }
 
     var state: AppState { machine.record.state }
@@ -110,9 +111,11 @@ struct TestApp {
 
     mutating func restartService(isAlive: Bool, _ phase: DozePhase = .awake, firstNumber: Int64 = 1_000_000) {
         commands = []
+        let modes = machine.modes
         machine = AppMachine(
             record: machine.record, isInstalled: machine.isInstalled, wakeLimit: machine.wakeLimit,
             firstNumber: firstNumber)
+        machine.modes = modes
         feed { $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, now: $1) }
     }
 

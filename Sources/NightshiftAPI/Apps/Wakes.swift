@@ -1,0 +1,66 @@
+/// Which part of the service has a reason to wake an app in the background.
+package enum WakeSource: String, Sendable, Codable, CaseIterable {
+    /// A background session of the app, with its messages.
+    case session
+    /// A background fetch whose moment has come.
+    case fetch
+    /// A remote notification with `content-available`.
+    case push
+    /// A region whose boundary was crossed.
+    case region
+    /// A significant change of the location.
+    case significantChange
+    /// A processing task whose conditions are met.
+    case processing
+}
+
+/// Why an app is woken in the background.
+package enum WakeReason: String, Sendable, Codable, CaseIterable {
+    /// The last task of a session has ended.
+    case sessionEvents
+    /// A server asks for a credential, or whether it is to be trusted.
+    case challenge
+    /// A task whose begin date has come wants to know whether it is still wanted.
+    case delayedRequest
+    case fetch
+    case push
+    case region
+    case significantChange
+    case processing
+
+    /// The one reason of a source; a session has several, of which this is the end of its transfers.
+    package init(_ source: WakeSource) {
+        switch source {
+        case .session: self = .sessionEvents
+        case .fetch: self = .fetch
+        case .push: self = .push
+        case .region: self = .region
+        case .significantChange: self = .significantChange
+        case .processing: self = .processing
+        }
+    }
+
+    package var source: WakeSource {
+        switch self {
+        case .sessionEvents, .challenge, .delayedRequest: .session
+        case .fetch: .fetch
+        case .push: .push
+        case .region: .region
+        case .significantChange: .significantChange
+        case .processing: .processing
+        }
+    }
+
+    package var sentence: String {
+        switch self {
+        case .sessionEvents: "The last transfer of a session has ended."
+        case .challenge: "A server asks the app for an answer."
+        case .delayedRequest: "A delayed transfer is about to begin."
+        case .fetch: "The app may fetch what is new."
+        case .push: "A remote notification has come."
+        case .region: "The boundary of a region was crossed."
+        case .significantChange: "The location has changed significantly."
+        case .processing: "A processing task may run."
+        }
+    }
+}

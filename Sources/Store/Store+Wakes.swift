@@ -1,0 +1,99 @@
+package import Foundation
+import GRDB
+package import NightshiftAPI
+
+/// What apps have to be woken for. Wakes of sessions are derived from their messages; other sources write rows, in the
+/// transaction that makes them true.
+extension StoreTransaction {
+    /// Every reason to wake an app, of every source.
+    package func wantedWakes() throws -> [WantedWake] {
+        try sessionWakes() + rowWakes()
+    }
+
+    /// Notes that the app is not to be woken for this again: only for what comes after it.
+    package func finishWake(_ wake: WantedWake) throws {
+        switch wake.source {
+        case .session:
+            try finishWake(SessionID(app: wake.app, identifier: wake.key), through: wake.through)
+        case .fetch, .push, .region, .significantChange, .processing:
+            try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ? AND id <= ?")
+                .execute(arguments: [wake.app.rawValue, wake.source.rawValue, wake.key, wake.through])
+        }
+    }
+
+    // MARK: - Sessions
+
+    /// A session with messages that its app was not woken for yet, of which none of the tasks goes on or one waits for an
+    /// answer.
+    private func sessionWakes() throws -> [WantedWake] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT sessions.app AS app, sessions.name AS name, max(messages.id) AS through,
+                        max(messages.kind = 'challenge') AS challenged, max(messages.kind = 'delayedRequest') AS delayed
+                    FROM sessions JOIN messages ON messages.session = sessions.id
+                    WHERE sessions.app IS NOT NULL AND sessions.launch_events
+                    GROUP BY sessions.id
+                    HAVING through > sessions.woken_through AND (challenged OR delayed OR NOT EXISTS (
+                        SELECT 1 FROM tasks WHERE tasks.session = sessions.id AND tasks.ended_at IS NULL
+                            AND tasks.state <> 'suspended'))
+                    ORDER BY sessions.id
+                    """))
+        return rows.map { row in
+            let reason: WakeReason =
+                if row["challenged"] { .challenge } else if row["delayed"] { .delayedRequest } else { .sessionEvents }
+            return WantedWake(
+                app: AppID(rawValue: row["app"]), reason: reason, key: row["name"], through: row["through"])
+        }
+    }
+
+    /// Notes that an app has finished a wake for the messages of its session up to `through`.
+    package func finishWake(_ session: SessionID, through: Int64) throws {
+        try db.execute(
+            sql: "UPDATE sessions SET woken_through = max(woken_through, ?) WHERE identifier = ?",
+            arguments: [through, session.rawValue])
+    }
+
+    // MARK: - Rows
+
+    /// Has the app woken, once the transaction is on disk. What waits already under the same key is replaced.
+    ///
+    /// - Parameters:
+    ///   - key: of a region its identifier, for example; empty where the source has one reason only.
+    ///   - payload: at most 8 KiB.
+    ///   - expires: seconds since 1970 at which it is given up.
+    /// - Throws: ``StoreError`` for a session, which is woken for by its messages, and for a payload that is too large.
+    package func putWake(
+        _ app: AppID, _ source: WakeSource, key: String = "", payload: Data? = nil, expires: Double? = nil,
+        now: ClockReading
+    ) throws {
+        // A number of its own: whoever was woken for the old one has not had the new one.
+        try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ?")
+            .execute(arguments: [app.rawValue, source.rawValue, key])
+        try db.cachedStatement(
+            sql: "INSERT INTO wakes (app, source, key, payload, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [app.rawValue, source.rawValue, key, payload, now.wallSeconds, expires])
+    }
+
+    /// Forgets what an app that is removed was to be woken for, its sessions aside.
+    package func deleteWakes(of app: AppID) throws {
+        try db.execute(sql: "DELETE FROM wakes WHERE app = ?", arguments: [app.rawValue])
+    }
+
+    func lastWake() throws -> Int64 {
+        try Int64.fetchOne(db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'wakes'")) ?? 0
+    }
+
+    private func rowWakes() throws -> [WantedWake] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT id, app, source, key, payload, expires_at FROM wakes ORDER BY id"))
+        return try rows.map { row in
+            guard let source = WakeSource(rawValue: row["source"]) else {
+                throw StoreError(.damaged, "Wake \(row["id"] as Int64) cannot be read.")
+            }
+            return WantedWake(
+                app: AppID(rawValue: row["app"]), reason: WakeReason(source), key: row["key"], through: row["id"],
+                payload: row["payload"], expires: row["expires_at"])
+        }
+    }
+}

@@ -1,0 +1,295 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Store
+import Testing
+
+/// Wakes of every source: budgets, several in one launch, and what becomes of those that are not completed.
+@Suite struct WakeSourceTests {
+    private static let others = WakeSource.allCases.filter { $0 != .session }
+
+    @Test(arguments: [
+        (WakeSource.session, 45.0, ExitCause.eventsOverdue), (.fetch, 30, .fetchOverdue), (.push, 30, .pushOverdue),
+        (.region, 10, .locationOverdue), (.significantChange, 10, .locationOverdue),
+        (.processing, 300, .processingOverdue),
+    ])
+    func `Each source has its time, and its cause when that is over`(
+        source: WakeSource, seconds: Double, cause: ExitCause
+    ) {
+        var app = TestApp(wakeLimit: 45)
+        app.want([.row(source, 1, key: "k")])
+        app.spawned()
+        app.connected()
+        #expect(app.commands.map(\.limit) == [seconds])
+        app.pass(seconds - 0.1)
+        #expect(!app.all.contains(.kill))
+        app.pass(0.2)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        #expect(app.machine.record.lastExit?.cause == cause && cause.isFault)
+    }
+
+    @Test(arguments: others) func `A dead app is launched, told with the payload, and sleeps`(source: WakeSource) {
+        var app = TestApp()
+        let wake = WantedWake.row(source, 4, key: "k")
+        app.want([wake])
+        #expect(app.taken.contains(.spawn(background: true, wakes: [wake], arguments: [])))
+        app.spawned()
+        app.connected()
+        let command = app.commands.first
+        #expect(app.commands.map(\.action) == [.handleWake] && command?.session == nil)
+        #expect(command?.source == source && command?.key == "k" && command?.through == 4)
+        #expect(command?.payload == Data("4".utf8))
+        #expect(app.machine.wakes(now: app.now).map(\.key) == ["k"])
+        app.acknowledgeAll()
+        #expect(app.taken.contains(.finishWake(wake, .acknowledged)))
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+        // The store may tell of it once more before it has written down that it is finished.
+        app.want([wake])
+        #expect(app.taken == [])
+        // What takes its place is new.
+        app.want([.row(source, 5, key: "k")])
+        #expect(app.taken.first == .thaw && app.commands.map(\.through) == [5])
+    }
+
+    @Test func `On the wire a session's wake has no words of other sources`() throws {
+        var app = TestApp()
+        app.want([.events("photos", 5), .row(.region, 6, key: "home")])
+        app.spawned()
+        app.connected()
+        let text = try app.commands.map { String(decoding: try JSON.encode($0), as: UTF8.self) }
+        #expect(
+            text == [
+                #"{"action":"handleEvents","limit":30,"number":1,"session":"photos","through":5}"#,
+                #"{"action":"handleWake","key":"home","limit":10,"number":2,"payload":"Ng==","source":"region","through":6}"#,
+            ])
+        let statuses = try app.machine.wakes(now: app.now).map { wake in
+            var wake = wake
+            wake.deadline = nil
+            return String(decoding: try JSON.encode(wake), as: UTF8.self)
+        }
+        #expect(
+            statuses == [#"{"reason":"sessionEvents","session":"photos"}"#, #"{"key":"home","reason":"region"}"#])
+        #expect(
+            app.notes(.appWoken) == [
+                "photos: The last transfer of a session has ended. home: The boundary of a region was crossed."
+            ])
+    }
+
+    @Test func `Sources share one launch, each with its own completion and limit`() {
+        var app = TestApp()
+        let wakes: [WantedWake] = [
+            .events("a", 1), .row(.fetch, 1), .row(.region, 2, key: "home"), .row(.region, 3, key: "work"),
+        ]
+        app.want(wakes)
+        #expect(app.taken.count { $0.isSpawn } == 1)
+        app.spawned()
+        app.connected()
+        #expect(app.commands.map(\.limit) == [30, 30, 10, 10])
+        app.acknowledge { $0.key == "home" }
+        #expect(app.taken.contains(.finishWake(wakes[2], .acknowledged)))
+        // The first that is late ends the process. What the app has to learn is told again; a fetch was a chance.
+        app.pass(10)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        #expect(app.machine.record.lastExit?.cause == .locationOverdue)
+        #expect(app.taken.contains(.finishWake(wakes[1], .dropped)))
+        app.pass(AppMachine.firstFaultPause)
+        #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[0], wakes[3]], arguments: [])))
+    }
+
+    @Test func `A program completes everything with its exit status, and has the time of the longest`() {
+        var app = TestApp(wakeLimit: 20)
+        let wakes: [WantedWake] = [.row(.region, 1, key: "home"), .events("a", 2), .row(.push, 3)]
+        app.want(wakes)
+        app.spawned()
+        app.pass(29)
+        #expect(!app.all.contains(.kill))
+        app.exited(.exited, status: 0)
+        for wake in wakes { #expect(app.all.contains(.finishWake(wake, .exited))) }
+        #expect(app.machine.record.faults == 0)
+
+        app.want([.row(.region, 4, key: "home"), .row(.push, 5), .row(.fetch, 6)])
+        app.spawned()
+        app.pass(30)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        app.pass(1)
+        app.spawned()
+        app.exited(.failed, status: 1)
+        #expect(app.machine.record.faults == 2)
+        #expect(!app.all.contains(.finishWake(.row(.push, 5), .exited)))
+    }
+
+    @Test func `What a program that turns out to link the library was told it has time for from then on`() {
+        var app = TestApp()
+        app.want([.events("a", 1), .row(.region, 2), .row(.processing, 3)])
+        app.spawned()
+        app.pass(50)
+        app.connected()
+        #expect(app.commands.map(\.limit) == [30, 10, 300])
+    }
+
+    @Test func `The time of a source begins when the app hears of it, however slow the launch`() {
+        var app = TestApp()
+        app.suspended()
+        app.exited(.signalled)
+        app.want([.row(.region, 1)])
+        app.pass(2)
+        app.spawned()
+        app.pass(15)
+        app.connected()
+        #expect(app.commands.map(\.limit) == [10])
+        app.pass(9)
+        #expect(!app.all.contains(.kill))
+        app.pass(1)
+        #expect(app.taken == [.kill])
+    }
+
+    @Test func `Who never hears of a wake is ended all the same`() {
+        var app = TestApp()
+        app.suspended()
+        app.feed { machine, _ in
+            machine.disconnected()
+            return []
+        }
+        app.want([.row(.region, 1)])
+        #expect(app.taken == [.thaw])
+        app.pass(10 + AppMachine.launchLimit - 0.1)
+        #expect(!app.all.contains(.kill))
+        app.pass(0.2)
+        #expect(app.taken == [.kill])
+    }
+
+    @Test(arguments: [WakeSource.fetch, .push, .processing])
+    func `An app is not woken for what its entry does not declare`(source: WakeSource) throws {
+        var app = TestApp()
+        let mode = try #require(source.rules.mode)
+        app.machine.modes.remove(mode)
+        app.want([.row(source, 1)])
+        #expect(app.taken == [] && app.machine.nextDeadline == nil)
+        app.machine.modes.insert(mode)
+        app.want([.row(source, 1)])
+        #expect(app.taken.contains { $0.isSpawn })
+    }
+
+    @Test(arguments: WakeSource.allCases)
+    func `A force quit forbids every wake, and discards what is nothing to learn of later`(source: WakeSource) {
+        let isKept = [.session, .region, .significantChange].contains(source)
+        var app = TestApp()
+        app.suspended()
+        app.want([.row(source, 1)])
+        #expect(app.taken.first == .thaw)
+        app.feed { $0.quit(force: true, now: $1) }
+        #expect(app.taken.contains(.finishWake(.row(source, 1), .dropped)) == !isKept)
+        app.exited(.signalled)
+        app.want([.row(source, 2)])
+        #expect(!app.taken.contains { $0.isSpawn })
+        #expect(app.taken.contains(.finishWake(.row(source, 2), .dropped)) == !isKept)
+        // Its user starts it.
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        app.spawned()
+        app.connected()
+        #expect(app.commands.contains { $0.source == source } == (isKept && source != .session))
+    }
+
+    @Test(arguments: WakeSource.allCases) func `In front of its user an app may take its time`(source: WakeSource) {
+        var app = TestApp()
+        app.launchedByUser()
+        app.want([.row(source, 1)])
+        let isTold = [.push, .region, .significantChange].contains(source)
+        #expect(app.commands.map(\.source) == (isTold ? [source] : []))
+        #expect(app.commands.allSatisfy { $0.limit == nil })
+        app.pass(1_000)
+        #expect(!app.all.contains(.kill) && app.machine.nextDeadline == nil)
+        // Going to rest it is told of the rest, and has a limit for what it was told of.
+        app.leave()
+        if isTold {
+            #expect(app.taken.contains(.finishWake(.row(source, 1), .acknowledged)))
+        } else {
+            #expect(app.commands.map(\.limit) == [source.limit(declared: 30)])
+        }
+    }
+
+    @Test func `What it was told in front has a limit when its user leaves it`() {
+        var app = TestApp()
+        app.launchedByUser()
+        app.want([.row(.push, 1)])
+        #expect(AppActivity([app.machine]).wakes == 0, "no device waits for who may take its time")
+        app.feed { $0.back(now: $1) }
+        app.acknowledge { $0.action != .handleWake }
+        #expect(AppActivity([app.machine]).wakes == 1)
+        app.pass(29)
+        #expect(app.state == .background && !app.all.contains(.kill))
+        app.pass(1)
+        #expect(app.taken == [.kill])
+    }
+
+    @Test func `Who is not the service's to suspend is told at once, and never ended for it`() {
+        var app = TestApp()
+        app.connected(managed: false)
+        app.acknowledgeAll()
+        app.feed { $0.changed(to: .background, now: $1) }
+        app.acknowledgeAll()
+        app.want([.row(.push, 1), .row(.fetch, 2)])
+        #expect(app.commands.map(\.source) == [.push])
+        app.pass(1_000)
+        #expect(!app.all.contains(.kill))
+    }
+
+    @Test func `What has expired wakes nobody; what is under way goes on`() {
+        var app = TestApp()
+        let end = app.now.wallSeconds + 5
+        let wakes: [WantedWake] = [.row(.push, 1, expires: end), .row(.region, 2, key: "home", expires: end)]
+        app.want([wakes[0]])
+        app.spawned()
+        app.connected()
+        app.pass(6)
+        app.want(wakes)
+        #expect(app.taken == [.finishWake(wakes[1], .dropped)])
+        #expect(app.commands.map(\.source) == [.push])
+        app.acknowledgeAll()
+        #expect(app.taken.contains(.finishWake(wakes[0], .acknowledged)))
+        #expect(app.notes(.appWakeDropped) == ["home: Its time is over."])
+    }
+
+    @Test func `Time runs out while an app that went wrong is left alone`() {
+        var app = TestApp()
+        app.want([.row(.push, 1, expires: app.now.wallSeconds + 0.5)])
+        app.spawned()
+        app.exited(.failed, status: 1)
+        app.pass(AppMachine.firstFaultPause)
+        #expect(!app.taken.contains { $0.isSpawn } && app.machine.wakes(now: app.now).isEmpty)
+    }
+
+    @Test func `A fetch that the last service has begun is gone with its process, a notification is not`() {
+        var app = TestApp()
+        let wakes: [WantedWake] = [.row(.fetch, 1), .row(.push, 2)]
+        app.want(wakes)
+        app.spawned()
+        app.connected()
+        app.restartService(isAlive: false)
+        #expect(app.taken.contains(.finishWake(wakes[0], .dropped)))
+        #expect(app.machine.record.faults == 0)
+        app.want(wakes)
+        #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[1]], arguments: [])))
+    }
+
+    @Test(arguments: WakeSource.allCases) func `Only wakes for sessions delay what the app adds`(source: WakeSource) {
+        var app = TestApp()
+        app.want([.row(source, 1)])
+        #expect((app.machine.startsPausedUntil(now: app.now) != nil) == (source == .session))
+    }
+}
+
+extension WantedWake {
+    /// A row of a source with its number for a payload; for a session its events.
+    static func row(
+        _ source: WakeSource, _ through: Int64, key: String = "", expires: Double? = nil
+    ) -> WantedWake {
+        WantedWake(
+            app: TestApp.id, reason: WakeReason(source), key: key, through: through,
+            payload: source == .session ? nil : Data("\(through)".utf8), expires: expires)
+    }
+}

@@ -1,0 +1,94 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+
+/// Rows that another part writes, and the app that is woken for them: from the transaction to the acknowledgement.
+@Suite(.timeLimit(.minutes(20))) struct WakeServiceTests {
+    private static let modes = "X-Nightshift-BackgroundModes=fetch;remote-notification;"
+
+    private func put(_ scene: ServiceScene, _ source: WakeSource, payload: String? = nil) async throws {
+        let now = scene.clock.now()
+        try await scene.store.write {
+            try $0.putWake(ServiceScene.app, source, payload: payload.map { Data($0.utf8) }, now: now)
+        }
+    }
+
+    private func launched(_ scene: ServiceScene) async throws -> (Int32, LaunchPlan) {
+        let host = try #require(scene.scripted)
+        try await eventually("the launch") { !host.living.isEmpty }
+        let process = try #require(host.living.first)
+        return (process, try #require(host.plan(process)))
+    }
+
+    private func wanted(_ scene: ServiceScene) async throws -> [WantedWake] {
+        try await scene.store.read { try $0.wantedWakes() }
+    }
+
+    @Test func `A row launches the app, which is told of it, and goes with the acknowledgement`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene, .push, payload: #"{"aps":{}}"#)
+        let (process, plan) = try await launched(scene)
+        #expect(plan.environment["NIGHTSHIFT_LAUNCH"] == "background" && plan.environment["NIGHTSHIFT_WAKE"] == "push")
+        #expect(plan.environment["NIGHTSHIFT_SESSION"] == nil && plan.environment["NIGHTSHIFT_WAKE_LIMIT"] == "30")
+        let reader = CommandReader(
+            try await scene.service.connect(process: process, executable: nil, app: ServiceScene.app))
+        let command = try await reader.command(.handleWake)
+        #expect(command.source == .push && command.payload == Data(#"{"aps":{}}"#.utf8) && command.limit == 30)
+        #expect(try await scene.status().wakes.map(\.reason) == [.push])
+        #expect(try await wanted(scene).count == 1, "it is not acknowledged yet")
+        try await scene.service.acknowledge(process: process, command: command.number)
+        try await eventually("the row to be gone") { try await wanted(scene).isEmpty }
+        try await eventually("the journal") {
+            try await scene.history().contains { $0.decision == .appWakeCompleted && $0.detail == "push" }
+        }
+        try await scene.end()
+    }
+
+    @Test func `A program's exit status completes a row, and none of a session's messages`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene, .fetch)
+        let (process, _) = try await launched(scene)
+        scene.scripted?.end(process, .exited(0))
+        try await eventually("the row to be gone") { try await wanted(scene).isEmpty }
+        try await scene.end()
+    }
+
+    @Test func `A fetch that the app dies of is given up, and told why`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene, .fetch)
+        let (process, _) = try await launched(scene)
+        scene.scripted?.end(process, .signalled(11))
+        try await eventually("the row to be gone") { try await wanted(scene).isEmpty }
+        try await eventually("the journal") {
+            try await scene.history().contains {
+                $0.decision == .appWakeDropped && $0.detail == "fetch: Its process ended first."
+            }
+        }
+        try await scene.end()
+    }
+
+    @Test func `A row that was written just before the service died wakes the app with the next one`() async throws {
+        // Nothing declares it, so that the first service leaves the row alone.
+        let first = try await ServiceScene()
+        try await put(first, .push)
+        try await eventually("a look") { try await first.status().wakes.isEmpty }
+        try first.crash()
+        let next = try await ServiceScene(keys: Self.modes, after: first)
+        let (process, _) = try await launched(next)
+        next.scripted?.end(process, .exited(0))
+        try await eventually("the row to be gone") { try await wanted(next).isEmpty }
+        try await next.end()
+    }
+
+    @Test func `An app that is removed takes its rows with it`() async throws {
+        let scene = try await ServiceScene()
+        try await put(scene, .push)
+        try await scene.service.uninstall(ServiceScene.app)
+        #expect(try await wanted(scene) == [])
+        try await scene.end()
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import GRDB
+import NightshiftAPI
+import Store
+import Testing
+
+/// Reasons to wake apps that other parts than sessions write, in the transaction that makes them true.
+@Suite struct WakeTests {
+    private static let app = AppID(rawValue: "org.example.app")
+    private static let others = WakeSource.allCases.filter { $0 != .session }
+
+    private static func wanted(_ store: Store) async throws -> [WantedWake] {
+        try await store.read { try $0.wantedWakes() }
+    }
+
+    private static func put(
+        _ store: Store, _ source: WakeSource, key: String = "", app: AppID = app, payload: String? = nil,
+        expires: Double? = nil
+    ) async throws {
+        try await store.write {
+            try $0.putWake(
+                app, source, key: key, payload: payload.map { Data($0.utf8) }, expires: expires, now: StoreFixture.now)
+        }
+    }
+
+    @Test(arguments: others) func `A row wants the app with what it says`(source: WakeSource) async throws {
+        let store = try await StoreFixture.inMemory()
+        let bytes = Data([0, 255, 10])
+        try await store.write {
+            try $0.putWake(
+                Self.app, source, key: "k", payload: bytes, expires: 1_800_000_060.5, now: StoreFixture.now)
+        }
+        let wake = WantedWake(
+            app: Self.app, reason: WakeReason(source), key: "k", through: 1, payload: bytes, expires: 1_800_000_060.5)
+        #expect(wake.source == source)
+        #expect(try await Self.wanted(store) == [wake])
+        #expect(store.wakeSignal.last == 1)
+        #expect(store.messageSignal.last == 0)
+    }
+
+    @Test func `What is undone wants nobody`() async throws {
+        let store = try await StoreFixture.inMemory()
+        await #expect(throws: StoreError.self) {
+            try await store.write { transaction in
+                try transaction.putWake(Self.app, .fetch, now: StoreFixture.now)
+                throw StoreError(.other, "undone")
+            }
+        }
+        #expect(try await Self.wanted(store) == [])
+        #expect(store.wakeSignal.last == 0)
+    }
+
+    @Test func `A later row under the same key replaces the earlier one, and is something new`() async throws {
+        let store = try await StoreFixture.inMemory()
+        try await Self.put(store, .region, key: "home", payload: "in")
+        let first = try #require(try await Self.wanted(store).first)
+        try await Self.put(store, .region, key: "home", payload: "out", expires: 5)
+        let second = try #require(try await Self.wanted(store).first)
+        #expect(second.identity == first.identity && second.through > first.through)
+        #expect(second.payload == Data("out".utf8) && second.expires == 5)
+        #expect(try await Self.wanted(store).count == 1)
+        // The app was woken for the first and says so now: the second is still to come.
+        try await store.write { try $0.finishWake(first) }
+        #expect(try await Self.wanted(store) == [second])
+        try await store.write { try $0.finishWake(second) }
+        #expect(try await Self.wanted(store) == [])
+        // Said twice, it ends nothing that came later.
+        try await Self.put(store, .region, key: "home")
+        try await store.write { try $0.finishWake(second) }
+        let third = try #require(try await Self.wanted(store).first)
+        #expect(third.through > second.through, "numbers are not given again")
+        #expect(third.payload == nil && third.expires == nil)
+    }
+
+    @Test func `Apps, sources and keys stay apart`() async throws {
+        let store = try await StoreFixture.inMemory()
+        let other = AppID(rawValue: "org.example.other")
+        try await Self.put(store, .region, key: "home")
+        try await Self.put(store, .region, key: "work")
+        try await Self.put(store, .push)
+        try await Self.put(store, .fetch)
+        try await Self.put(store, .fetch, app: other)
+        let wakes = try await Self.wanted(store)
+        #expect(wakes.map(\.source) == [.region, .region, .push, .fetch, .fetch])
+        try await store.write { try $0.finishWake(wakes[0]) }
+        try await store.write { try $0.finishWake(wakes[3]) }
+        #expect(try await Self.wanted(store) == [wakes[1], wakes[2], wakes[4]])
+        try await store.write { try $0.deleteWakes(of: Self.app) }
+        #expect(try await Self.wanted(store) == [wakes[4]])
+    }
+
+    @Test func `Sessions and rows are one list, and neither ends the other`() async throws {
+        let store = try await StoreFixture.inMemory()
+        let session = SessionID(app: Self.app, identifier: "photos")
+        try await store.write { transaction in
+            _ = try transaction.putSession(Self.app, "photos", SessionSettings())
+            var record = try transaction.insert(.waiting(session: session))
+            record.state = .completed
+            record.endedAt = 1_800_000_100
+            try transaction.update(record)
+            try transaction.putWake(Self.app, .push, key: "photos", now: StoreFixture.now)
+        }
+        let wakes = try await Self.wanted(store)
+        #expect(wakes.map(\.reason) == [.sessionEvents, .push] && wakes.map(\.key) == ["photos", "photos"])
+        try await store.write { try $0.finishWake(wakes[1]) }
+        #expect(try await Self.wanted(store) == [wakes[0]])
+        try await Self.put(store, .push, key: "photos")
+        try await store.write { try $0.finishWake(wakes[0]) }
+        #expect(try await Self.wanted(store).map(\.reason) == [.push])
+    }
+
+    @Test func `A service that dies between the row and the wake finds the row again`() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await Self.put(store, .push, payload: "{}", expires: 1_800_000_030)
+        let before = try await Self.wanted(store)
+        #expect(before.count == 1)
+        // It dies: nothing is closed. The next one opens the same files, a boot later and after the row has expired, which is
+        // for the app's machine to see.
+        let next = try fixture.open(ClockReading(bootID: "boot-2", bootSeconds: 5, wallSeconds: 1_800_000_900))
+        #expect(try await Self.wanted(next) == before)
+        #expect(next.wakeSignal.last == before.first?.through)
+        try await next.write { [before] in try $0.finishWake(before[0]) }
+        try next.close()
+        let last = try fixture.open()
+        #expect(try await Self.wanted(last) == [])
+        // Numbers go on where they were.
+        try await Self.put(last, .push)
+        #expect(try await Self.wanted(last).first?.through == before[0].through + 1)
+    }
+
+    @Test func `What the schema does not allow is refused, and undoes what came with it`() async throws {
+        let store = try await StoreFixture.inMemory()
+        try await Self.put(store, .push, payload: "old")
+        let before = try await Self.wanted(store)
+        let payloads: [(WakeSource, Int)] = [(.session, 0), (.push, 8_193)]
+        for (source, size) in payloads {
+            await #expect(throws: StoreError.self) {
+                try await store.write {
+                    try $0.putWake(Self.app, source, payload: Data(count: size), now: StoreFixture.now)
+                }
+            }
+        }
+        #expect(try await Self.wanted(store) == before)
+        try await store.write { try $0.putWake(Self.app, .push, payload: Data(count: 8_192), now: StoreFixture.now) }
+        #expect(try await Self.wanted(store).first?.payload?.count == 8_192)
+    }
+
+    // MARK: - Old databases
+
+    private static let old = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Fixtures/Databases/0007-wakes.sqlite")
+
+    @Test func `A wake that was under way when the service was replaced by this version goes on`() async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.old, to: fixture.paths.database)
+        let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
+        let (apps, wakes) = try await store.read { (try $0.apps(), try $0.wantedWakes()) }
+        #expect(apps.map(\.id.rawValue) == ["org.example.Gone", "org.example.Idle", "org.example.Photos"])
+        #expect(apps[0].processState == nil && apps[1].processState?.begun == [])
+        let state = try #require(apps[2].processState)
+        #expect(
+            state.begun.map(\.wake) == [
+                WantedWake(app: apps[2].id, reason: .challenge, key: "photos", through: 3),
+                WantedWake(app: apps[2].id, reason: .sessionEvents, key: "al\"bums/ü", through: 9),
+            ])
+        #expect(state.begun.map(\.command) == [41, nil] && state.begun.map(\.deadline) == [930.5, 930.5])
+        #expect(state.commands.map(\.command.session) == ["photos"] && state.launchedAt == 900.25)
+        #expect(apps[2].background.stint?.stint.wakes == [.challenge, .sessionEvents])
+        #expect(wakes.map(\.reason) == [.challenge] && wakes.map(\.key) == ["photos"])
+        #expect(store.wakeSignal.last == 0)
+        try await Self.put(store, .fetch)
+        #expect(try await Self.wanted(store).map(\.source) == [.session, .fetch])
+    }
+
+    @Test func `A record that makes no sense does not keep the rest from being moved`() async throws {
+        let fixture = try StoreFixture()
+        try FileManager.default.copyItem(at: Self.old, to: fixture.paths.database)
+        try fixture.edit("INSERT INTO apps (id, record) VALUES ('org.example.Torn', '{')")
+        let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
+        #expect(try await Self.wanted(store).count == 1)
+        try store.close()
+        try fixture.edit("DELETE FROM apps WHERE id = 'org.example.Torn'")
+        let next = try fixture.open()
+        #expect(try await next.read { try $0.apps() }.last?.processState?.begun.count == 2)
+    }
+}
