@@ -75,6 +75,12 @@ package struct Discretion: Hashable, Sendable {
         }
     }
 
+    /// An app came to the front, and so many of its tasks need not wait for a good moment any more.
+    package static func liftedEntry(app: AppID, count: Int, _ now: ClockReading) -> JournalEntry {
+        JournalEntry(
+            time: now.date, decision: .conditionsLifted, app: app, detail: count == 1 ? "1 task." : "\(count) tasks.")
+    }
+
     /// What the journal tells beside those words.
     package var inputs: [String: String] { [Permission.discretionInput: level.rawValue] }
 

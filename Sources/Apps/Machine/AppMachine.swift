@@ -105,9 +105,12 @@ package struct AppMachine: Sendable {
         return Self.end(of: pause, from: record.faultAt, now: now)
     }
 
+    /// Whether it is running, and its user does not see it: what it adds waits for a good moment.
+    package var isInBackground: Bool { record.state == .background || record.state == .suspended }
+
     /// How long tasks that it adds in the background do not start, in seconds since 1970.
     package func startsPausedUntil(now: ClockReading) -> Double? {
-        guard record.state == .background || record.state == .suspended, record.startDelay > 0 else { return nil }
+        guard isInBackground, record.startDelay > 0 else { return nil }
         return Self.end(of: record.startDelay, from: record.startDelayFrom, now: now)
     }
 

@@ -88,8 +88,7 @@ extension AppService {
 
     /// Whether the app is running, and its user does not see it.
     package func isInBackground(_ id: AppID) -> Bool {
-        let state = machines[id]?.record.state
-        return state == .background || state == .suspended
+        machines[id]?.isInBackground ?? false
     }
 
     /// Tells what keeps the device busy, where that has changed.

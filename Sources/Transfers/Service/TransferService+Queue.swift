@@ -220,7 +220,7 @@ extension TransferService {
     }
 
     /// Seconds after which a store that could not be written, or a full disk, is tried again.
-    static let storePause: Double = 10
+    static let storePause = FailurePause.ofThisMachine
     private static let finishingLimit = 512
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 package import NightshiftAPI
+import Scheduler
 import Store
 
 /// Sessions of apps: made by their library, known to them by a name of their own. See `docs/decisions/0009`.
@@ -168,10 +169,7 @@ extension TransferService {
                 try transaction.endStartDelay(of: app)
                 let lifted = try transaction.liftForcedDiscretion(of: app)
                 guard lifted > 0 else { return }
-                try transaction.record(
-                    JournalEntry(
-                        time: now.date, decision: .conditionsLifted, app: app,
-                        detail: lifted == 1 ? "1 task." : "\(lifted) tasks."))
+                try transaction.record(Discretion.liftedEntry(app: app, count: lifted, now))
             }
             for (id, transfer) in active where transfer.record.app == app && transfer.record.isDiscretionForced {
                 active[id]?.record.liftDiscretion()
