@@ -12,13 +12,13 @@ extension TransferQueue {
         leaveWaiting(index, now.bootSeconds)
         turns.began(
             hasFailed: transfers[index].hasFailed, lane: transfers[index].lane, connections: lane.maximumConnections)
+        transfers[index].state = .running(since: now.bootSeconds)
         transfers[index].attempts.begin()
         transfers[index].attempts.start(from: transfers[index].count)
         if let trouble = failing[lane.host] {
             return fail(index, trouble, began: now.bootSeconds, now)
         }
         _ = hosts.answered(lane.way)
-        transfers[index].state = .running(since: now.bootSeconds)
         running.append(index)
         let isFresh = transfers[index].count == 0
         var entry = entry(isFresh ? .started : .continued, index, now)
