@@ -197,8 +197,8 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "NightshiftAPI", "Device", "Store", "Scheduler", "Transfers", "Apps", "SimulationSupport",
-                "TestSupport",
+                "NightshiftAPI", "Device", "Store", "Scheduler", "Transfers", "Apps", "Simulation",
+                "SimulationSupport", "TestSupport",
                 logging,
                 grdb,
             ],

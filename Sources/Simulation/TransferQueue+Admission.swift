@@ -44,6 +44,7 @@ extension TransferQueue {
                 lanes: queued, maximumTransfers: maximumTransfers, now: time, isTurnOfFailed: turns.isTurnOfFailed)
             for id in plan.makeRoom { interrupt(Int(id.rawValue) - 1, .smallerFirst, now) }
             for id in plan.start { begin(Int(id.rawValue) - 1, moment, now) }
+            failRefused(now)
             isChanging = !plan.start.isEmpty || !plan.makeRoom.isEmpty
             if !isChanging { explain(indices, queued, moment, now) }
             let hostEnds = indices.compactMap { hosts.blockedUntil(lanes[$0].way, time) }

@@ -4,7 +4,7 @@ import Transfers
 
 /// What happens to transfers, with the journal entries that the service writes of it.
 extension TransferQueue {
-    /// Begins a transfer that was admitted. A host that fails does so at once.
+    /// Begins a transfer that was admitted. Where its host fails, ``failRefused(_:)`` ends it at the same moment.
     mutating func begin(_ index: Int, _ moment: DeviceMoment, _ now: ClockReading) {
         let lane = lanes[transfers[index].lane]
         // Lanes of several sessions may lead to one host: the first that comes is its probe.
@@ -15,9 +15,7 @@ extension TransferQueue {
         transfers[index].state = .running(since: now.bootSeconds)
         transfers[index].attempts.begin()
         transfers[index].attempts.start(from: transfers[index].count)
-        if let trouble = failing[lane.host] {
-            return fail(index, trouble, began: now.bootSeconds, now)
-        }
+        guard failing[lane.host] == nil else { return refused.append(index) }
         _ = hosts.answered(lane.way)
         running.append(index)
         let isFresh = transfers[index].count == 0
@@ -25,6 +23,16 @@ extension TransferQueue {
         if !isFresh { entry.detail = "From byte \(transfers[index].count)." }
         entry.inputs = needs(of: transfers[index]).inputs(moment)
         entries.append(entry)
+    }
+
+    /// Ends what has begun at hosts that fail. Those that were admitted together ask together: none hears first of the others.
+    mutating func failRefused(_ now: ClockReading) {
+        let refused = refused
+        self.refused = []
+        for index in refused {
+            guard let trouble = failing[lanes[transfers[index].lane].host] else { continue }
+            fail(index, trouble, began: now.bootSeconds, now)
+        }
     }
 
     /// The service itself ends an attempt: the moment forbids it, or it makes room.

@@ -11,6 +11,8 @@ struct TransferQueue {
     var lanes: [Lane] = []
     /// The transfers that run, in the order in which they started.
     var running: [Int] = []
+    /// Those that have just begun at hosts that fail.
+    var refused: [Int] = []
     /// Transfers that have a pause of their own.
     var paused: [Int] = []
     let maximumTransfers: Int
