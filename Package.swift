@@ -136,7 +136,8 @@ let package = Package(
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "StoreTests", dependencies: ["NightshiftAPI", "Store", "TestSupport", grdb], swiftSettings: strict),
+            name: "StoreTests", dependencies: ["NightshiftAPI", "Store", "Scheduler", "TestSupport", grdb],
+            swiftSettings: strict),
         .testTarget(
             name: "SchedulerTests", dependencies: ["NightshiftAPI", "Scheduler", "TestSupport"], swiftSettings: strict),
         .testTarget(

@@ -57,8 +57,8 @@ extension TransferQueue {
         if running.contains(where: { needs(of: transfers[$0]).worksInWindow }) { return true }
         guard !conditions.isSleeping else { return false }
         return lanes.contains { lane in
-            hosts.allowance(lane.way, now) > 0
-                && lane.classes.contains { !$0.waiting.isEmpty && lane.needs($0.rules).wantsWindow(conditions) }
+            lane.classes.contains { !$0.waiting.isEmpty && lane.needs($0.rules).wantsWindow(conditions) }
+                && hosts.allowance(lane.way, now) > 0
         }
     }
 

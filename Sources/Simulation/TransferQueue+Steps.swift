@@ -189,7 +189,7 @@ extension TransferQueue {
             if transfer.discretion.loosensAt ?? .infinity <= time { loosen(timer.index, now) }
             guard transfer.limit.deadline <= time else { continue }
             totals.failed += 1
-            end(timer.index, .failed, error: TransferFailure(.timedOut, "The resource timeout has passed."), now)
+            end(timer.index, .failed, error: Discretion.TimeLimit.passed, now)
         }
         for index in paused where transfers[index].pause?.until ?? 0 <= time { endPause(index, time) }
         if let look = nextLook, look <= time { nextLook = nil }

@@ -101,8 +101,9 @@ struct TransferQueue {
             }
         }
         totals.accepted += request.count
-        var entry = JournalEntry(time: now.date, decision: .accepted, task: transfers[first].id, app: app)
-        if request.count > 1 { entry.detail = "Tasks \(first + 1) to \(transfers.count)." }
+        var entry = JournalEntry.accepted(
+            transfers[first].id, through: TaskID(Int64(transfers.count)), at: now.date)
+        entry.app = app
         entry.inputs = [
             "session": request.session, "host": request.host, "bytes": String(request.bytes),
             "count": String(request.count), "discretion": transfers[first].rules.discretion.rawValue,
