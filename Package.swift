@@ -152,7 +152,8 @@ let package = Package(
         .testTarget(
             name: "TestSupportTests", dependencies: ["NightshiftAPI", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "StoreTests", dependencies: ["NightshiftAPI", "Store", "TestSupport", grdb], swiftSettings: strict),
+            name: "StoreTests", dependencies: ["NightshiftAPI", "Store", "Scheduler", "TestSupport", grdb],
+            swiftSettings: strict),
         .testTarget(
             name: "SchedulerTests", dependencies: ["NightshiftAPI", "Scheduler", "TestSupport"], swiftSettings: strict),
         .testTarget(
@@ -232,8 +233,8 @@ let package = Package(
         .testTarget(
             name: "ServiceSimulationTests",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Scheduler", "Transfers", "Apps", "SimulationSupport",
-                "TestSupport",
+                "NightshiftAPI", "Clock", "Store", "Scheduler", "Transfers", "Apps", "Simulation",
+                "SimulationSupport", "TestSupport",
                 logging,
                 grdb,
             ],

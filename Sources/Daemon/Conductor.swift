@@ -18,12 +18,10 @@ actor Conductor {
     private let logger: Logger
     private let parts = Mutex<Parts?>(nil)
     private var settings = DeviceSettings()
-    private var doze: DozeMachine
-    /// What the last decision saw of the device.
+    private var machine: MomentMachine
+    /// What the last decision saw of the device, with who says it.
     private var report: DeviceReport
-    private var conditions: DeviceConditions { report.conditions }
     private var activity = Activity()
-    private var heldFor: [AwakeHolder] = []
     private var alarm = Alarm()
     /// How many decisions with journal entries there were.
     private var decisions = 0
@@ -41,14 +39,22 @@ actor Conductor {
     private struct Activity {
         var apps = AppActivity()
         var transfers = TransferActivity()
+
+        var facts: MomentMachine.Activity {
+            var facts = MomentMachine.Activity()
+            facts.holders = apps.holders
+            facts.wakes = apps.wakes
+            facts.working = apps.working
+            facts.transfersWork = transfers.discretionary > 0
+            return facts
+        }
     }
 
     private struct Told {
         /// The last decision that it includes.
         var decision: Int
         var report: DeviceReport
-        var doze: DozeMachine
-        var holders: [AwakeHolder]
+        var machine: MomentMachine
     }
 
     private enum Event: Sendable {
@@ -63,11 +69,12 @@ actor Conductor {
         self.store = store
         self.clock = clock
         self.logger = logger
-        let doze = DozeMachine(state: DozeMachine.State(since: clock.now().wallSeconds))
         let report = monitor.report
-        self.doze = doze
+        let machine = MomentMachine(
+            doze: DozeMachine.State(since: clock.now().wallSeconds), conditions: report.conditions)
+        self.machine = machine
         self.report = report
-        told = Told(decision: 0, report: report, doze: doze, holders: [])
+        told = Told(decision: 0, report: report, machine: machine)
         (events, continuation) = AsyncStream.makeStream()
     }
 
@@ -89,7 +96,7 @@ actor Conductor {
             (try transaction.deviceSettings(), try transaction.doze(KeptDoze.self))
         }
         self.settings = settings ?? DeviceSettings()
-        if let state { doze = DozeMachine(state: state.state(now: now)) }
+        if let state { machine = MomentMachine(doze: state.state(now: now)) }
         monitor.setOverrides(self.settings.overrides)
         monitor.start()
         // What is assumed until everybody has answered could end a doze, or let something go that has to wait.
@@ -98,10 +105,7 @@ actor Conductor {
         }
         report = monitor.report
         await parts.withLock(\.self)?.apps.apply(self.settings)
-        let start = JournalEntry(
-            time: now.date, decision: .deviceChanged, detail: "The service begins with this.",
-            inputs: conditions.inputs(Self.journalled))
-        await decide(doze.changed(to: conditions, now: now), [start], always: true)
+        await carryOut(machine.begin(report.conditions, now: now))
     }
 
     /// Follows the device until ``stop()``.
@@ -128,12 +132,12 @@ actor Conductor {
         let latest = monitor.report
         // What the journal says nothing of is told as it is.
         let isDecided = !latest.conditions.differences(from: told.report.conditions).contains {
-            Self.journalled.contains($0)
+            MomentMachine.journalled.contains($0)
         }
         let report = isDecided ? latest : told.report
         return DeviceStatus(
             conditions: report.conditions, values: report.values, providers: report.providers,
-            doze: told.doze.status(now: clock.now()), holders: told.holders, settings: settings)
+            doze: told.machine.doze.status(now: clock.now()), holders: told.machine.holders, settings: settings)
     }
 
     func change(_ change: DeviceChange) async throws(Problem) -> DeviceStatus {
@@ -169,8 +173,8 @@ actor Conductor {
     }
 
     func request(_ phase: DozePhase) async throws(Problem) -> DeviceStatus {
-        switch doze.request(phase, now: clock.now()) {
-        case .success(let changes): await decide(changes)
+        switch machine.request(phase, now: clock.now()) {
+        case .success(let actions): await carryOut(actions)
         case .failure(let refusal):
             let wish = phase == .window ? "There is no window outside of doze" : "The device does not doze now"
             throw .conflict("\(wish): \(refusal.reason.sentence)")
@@ -179,9 +183,6 @@ actor Conductor {
     }
 
     // MARK: - Deciding
-
-    /// Free space changes with every byte.
-    private static let journalled = DeviceKey.allCases.filter { $0 != .freeBytes }
 
     private func take(_ event: Event) async {
         guard !isStopping else { return }
@@ -195,98 +196,74 @@ actor Conductor {
             await activityChanged()
         case .alarm(let time):
             alarm.rang(time)
-            await decide(doze.tick(now: clock.now()))
+            await carryOut(machine.tick(now: clock.now()))
         }
     }
 
     private func deviceChanged() async {
         let latest = monitor.report
-        let old = conditions
-        let keys = latest.conditions.differences(from: old).filter { Self.journalled.contains($0) }
-        guard !keys.isEmpty else { return }
+        let actions = machine.changed(to: latest.conditions, now: clock.now())
+        guard !actions.isEmpty else { return }
         report = latest
-        let now = clock.now()
-        let words = keys.map { "\($0.rawValue): \(old[$0]) → \(conditions[$0])" }.joined(separator: ", ")
-        var entries = [
-            JournalEntry(
-                time: now.date, decision: .deviceChanged, detail: words, inputs: conditions.inputs(keys))
-        ]
-        if conditions.isSleeping != old.isSleeping {
-            entries.append(
-                JournalEntry(time: now.date, decision: conditions.isSleeping ? .deviceSlept : .deviceWoke))
-        }
-        await decide(doze.changed(to: conditions, now: now), entries, always: true)
+        await carryOut(actions)
     }
 
     private func activityChanged() async {
-        let now = clock.now()
-        var entries: [JournalEntry] = []
-        let holders = activity.apps.holders
-        let isChanged = holders != heldFor
-        if isChanged {
-            let isHeld = !holders.isEmpty
-            let who = isHeld ? holders : heldFor
-            entries.append(
-                JournalEntry(
-                    time: now.date, decision: isHeld ? .deviceHeldAwake : .deviceReleased, detail: who.sentence,
-                    inputs: who.inputs))
-            heldFor = holders
-        }
-        let changes = doze.changed(
-            held: !holders.isEmpty, busy: activity.apps.working > 0 || activity.transfers.discretionary > 0,
-            wakes: activity.apps.wakes > 0, now: now)
-        await decide(changes, entries)
-        if isChanged, !isStopping { monitor.holdAwake(holders.sentence) }
+        await carryOut(machine.changed(activity.facts, now: clock.now()))
     }
 
     /// Writes down what was decided, then lets everybody act on it.
-    ///
-    /// - Parameter always: whether they are told though the phase is the same.
-    private func decide(_ changes: [DozeMachine.Change], _ entries: [JournalEntry] = [], always: Bool = false) async {
-        let now = clock.now()
+    private func carryOut(_ actions: [MomentMachine.Action]) async {
         setAlarm()
-        var entries = entries
-        for change in changes {
-            entries.append(
-                JournalEntry(
-                    time: now.date, decision: change.decision, detail: change.sentence,
-                    inputs: [
-                        "power": conditions[.power], "idle": conditions[.idle],
-                        "held": activity.apps.holders.isEmpty ? "no" : "yes",
-                    ]))
+        var entries: [JournalEntry] = []
+        for case .record(let more) in actions { entries += more }
+        await record(entries)
+        for action in actions {
+            switch action {
+            case .record: break
+            case .tell: await tell()
+            case .holdAwake(let reason): if !isStopping { monitor.holdAwake(reason) }
+            }
         }
-        if entries.isEmpty {
+    }
+
+    private func record(_ entries: [JournalEntry]) async {
+        guard !entries.isEmpty else {
             if told.decision == decisions { told = decided() }
-        } else {
-            decisions += 1
-            let decided = decided()
-            do {
-                let kept = KeptDoze(doze.state, now: now)
-                try await store.write { [entries] transaction in
-                    for entry in entries { try transaction.record(entry) }
-                    try transaction.put(doze: kept)
-                }
-            } catch {
-                // What was decided holds all the same: the next service would begin with what it finds.
-                logger.error("The store failed", metadata: ["error": "\(error)"])
-            }
-            // Later decisions may have come meanwhile, and may be on disk already.
-            if decided.decision == decisions {
-                told = self.decided()
-            } else if decided.decision > told.decision {
-                told = decided
-            }
+            return
         }
-        guard always || !changes.isEmpty, let parts = parts.withLock(\.self) else { return }
-        let moment = DeviceMoment(conditions: told.report.conditions, phase: told.doze.phase)
+        decisions += 1
+        let decided = decided()
+        do {
+            let kept = KeptDoze(machine.doze.state, now: clock.now())
+            try await store.write { transaction in
+                for entry in entries { try transaction.record(entry) }
+                try transaction.put(doze: kept)
+            }
+        } catch {
+            // What was decided holds all the same: the next service would begin with what it finds.
+            logger.error("The store failed", metadata: ["error": "\(error)"])
+        }
+        // Later decisions may have come meanwhile, and may be on disk already.
+        if decided.decision == decisions {
+            told = self.decided()
+        } else if decided.decision > told.decision {
+            told = decided
+        }
+    }
+
+    /// Tells everybody the moment that is on disk.
+    private func tell() async {
+        guard let parts = parts.withLock(\.self) else { return }
+        let moment = told.machine.moment
         await parts.apps.apply(moment)
         await parts.transfers.apply(moment)
     }
 
-    private func decided() -> Told { Told(decision: decisions, report: report, doze: doze, holders: heldFor) }
+    private func decided() -> Told { Told(decision: decisions, report: report, machine: machine) }
 
     private func setAlarm() {
-        alarm.set(for: isStopping ? nil : doze.nextDeadline, by: clock) { [continuation] in
+        alarm.set(for: isStopping ? nil : machine.nextDeadline, by: clock) { [continuation] in
             continuation.yield(.alarm($0))
         }
     }
@@ -309,24 +286,5 @@ private struct KeptDoze: Codable {
     func state(now: ClockReading) -> DozeMachine.State {
         let then = ClockReading(bootID: bootID, bootSeconds: bootSeconds, wallSeconds: wallSeconds)
         return DozeMachine.moved(doze, by: now.shift(from: then))
-    }
-}
-
-extension DeviceConditions {
-    fileprivate func inputs(_ keys: [DeviceKey]) -> [String: String] {
-        keys.reduce(into: [:]) { $0[$1.rawValue] = self[$1] }
-    }
-}
-
-extension [AwakeHolder] {
-    /// Who holds the device awake, for people; nil where nobody does.
-    fileprivate var sentence: String? {
-        guard !isEmpty else { return nil }
-        return map { "\($0.app): \($0.tasks.joined(separator: ", "))" }.joined(separator: "; ")
-    }
-
-    fileprivate var inputs: [String: String]? {
-        guard !isEmpty else { return nil }
-        return ["apps": map(\.app.rawValue).joined(separator: " ")]
     }
 }

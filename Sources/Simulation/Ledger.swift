@@ -26,7 +26,7 @@ struct Ledger {
         if world.conditions.isSleeping {
             asleep += seconds
         } else {
-            switch world.doze.phase {
+            switch world.moment.phase {
             case .awake where !world.conditions.isIdle: inUse += seconds
             case .awake: awake += seconds
             case .dozing: dozing += seconds

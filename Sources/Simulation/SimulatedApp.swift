@@ -1,5 +1,6 @@
 import Apps
 import NightshiftAPI
+import Scheduler
 import Store
 
 /// An app of a trace: the machine that decides over it, and a process that does as the trace says.
@@ -23,6 +24,16 @@ struct SimulatedApp {
         var handled: Int64 = 0
         var unfinished = 0
         var wakesApp = true
+
+        /// Why the app is to be woken for it; nil where it is not.
+        var wakeReason: WakeReason? {
+            var wake = SessionWake()
+            wake.wakesApp = wakesApp
+            wake.lastMessage = messages
+            wake.wokenThrough = handled
+            wake.unfinished = unfinished
+            return wake.reason
+        }
     }
 
     init(id: AppID, machine: AppMachine) {
@@ -36,8 +47,8 @@ struct SimulatedApp {
 
     /// What there is to wake it for.
     var wanted: [WantedWake] {
-        sessions.filter { $0.wakesApp && $0.unfinished == 0 && $0.messages > $0.handled }.map {
-            WantedWake(app: id, reason: .sessionEvents, key: $0.name, through: $0.messages)
+        sessions.compactMap { session in
+            session.wakeReason.map { WantedWake(app: id, reason: $0, key: session.name, through: session.messages) }
         }
     }
 

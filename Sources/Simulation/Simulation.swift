@@ -19,3 +19,8 @@ package enum Simulation {
         return world.run()
     }
 }
+
+extension Trace {
+    /// Plays the trace: ``Simulation/run(_:policy:)`` where that name means something else.
+    package func played(policy: BackgroundPolicy? = nil) -> Simulation.Outcome { Simulation.run(self, policy: policy) }
+}

@@ -11,51 +11,63 @@ struct Transfer {
     let lane: Int
     let priority: Double
     let bytes: Int64
-    /// What it needs by its own word; ``rules`` is what of that is left.
-    let request: TransferRules
+    /// What it needs; how good a moment is ``discretion``'s.
     var rules: TransferRules
-    /// Whether it waits for a good moment only because its app added it in the background.
-    var isForced: Bool
+    private var isDiscretionForced = false
+    private var loosensAt: Double?
+    var attempts = AttemptRecord()
     var received = 0.0
-    /// Boot seconds at which it fails.
-    let deadline: Double
-    let resourceTimeout: Double
-    /// Boot seconds before which it does not start.
-    var notBefore: Double?
-    var state = State.delayed
+    /// When it fails.
+    let limit: Discretion.TimeLimit
+    var pause: Pause?
+    var state = State.waiting
     /// Boot seconds from which on it has waited.
     var waitsFrom: Double
 
+    /// A time of its own in which it does not start.
+    struct Pause {
+        /// Boot seconds.
+        var until: Double
+        var reason: WaitReason
+    }
+
     enum State: Hashable {
-        case delayed
+        /// Until its ``Transfer/pause`` is over.
+        case paused
         case waiting
         /// From a boot second on.
         case running(since: Double)
         case ended
     }
 
-    var isLarge: Bool { Double(bytes) - received >= Double(Admission.largeSize) }
-    var missing: Double { max(0, Double(bytes) - received) }
+    /// - Parameter isForced: whether it waits for a good moment because its app is in the background.
+    init(_ request: TracedTransfer, id: TaskID, app: AppID?, lane: Int, isForced: Bool, now: Double) {
+        self.id = id
+        self.app = app
+        self.lane = lane
+        session = request.session
+        priority = request.priority
+        bytes = request.bytes
+        rules = request.rules
+        limit = Discretion.TimeLimit(deadline: now + request.resourceTimeout, timeout: request.resourceTimeout)
+        waitsFrom = now
+        discretion.schedule(limit)
+        if isForced { discretion.force(limit) }
+    }
 
-    /// Its rules after so much of its time: what can wait for a good moment waits for less as its time runs out.
-    func rules(at now: Double) -> TransferRules {
-        var rules = request
-        if isForced { rules.discretion = .full }
-        guard rules.discretion == .full else { return rules }
-        if now >= deadline - resourceTimeout * Self.noneFraction {
-            rules.discretion = .none
-        } else if now >= deadline - resourceTimeout * Self.relaxedFraction {
-            rules.discretion = .relaxed
+    /// How good a moment it waits for, and for how long.
+    var discretion: Discretion {
+        get { Discretion(rules.discretion, isForced: isDiscretionForced, loosensAt: loosensAt) }
+        set {
+            rules.discretion = newValue.level
+            isDiscretionForced = newValue.isForced
+            loosensAt = newValue.loosensAt
         }
-        return rules
     }
 
-    /// The boot seconds at which ``rules(at:)`` change.
-    var loosenings: [Double] {
-        [deadline - resourceTimeout * Self.relaxedFraction, deadline - resourceTimeout * Self.noneFraction]
-    }
-
-    /// The parts of its time that are left when it is content with less, and with anything (`docs/decisions/0014`).
-    private static let relaxedFraction = 0.5
-    private static let noneFraction = 0.1
+    var isLarge: Bool { missing >= Double(Admission.largeSize) }
+    var missing: Double { max(0, Double(bytes) - received) }
+    var hasFailed: Bool { attempts.fruitless > 0 }
+    /// Whole bytes that are here: each attempt goes on behind them.
+    var count: Int64 { Int64(saturating: received) }
 }

@@ -1,47 +1,64 @@
 import NightshiftAPI
 import Scheduler
+import Transfers
 
 /// Starting and stopping, as the service decides it.
 extension TransferQueue {
-    /// Stops what may not go on at this moment, and starts what may.
-    mutating func look(_ moment: DeviceMoment, _ now: ClockReading) {
+    /// Does what another moment asks for.
+    mutating func follow(_ actions: [MomentChange.Action], _ moment: DeviceMoment, _ now: ClockReading) {
+        for action in actions {
+            switch action {
+            // Connections of a trace carry what they are to, and no network of it asks anybody to log in.
+            case .checkConnections, .endPortalWaits: break
+            case .stopForbidden: stopForbidden(moment, now)
+            case .note(let entry, let endsPauses):
+                entries.append(entry)
+                guard endsPauses else { continue }
+                hosts.networkReturned()
+                for index in paused where transfers[index].pause?.reason == .retry { endPause(index, now.bootSeconds) }
+            case .admit: admit(moment, now)
+            }
+        }
+    }
+
+    private mutating func stopForbidden(_ moment: DeviceMoment, _ now: ClockReading) {
+        for index in running {
+            let needs = needs(of: transfers[index])
+            guard let reason = needs.hold(moment) else { continue }
+            interrupt(
+                index, reason, detail: needs.detail(of: reason, moment), inputs: needs.inputs(moment), now)
+        }
+    }
+
+    /// Starts what may start, and stops what makes room.
+    mutating func admit(_ moment: DeviceMoment, _ now: ClockReading) {
         // A machine on its way to sleep begins nothing; what ran goes on when it wakes.
         guard !moment.conditions.isSleeping else { return }
         let time = now.bootSeconds
-        for index in running {
-            let transfer = transfers[index]
-            let isLoopback = lanes[transfer.lane].isLoopback
-            guard let reason = Permission.hold(transfer.rules, moment, isLoopback: isLoopback) else { continue }
-            interrupt(
-                index, reason, inputs: Permission.inputs(transfer.rules, moment, isLoopback: isLoopback), now)
-        }
         // What starts or makes room may let others start.
         var isChanging = true
         while isChanging {
             let (indices, queued) = admissionLanes(moment, time)
-            let plan = Admission.plan(lanes: queued, maximumTransfers: maximumTransfers, now: time)
-            for id in plan.makeRoom { interrupt(Int(id.rawValue) - 1, .smallerFirst, inputs: [:], now) }
-            for id in plan.start {
-                let index = Int(id.rawValue) - 1
-                let inputs = Permission.inputs(
-                    transfers[index].rules, moment, isLoopback: lanes[transfers[index].lane].isLoopback)
-                start(index, inputs: inputs, now)
-            }
+            turns.keep(indices)
+            let plan = Admission.plan(
+                lanes: queued, maximumTransfers: maximumTransfers, now: time, isTurnOfFailed: turns.isTurnOfFailed)
+            for id in plan.makeRoom { interrupt(Int(id.rawValue) - 1, .smallerFirst, now) }
+            for id in plan.start { begin(Int(id.rawValue) - 1, moment, now) }
+            failRefused(now)
             isChanging = !plan.start.isEmpty || !plan.makeRoom.isEmpty
             if !isChanging { explain(indices, queued, moment, now) }
-            nextLook = plan.nextLook
+            let hostEnds = indices.compactMap { hosts.blockedUntil(lanes[$0].way, time) }
+            nextLook = ([plan.nextLook] + hostEnds).compactMap(\.self).min()
         }
     }
 
     /// Whether something runs, or would run in a window, that can wait for one.
-    func isBusy(_ moment: DeviceMoment) -> Bool {
-        if running.contains(where: { transfers[$0].rules.discretion != .none }) { return true }
+    func isWorking(_ conditions: DeviceConditions, _ now: Double) -> Bool {
+        if running.contains(where: { needs(of: transfers[$0]).worksInWindow }) { return true }
+        guard !conditions.isSleeping else { return false }
         return lanes.contains { lane in
-            lane.classes.contains { group in
-                guard !group.waiting.isEmpty, group.rules.discretion != .none else { return false }
-                let hold = Permission.hold(group.rules, moment, isLoopback: lane.isLoopback)
-                return hold == nil || hold == .doze
-            }
+            lane.classes.contains { !$0.waiting.isEmpty && lane.needs($0.rules).wantsWindow(conditions) }
+                && hosts.allowance(lane.way, now) > 0
         }
     }
 
@@ -53,26 +70,32 @@ extension TransferQueue {
         var queued: [Admission.Lane] = []
         for (number, lane) in lanes.enumerated() {
             let mine = byLane[number] ?? []
-            let groups = lane.classes.filter {
-                !$0.waiting.isEmpty && Permission.hold($0.rules, moment, isLoopback: lane.isLoopback) == nil
-            }
             guard !mine.isEmpty || lane.classes.contains(where: { !$0.waiting.isEmpty }) else { continue }
-            func candidates(isLarge: Bool) -> [Admission.Candidate] {
-                let classes = groups.filter { $0.isLarge == isLarge }.map { group in
-                    group.waiting.prefix(lane.maximumConnections).map { index in
-                        Admission.Candidate(
-                            id: transfers[index].id, priority: transfers[index].priority, isLarge: isLarge)
-                    }
-                }
-                return Admission.merged(classes, limit: lane.maximumConnections)
-            }
+            let allowed = lane.classes.filter { !$0.waiting.isEmpty && lane.needs($0.rules).hold(moment) == nil }
             indices.append(number)
             queued.append(
                 Admission.Lane(
                     maximumConnections: lane.maximumConnections, running: mine.map { admissionRunning($0, now) },
-                    small: candidates(isLarge: false), large: candidates(isLarge: true), allowance: maximumTransfers))
+                    small: heads(allowed.filter { !$0.isLarge }, lane.maximumConnections),
+                    large: heads(allowed.filter(\.isLarge), lane.maximumConnections),
+                    allowance: hosts.allowance(lane.way, now), isTurnOfFailed: turns.isTurnOfFailed(in: number)))
         }
         return (indices, queued)
+    }
+
+    /// The best of classes of one size.
+    private func heads(_ classes: [Class], _ limit: Int) -> [Admission.Candidate] {
+        // Either might hide the other behind the limit.
+        [false, true].flatMap { hasFailed in
+            let groups = classes.filter { $0.hasFailed == hasFailed }.map { group in
+                group.waiting.prefix(limit).map { index in
+                    Admission.Candidate(
+                        id: transfers[index].id, priority: transfers[index].priority, isLarge: group.isLarge,
+                        fruitless: transfers[index].attempts.fruitless)
+                }
+            }
+            return Admission.merged(groups, limit: limit)
+        }
     }
 
     private func admissionRunning(_ index: Int, _ now: Double) -> Admission.Running {
@@ -81,34 +104,33 @@ extension TransferQueue {
         if case .running(let start) = transfer.state { since = start }
         return Admission.Running(
             id: transfer.id, priority: transfer.priority, isLarge: transfer.isLarge, startedAt: since,
-            isResumable: true)
+            isResumable: true, hasFailed: transfer.attempts.fruitless > 1)
     }
 
-    /// Notes why those wait that do, and tells it once for all that are alike.
+    /// Notes why those wait that do.
     private mutating func explain(
         _ indices: [Int], _ queued: [Admission.Lane], _ moment: DeviceMoment, _ now: ClockReading
     ) {
+        let smallWaits = queued.contains { $0.allowance > 0 && !$0.small.isEmpty }
+        let othersFirst = Admission.othersFirst(queued, maximumTransfers: maximumTransfers)
         for (number, admission) in zip(indices, queued) {
             let lane = lanes[number]
-            let smallWaitsElsewhere = queued.contains { !$0.small.isEmpty && $0 != admission }
             for (place, group) in lane.classes.enumerated() where !group.waiting.isEmpty {
-                let hold = Permission.hold(group.rules, moment, isLoopback: lane.isLoopback)
-                let reason =
-                    hold
-                    ?? Admission.reason(
-                        isLarge: group.isLarge, lane: admission, running: running.count,
-                        maximumTransfers: maximumTransfers, smallWaitsElsewhere: smallWaitsElsewhere)
-                let isNews = hold != nil && group.reason != hold
+                var facts = WaitOrder.Facts(needs: lane.needs(group.rules))
+                facts.isHostPaused = hosts.pause(lane.way, now.bootSeconds) != nil
+                let reason: WaitReason =
+                    switch WaitOrder.cause(facts, moment, now) {
+                    case .moment(let reason): reason
+                    case .host: .hostBackoff
+                    case .sleeping: .sleeping
+                    // The service has no other causes for a transfer of a trace.
+                    case .store, .question, .pause, .beginDate, .trial, .queue:
+                        Admission.reason(
+                            isLarge: group.isLarge, hasFailed: group.hasFailed, lane: admission,
+                            running: running.count, maximumTransfers: maximumTransfers,
+                            smallWaitsElsewhere: smallWaits, othersFirst: othersFirst)
+                    }
                 setReason(reason, lane: number, place: place, now.bootSeconds)
-                guard isNews else { continue }
-                var inputs = Permission.inputs(group.rules, moment, isLoopback: lane.isLoopback)
-                inputs["waiting"] = String(group.waiting.count)
-                var entry = entry(.held, group.waiting[0], now)
-                entry.wait = Wait(
-                    reason: reason, since: now.date,
-                    detail: Permission.detail(of: reason, group.rules, moment, isLoopback: lane.isLoopback))
-                entry.inputs = inputs
-                entries.append(entry)
             }
         }
     }

@@ -3,21 +3,30 @@ import Scheduler
 import Transfers
 
 /// All transfers of a trace, and the network that they share: what may run goes on, all at the same speed.
+///
+/// What decides is the service's: ``Admission``, ``HeldClass``, ``Discretion``, `HostTable` and `FailurePause`.
 struct TransferQueue {
     /// By their ids, which count from 1.
-    private(set) var transfers: [Transfer] = []
+    var transfers: [Transfer] = []
     var lanes: [Lane] = []
     /// The transfers that run, in the order in which they started.
     var running: [Int] = []
+    /// Those that have just begun at hosts that fail.
+    var refused: [Int] = []
+    /// Transfers that have a pause of their own.
+    var paused: [Int] = []
     let maximumTransfers: Int
     /// All transfers together.
     var bytesPerSecond = TransferQueue.defaultBytesPerSecond
+    /// What is known against hosts, and what the trace says of them.
+    var hosts = HostTable()
+    var failing: [String: TracedHost.Failing] = [:]
+    /// Whose turn it is where there is but one connection.
+    var turns = ConnectionTurns<Int>()
     private var laneIndices: [LaneKey: Int] = [:]
     /// Boot seconds at which time itself changes something for a transfer, latest first.
-    private var timers: [(time: Double, index: Int)] = []
-    /// Transfers that are not to start yet.
-    private var delayed: [Int] = []
-    /// Boot seconds at which a large transfer's slice ends that others wait for.
+    var timers: [(time: Double, index: Int)] = []
+    /// Boot seconds at which time alone may let something start or make room.
     var nextLook: Double?
     /// What was decided and what has come of it since it was last taken.
     var entries: [JournalEntry] = []
@@ -36,17 +45,27 @@ struct TransferQueue {
 
     /// The transfers of one session with one host.
     struct Lane {
-        var host: String
+        let host: String
+        let isLoopback: Bool
         var maximumConnections = SessionSettings().httpMaximumConnectionsPerHost
         var classes: [Class] = []
 
-        var isLoopback: Bool { host == "localhost" || host.hasPrefix("127.") || host == "[::1]" }
+        init(host: String) {
+            self.host = host
+            isLoopback = Loopback.contains(host: host)
+        }
+
+        /// Hosts of a trace have one scheme and one port, and no proxy stands before them.
+        var way: HostTable.Way { HostTable.Way(origin: host, proxy: nil) }
+
+        func needs(_ rules: TransferRules) -> HeldClass { HeldClass(rules: rules, isLoopback: isLoopback) }
     }
 
     /// Those of a lane that wait and are alike for every decision; best first.
     struct Class {
         var rules: TransferRules
         var isLarge: Bool
+        var hasFailed: Bool
         var waiting: [Int] = []
         /// Why they wait, and since when.
         var reason: WaitReason?
@@ -65,42 +84,38 @@ struct TransferQueue {
     ///   - isForced: whether they wait for a good moment because their app is in the background.
     ///   - notBefore: boot seconds before which they do not start.
     mutating func add(
-        _ request: TracedTransfer, app: AppID?, isForced: Bool, notBefore: Double?, now: ClockReading
+        _ request: TracedTransfer, app: AppID?, isForced: Bool, notBefore: Double?, _ moment: DeviceMoment,
+        _ now: ClockReading
     ) {
         let lane = lane(LaneKey(app: app, session: request.session, host: request.host))
         let first = transfers.count
-        for _ in 0..<request.count {
+        for index in first..<first + request.count {
             let transfer = Transfer(
-                id: TaskID(Int64(transfers.count + 1)), app: app, session: request.session, lane: lane,
-                priority: request.priority, bytes: request.bytes, request: request.rules, rules: request.rules,
-                isForced: isForced, deadline: now.bootSeconds + request.resourceTimeout,
-                resourceTimeout: request.resourceTimeout, notBefore: notBefore, waitsFrom: now.bootSeconds)
+                request, id: TaskID(Int64(index + 1)), app: app, lane: lane, isForced: isForced, now: now.bootSeconds)
             transfers.append(transfer)
-            let index = transfers.count - 1
-            transfers[index].rules = transfer.rules(at: now.bootSeconds)
-            if transfers[index].rules.discretion != .none {
-                for time in transfer.loosenings { setTimer(time, index) }
-            }
-            setTimer(transfer.deadline, index)
-            if notBefore == nil {
-                wait(index, now.bootSeconds)
+            setTimers(index)
+            if let notBefore {
+                pause(index, Transfer.Pause(until: notBefore, reason: .relaunchDelay), now.bootSeconds)
             } else {
-                delayed.append(index)
+                wait(index, now.bootSeconds)
             }
         }
         totals.accepted += request.count
-        var entry = JournalEntry(time: now.date, decision: .accepted, task: transfers[first].id, app: app)
-        if request.count > 1 { entry.detail = "Tasks \(first + 1) to \(transfers.count)." }
+        var entry = JournalEntry.accepted(
+            transfers[first].id, through: TaskID(Int64(transfers.count)), at: now.date)
+        entry.app = app
         entry.inputs = [
             "session": request.session, "host": request.host, "bytes": String(request.bytes),
             "count": String(request.count), "discretion": transfers[first].rules.discretion.rawValue,
         ]
         if isForced { entry.inputs?["fromBackground"] = "yes" }
         entries.append(entry)
-        if let notBefore {
-            let wait = Wait(reason: .relaunchDelay, since: now.date, until: now.wallTime(ofBootSeconds: notBefore))
-            entries.append(
-                JournalEntry(time: now.date, decision: .held, task: transfers[first].id, app: app, wait: wait))
+        let classes = transfers[first...].map { notBefore == nil ? needs(of: $0) : nil }
+        for (offset, held) in HeldClass.heldFromTheFirst(classes, moment, now) {
+            var held = held
+            held.task = transfers[first + offset].id
+            held.app = app
+            entries.append(held)
         }
     }
 
@@ -111,7 +126,13 @@ struct TransferQueue {
         return lanes.count - 1
     }
 
-    private mutating func setTimer(_ time: Double, _ index: Int) {
+    /// Time ends a transfer, and loosens what it needs before.
+    private mutating func setTimers(_ index: Int) {
+        setTimer(transfers[index].limit.deadline, index)
+        if let time = transfers[index].discretion.loosensAt { setTimer(time, index) }
+    }
+
+    mutating func setTimer(_ time: Double, _ index: Int) {
         var low = 0
         var high = timers.count
         while low < high {
@@ -121,10 +142,29 @@ struct TransferQueue {
         timers.insert((time, index), at: low)
     }
 
+    func needs(of transfer: Transfer) -> HeldClass { lanes[transfer.lane].needs(transfer.rules) }
+
     // MARK: - Waiting
 
+    /// Lets a transfer wait for a time of its own.
+    mutating func pause(_ index: Int, _ pause: Transfer.Pause, _ now: Double) {
+        transfers[index].pause = pause
+        transfers[index].state = .paused
+        transfers[index].waitsFrom = now
+        paused.append(index)
+    }
+
+    /// Its own pause is over; from here on it waits for its turn.
+    mutating func endPause(_ index: Int, _ now: Double) {
+        guard let pause = transfers[index].pause else { return }
+        paused.removeAll { $0 == index }
+        transfers[index].pause = nil
+        waits.add(pause.reason, index, now - transfers[index].waitsFrom)
+        wait(index, now)
+    }
+
     /// Puts a transfer among those that wait.
-    private mutating func wait(_ index: Int, _ now: Double) {
+    mutating func wait(_ index: Int, _ now: Double) {
         let transfer = transfers[index]
         transfers[index].state = .waiting
         transfers[index].waitsFrom = now
@@ -133,7 +173,9 @@ struct TransferQueue {
         if let known = classIndex(of: transfer) {
             place = known
         } else {
-            lanes[lane].classes.append(Class(rules: transfer.rules, isLarge: transfer.isLarge, since: now))
+            lanes[lane].classes.append(
+                Class(
+                    rules: transfer.rules, isLarge: transfer.isLarge, hasFailed: transfer.hasFailed, since: now))
             place = lanes[lane].classes.count - 1
         }
         let waiting = lanes[lane].classes[place].waiting
@@ -141,17 +183,20 @@ struct TransferQueue {
         lanes[lane].classes[place].waiting.insert(index, at: position)
     }
 
-    /// The highest priority goes first and, of equals, the oldest.
-    func precedes(_ one: Int, _ other: Int) -> Bool {
-        (-transfers[one].priority, one) < (-transfers[other].priority, other)
+    /// The highest priority goes first and, of equals, who has failed least, then the oldest.
+    private func precedes(_ one: Int, _ other: Int) -> Bool {
+        (-transfers[one].priority, transfers[one].attempts.fruitless, one)
+            < (-transfers[other].priority, transfers[other].attempts.fruitless, other)
     }
 
-    private func classIndex(of transfer: Transfer) -> Int? {
-        lanes[transfer.lane].classes.firstIndex { $0.rules == transfer.rules && $0.isLarge == transfer.isLarge }
+    func classIndex(of transfer: Transfer) -> Int? {
+        lanes[transfer.lane].classes.firstIndex {
+            $0.rules == transfer.rules && $0.isLarge == transfer.isLarge && $0.hasFailed == transfer.hasFailed
+        }
     }
 
     /// Takes a transfer out of those that wait; its wait is over, or goes on under other rules.
-    private mutating func leaveWaiting(_ index: Int, _ now: Double) {
+    mutating func leaveWaiting(_ index: Int, _ now: Double) {
         let transfer = transfers[index]
         guard transfer.state == .waiting, let place = classIndex(of: transfer) else { return }
         let group = lanes[transfer.lane].classes[place]
@@ -172,78 +217,6 @@ struct TransferQueue {
         lanes[lane].classes[place].since = now
     }
 
-    // MARK: - Steps
-
-    mutating func start(_ index: Int, inputs: [String: String], _ now: ClockReading) {
-        leaveWaiting(index, now.bootSeconds)
-        transfers[index].state = .running(since: now.bootSeconds)
-        running.append(index)
-        let isFresh = transfers[index].received == 0
-        var entry = entry(isFresh ? .started : .continued, index, now)
-        if !isFresh { entry.detail = "From byte \(Int64(saturating: transfers[index].received))." }
-        entry.inputs = inputs
-        entries.append(entry)
-    }
-
-    mutating func interrupt(_ index: Int, _ reason: WaitReason, inputs: [String: String], _ now: ClockReading) {
-        running.removeAll { $0 == index }
-        wait(index, now.bootSeconds)
-        if let place = classIndex(of: transfers[index]) {
-            setReason(reason, lane: transfers[index].lane, place: place, now.bootSeconds)
-        }
-        totals.interruptions += 1
-        var entry = entry(.held, index, now)
-        entry.wait = Wait(reason: reason, since: now.date)
-        entry.inputs = inputs
-        entries.append(entry)
-    }
-
-    private mutating func end(_ index: Int, _ decision: Decision, error: TransferFailure? = nil, _ now: ClockReading) {
-        leaveWaiting(index, now.bootSeconds)
-        running.removeAll { $0 == index }
-        delayed.removeAll { $0 == index }
-        transfers[index].state = .ended
-        ended.append(transfers[index])
-        var entry = entry(decision, index, now)
-        entry.error = error
-        entries.append(entry)
-    }
-
-    func entry(_ decision: Decision, _ index: Int, _ now: ClockReading) -> JournalEntry {
-        JournalEntry(time: now.date, decision: decision, task: transfers[index].id, app: transfers[index].app)
-    }
-
-    /// Its user force-quit the app.
-    mutating func cancel(_ app: AppID, _ now: ClockReading) {
-        for index in transfers.indices where transfers[index].app == app && transfers[index].state != .ended {
-            totals.cancelled += 1
-            end(index, .cancelled, now)
-        }
-    }
-
-    /// The app is in front of its user: what it added in the background need not wait any more.
-    mutating func lift(_ app: AppID, _ now: ClockReading) {
-        var isLifted = false
-        for index in transfers.indices where transfers[index].app == app && transfers[index].state != .ended {
-            transfers[index].notBefore = nil
-            guard transfers[index].isForced else { continue }
-            isLifted = true
-            transfers[index].isForced = false
-            renewRules(index, now.bootSeconds)
-        }
-        guard isLifted else { return }
-        entries.append(JournalEntry(time: now.date, decision: .conditionsLifted, app: app))
-    }
-
-    private mutating func renewRules(_ index: Int, _ now: Double) {
-        let rules = transfers[index].rules(at: now)
-        guard rules != transfers[index].rules else { return }
-        let waits = transfers[index].state == .waiting
-        if waits { leaveWaiting(index, now) }
-        transfers[index].rules = rules
-        if waits { wait(index, now) }
-    }
-
     /// With the waits that are not over yet.
     func waitTotals(_ now: Double) -> [WaitTotals] {
         var waits = waits
@@ -251,67 +224,10 @@ struct TransferQueue {
             guard let reason = group.reason else { continue }
             for index in group.waiting { waits.add(reason, index, now - max(group.since, transfers[index].waitsFrom)) }
         }
-        for index in delayed { waits.add(.relaunchDelay, index, now - transfers[index].waitsFrom) }
+        for index in paused {
+            guard let pause = transfers[index].pause else { continue }
+            waits.add(pause.reason, index, now - transfers[index].waitsFrom)
+        }
         return waits.totals
-    }
-
-    // MARK: - Time
-
-    /// Boot seconds at which ``pass(_:)`` has something to do.
-    func nextDeadline(_ now: Double) -> Double? {
-        let share = bytesPerSecond / Double(max(1, running.count))
-        let done = running.map { transfers[$0].missing }.min().map { missing in
-            // Upwards: at that moment it is done.
-            ((now + missing / share) * 1_000).rounded(.up) / 1_000
-        }
-        return [done, timers.last?.time, delayed.compactMap { transfers[$0].notBefore }.min(), nextLook]
-            .compactMap(\.self).min()
-    }
-
-    /// Moves bytes for so many seconds; gives how many.
-    mutating func move(_ seconds: Double) -> Double {
-        guard !running.isEmpty else { return 0 }
-        let share = bytesPerSecond / Double(running.count) * seconds
-        var moved = 0.0
-        for index in running {
-            let bytes = min(share, transfers[index].missing)
-            transfers[index].received += bytes
-            moved += bytes
-        }
-        return moved
-    }
-
-    /// Completes what is whole, and does what time asks for.
-    mutating func pass(_ now: ClockReading) {
-        let time = now.bootSeconds
-        // Half a byte: what rounding may have left.
-        for index in running where transfers[index].missing < 0.5 {
-            totals.completed += 1
-            end(index, .completed, now)
-        }
-        while let timer = timers.last, timer.time <= time {
-            timers.removeLast()
-            let transfer = transfers[timer.index]
-            guard transfer.state != .ended else { continue }
-            if transfer.deadline <= time {
-                totals.failed += 1
-                end(timer.index, .failed, error: TransferFailure(.timedOut, "Its resource timeout is over."), now)
-            } else {
-                let old = transfer.rules.discretion
-                renewRules(timer.index, time)
-                guard transfers[timer.index].rules.discretion != old else { continue }
-                var entry = entry(.conditionsLoosened, timer.index, now)
-                entry.inputs = ["discretion": transfers[timer.index].rules.discretion.rawValue]
-                entries.append(entry)
-            }
-        }
-        for index in delayed where transfers[index].notBefore ?? 0 <= time {
-            delayed.removeAll { $0 == index }
-            waits.add(.relaunchDelay, index, time - transfers[index].waitsFrom)
-            transfers[index].notBefore = nil
-            transfers[index].rules = transfers[index].rules(at: time)
-            wait(index, time)
-        }
-        if let look = nextLook, look <= time { nextLook = nil }
     }
 }

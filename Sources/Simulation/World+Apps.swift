@@ -12,7 +12,7 @@ extension World {
             record: AppRecord(id: id, now: now.wallSeconds), isInstalled: true,
             wakeLimit: AppManifest.defaultWakeLimit, firstNumber: 1)
         machine.terms = terms(AppBehaviour())
-        _ = machine.apply(doze.phase, now: now)
+        _ = machine.apply(moment.phase, now: now)
         apps.append(SimulatedApp(id: id, machine: machine))
         return apps.count - 1
     }
@@ -25,19 +25,15 @@ extension World {
 
     /// What the app asks for goes before what the device gives; what stands in place of all policies goes before both.
     private func terms(_ behaviour: AppBehaviour) -> BackgroundTerms {
-        var terms = BackgroundTerms(policy: settings.backgroundPolicy, lead: settings.expirationLead)
-        if let policy = behaviour.backgroundPolicy { (terms.policy, terms.source) = (policy, .manifest) }
-        if let policy { (terms.policy, terms.source) = (policy, .device) }
-        return terms
+        BackgroundTerms(
+            user: nil, manifest: policy == nil ? behaviour.backgroundPolicy : nil,
+            device: policy ?? settings.backgroundPolicy, lead: settings.expirationLead)
     }
 
     /// Tells an app what moment it is.
     mutating func tell(_ index: Int) {
-        perform(index) { [phase = doze.phase] in $0.apply(phase, now: $1) }
+        perform(index) { [phase = moment.phase] in $0.apply(phase, now: $1) }
     }
-
-    /// What apps make of the device, as `AppService` tells it.
-    var activity: AppActivity { AppActivity(apps.map(\.machine)) }
 
     mutating func play(_ use: AppUse, _ index: Int) {
         switch use {
@@ -56,17 +52,16 @@ extension World {
 
     mutating func add(_ transfer: TracedTransfer, app index: Int?) {
         guard let index else {
-            return transfers.add(transfer, app: nil, isForced: false, notBefore: nil, now: now)
+            return transfers.add(transfer, app: nil, isForced: false, notBefore: nil, moment, now)
         }
         let machine = apps[index].machine
         let pause = machine.startsPausedUntil(now: now).map { clock.bootSeconds + $0 - now.wallSeconds }
-        let isInBackground = machine.record.state == .background || machine.record.state == .suspended
         let session = apps[index].session(transfer.session)
         apps[index].sessions[session].wakesApp = transfer.wakesApp
         apps[index].sessions[session].unfinished += transfer.count
         transfers.add(
-            transfer, app: apps[index].id, isForced: isInBackground, notBefore: pause.map(VirtualClock.milliseconds),
-            now: now)
+            transfer, app: apps[index].id, isForced: machine.isInBackground,
+            notBefore: pause.map(VirtualClock.milliseconds), moment, now)
     }
 
     /// Takes what the transfers have decided; false where nothing ended.

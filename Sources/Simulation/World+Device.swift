@@ -9,65 +9,48 @@ extension World {
         for key in DeviceKey.allCases {
             if let text = values[key] { _ = new.set(key, to: text) }
         }
-        let old = conditions
-        let keys = new.differences(from: old)
-        guard !keys.isEmpty else { return }
-        conditions = new
-        let words = keys.map { "\($0.rawValue): \(old[$0]) → \(new[$0])" }
-        note(.deviceChanged, detail: words.joined(separator: ", "), inputs: deviceInputs(keys))
-        if new.isSleeping != old.isSleeping { note(new.isSleeping ? .deviceSlept : .deviceWoke) }
-        decided(doze.changed(to: new, now: now))
-        let isAnother = new.network.name != old.network.name || new.network.kind != old.network.kind
-        if new.network.isAvailable != old.network.isAvailable {
-            note(new.network.isAvailable ? .networkReturned : .networkLost)
-        } else if isAnother {
-            note(.networkChanged, detail: new.network.name)
-        }
+        carryOut(machine.changed(to: new, now: now))
     }
 
     mutating func request(_ phase: DozePhase) {
-        switch doze.request(phase, now: now) {
-        case .success(let changes): decided(changes)
+        switch machine.request(phase, now: now) {
+        case .success(let actions): carryOut(actions)
         // What was asked for cannot be: the journal shows what was there instead.
         case .failure: break
         }
     }
 
-    /// Lets doze hear of who is active.
-    mutating func activityChanged() -> [DozeMachine.Change] {
-        let activity = activity
-        let holders = activity.holders
-        if holders != heldFor {
-            let isHeld = !holders.isEmpty
-            let who = isHeld ? holders : heldFor
-            note(
-                isHeld ? .deviceHeldAwake : .deviceReleased,
-                detail: who.map { "\($0.app): \($0.tasks.joined(separator: ", "))" }.joined(separator: "; "),
-                inputs: ["apps": who.map(\.app.rawValue).joined(separator: " ")])
-            heldFor = holders
-        }
-        return doze.changed(
-            held: !holders.isEmpty, busy: activity.working > 0 || transfers.isBusy(moment), wakes: activity.wakes > 0,
-            now: now)
+    /// What apps and transfers make of the device, as the conductor hears of it.
+    var activity: MomentMachine.Activity {
+        let apps = AppActivity(apps.map(\.machine))
+        var activity = MomentMachine.Activity()
+        activity.holders = apps.holders
+        activity.wakes = apps.wakes
+        activity.working = apps.working
+        activity.transfersWork = transfers.isWorking(moment.conditions, clock.bootSeconds)
+        return activity
     }
 
-    /// Writes down what doze has decided, and whether the device has left its rest.
-    mutating func decided(_ changes: [DozeMachine.Change]) {
-        for change in changes {
-            if case .windowOpened(let reason) = change { ledger.windows[reason, default: 0] += 1 }
-            note(
-                change.decision, detail: change.sentence,
-                inputs: [
-                    "power": conditions[.power], "idle": conditions[.idle], "held": heldFor.isEmpty ? "no" : "yes",
-                ])
+    /// Does what the machine wants, and counts what has become of the device's rest.
+    mutating func carryOut(_ actions: [MomentMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .record(let entries):
+                for entry in entries {
+                    record(entry)
+                    guard entry.decision == .windowOpened, let reason = machine.doze.state.windowReason else {
+                        continue
+                    }
+                    ledger.windows[reason, default: 0] += 1
+                }
+            case .tell: hasToTell = true
+            // There is no machine here that would fall asleep by itself.
+            case .holdAwake: break
+            }
         }
         ledger.heard(isResting: isResting)
     }
 
     /// The device is asleep, or dozes outside of a window.
-    var isResting: Bool { conditions.isSleeping || doze.phase == .dozing }
-
-    func deviceInputs(_ keys: [DeviceKey]) -> [String: String] {
-        Dictionary(uniqueKeysWithValues: keys.map { ($0.rawValue, conditions[$0]) })
-    }
+    var isResting: Bool { conditions.isSleeping || moment.phase == .dozing }
 }

@@ -14,8 +14,8 @@ struct World {
     /// Stands in place of every policy of the trace.
     let policy: BackgroundPolicy?
     var clock: VirtualClock
-    var conditions = DeviceConditions()
-    var doze: DozeMachine
+    /// What decides over the moment, as the service's conductor has it.
+    var machine: MomentMachine
     /// In the order in which the trace first names them.
     var apps: [SimulatedApp] = []
     var transfers: TransferQueue
@@ -23,7 +23,8 @@ struct World {
     private var journal: [JournalEntry] = []
     /// What apps and transfers were told last.
     var toldMoment = DeviceMoment()
-    var heldFor: [AwakeHolder] = []
+    /// Whether they are to be told again.
+    var hasToTell = false
     var nextProcessID: Int32 = 1_000
 
     init(_ trace: Trace, policy: BackgroundPolicy?) {
@@ -32,18 +33,19 @@ struct World {
         settings = trace.lines.first?.settings ?? TraceSettings()
         self.policy = policy
         clock = VirtualClock(start: settings.start)
-        doze = DozeMachine(state: DozeMachine.State(since: settings.start))
+        machine = MomentMachine(doze: DozeMachine.State(since: settings.start))
         transfers = TransferQueue(maximumTransfers: settings.maximumTransfers)
         ledger = Ledger()
     }
 
     var now: ClockReading { clock.reading }
-    var moment: DeviceMoment { DeviceMoment(conditions: conditions, phase: doze.phase) }
+    var moment: DeviceMoment { machine.moment }
+    var conditions: DeviceConditions { machine.conditions }
 
     mutating func run() -> Simulation.Outcome {
-        beginConditions()
-        note(.serviceStarted, inputs: deviceInputs(DeviceKey.allCases))
-        decided(doze.changed(to: conditions, now: now))
+        carryOut(machine.begin(firstConditions(), now: now))
+        (toldMoment, hasToTell) = (moment, false)
+        note(.serviceStarted)
         var steps = 0
         while let time = nextTime, time <= end {
             steps = time > clock.bootSeconds ? 0 : steps + 1
@@ -67,7 +69,7 @@ struct World {
         let inApps = apps.compactMap { app in
             [app.process?.nextDone, app.machine.nextDeadline].compactMap(\.self).min()
         }.min().map { clock.bootTime(ofAwakeSeconds: $0) }
-        return [line, inApps, transfers.nextDeadline(now), doze.nextDeadline].compactMap(\.self).min().map {
+        return [line, inApps, transfers.nextDeadline(now), machine.nextDeadline].compactMap(\.self).min().map {
             max(now, $0)
         }
     }
@@ -79,7 +81,7 @@ struct World {
         if !conditions.isSleeping {
             for index in apps.indices {
                 let id = apps[index].id
-                apps[index].pass(seconds, holdsAwake: heldFor.contains { $0.app == id })
+                apps[index].pass(seconds, holdsAwake: machine.holders.contains { $0.app == id })
             }
             ledger.carry(transfers.move(seconds), conditions.network)
         }
@@ -105,29 +107,31 @@ struct World {
         }
         transfers.pass(now)
         settle()
-        guard doze.nextDeadline ?? .infinity <= clock.bootSeconds else { return }
-        decided(doze.tick(now: now))
+        guard machine.nextDeadline ?? .infinity <= clock.bootSeconds else { return }
+        carryOut(machine.tick(now: now))
         settle()
     }
 
     /// What the trace says first of the device is no change: it is how the device is found.
-    private mutating func beginConditions() {
+    private mutating func firstConditions() -> DeviceConditions {
+        var conditions = DeviceConditions()
         while nextLine < lines.count, lines[nextLine].at == 0 {
             let line = lines[nextLine]
-            guard line.settings != nil || line.device != nil || line.bytesPerSecond != nil else { return }
+            guard line.settings != nil || line.device != nil || line.bytesPerSecond != nil else { break }
             if let speed = line.bytesPerSecond { transfers.bytesPerSecond = speed }
             for key in DeviceKey.allCases {
                 if let text = line.device?[key] { _ = conditions.set(key, to: text) }
             }
             nextLine += 1
         }
-        toldMoment = moment
+        return conditions
     }
 
     private mutating func play(_ line: TraceLine) {
         if let speed = line.bytesPerSecond { transfers.bytesPerSecond = speed }
         if let values = line.device { change(values) }
         if let phase = line.request { request(phase) }
+        if let host = line.host { transfers.change(host, now) }
         guard let id = line.app else {
             if let transfer = line.transfer { add(transfer, app: nil) }
             return
@@ -147,15 +151,16 @@ struct World {
             rounds += 1
             precondition(rounds < Self.mostRounds, "Doze changes for ever: \(journal.suffix(4).map(\.decision)).")
             _ = takeTransfers()
-            let changes = activityChanged()
-            decided(changes)
-            isChanging = !changes.isEmpty || toldMoment != moment
-            if isChanging {
-                toldMoment = moment
+            carryOut(machine.changed(activity, now: now))
+            isChanging = hasToTell
+            if hasToTell {
+                let before = toldMoment
+                (toldMoment, hasToTell) = (moment, false)
                 for index in apps.indices { tell(index) }
+                transfers.follow(MomentChange.actions(from: before, to: toldMoment, now: now), toldMoment, now)
             }
             transfers.pass(now)
-            transfers.look(moment, now)
+            transfers.admit(moment, now)
             if takeTransfers() { isChanging = true }
         }
     }

@@ -40,6 +40,16 @@ package struct BackgroundTerms: Hashable, Sendable {
         self.fileLocks = fileLocks
     }
 
+    /// The user's word on the app goes before its entry's, and that before the device's.
+    package init(
+        user: BackgroundPolicy?, manifest: BackgroundPolicy?, device: BackgroundPolicy, lead: Double,
+        fileLocks: FileLockPolicy = .warn
+    ) {
+        self.init(
+            policy: user ?? manifest ?? device, source: user != nil ? .app : manifest != nil ? .manifest : .device,
+            lead: lead, fileLocks: fileLocks)
+    }
+
     /// A lead of which something is left in the shortest time.
     var effectiveLead: Double { min(lead, policy.seconds / 2) }
 }

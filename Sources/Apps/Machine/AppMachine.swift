@@ -108,6 +108,9 @@ package struct AppMachine: Sendable {
         return Self.end(of: pause, from: record.faultAt, now: now)
     }
 
+    /// Whether it is running, and its user does not see it: what it adds waits for a good moment.
+    package var isInBackground: Bool { record.isInBackground }
+
     /// How long tasks that it adds in the background do not start, in seconds since 1970.
     package func startsPausedUntil(now: ClockReading) -> Double? {
         record.startsPausedUntil(now: now)

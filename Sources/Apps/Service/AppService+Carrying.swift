@@ -41,17 +41,10 @@ extension AppService {
         return machine
     }
 
-    /// The user's word on the app goes before its entry's, and that before the device's.
     private func terms(_ record: AppRecord, _ manifest: AppManifest?) -> BackgroundTerms {
-        var terms = BackgroundTerms(
-            policy: settings.backgroundPolicy, source: .device, lead: settings.expirationLead,
-            fileLocks: manifest?.fileLocks ?? .warn)
-        if let policy = record.background.policy {
-            (terms.policy, terms.source) = (policy, .app)
-        } else if let policy = manifest?.backgroundPolicy {
-            (terms.policy, terms.source) = (policy, .manifest)
-        }
-        return terms
+        BackgroundTerms(
+            user: record.background.policy, manifest: manifest?.backgroundPolicy, device: settings.backgroundPolicy,
+            lead: settings.expirationLead, fileLocks: manifest?.fileLocks ?? .warn)
     }
 
     func manifest(_ id: AppID) -> AppManifest? {

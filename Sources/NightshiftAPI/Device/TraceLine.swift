@@ -9,6 +9,8 @@ package struct TraceLine: Hashable, Sendable {
     package var settings: TraceSettings?
     /// What is asked of doze.
     package var request: DozePhase?
+    /// A host that fails from now on, or does not any more.
+    package var host: TracedHost?
     /// The app that the line is about.
     package var app: AppID?
     package var behaviour: AppBehaviour?
@@ -66,6 +68,29 @@ package struct AppBehaviour: Hashable, Sendable {
     package var endsTasks = true
 
     package init() {}
+}
+
+/// How a host treats the transfers that ask it, from a moment on.
+package struct TracedHost: Hashable, Sendable {
+    package var name: String
+    /// Nil for one that is well.
+    package var failing: Failing?
+
+    package enum Failing: Hashable, Sendable {
+        /// No connection is made.
+        case unreachable
+        /// It answers 503, and may say for how many seconds it wants to be left alone.
+        case busy(retryAfter: Double?)
+        /// It has none of the files.
+        case missing
+        /// The connections of those that run there break, this once.
+        case lost
+    }
+
+    package init(name: String, failing: Failing?) {
+        self.name = name
+        self.failing = failing
+    }
 }
 
 /// A background task that an app begins.

@@ -2,7 +2,7 @@ import Foundation
 
 extension TraceLine: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case at, trace, device, bytesPerSecond, request, app, declare, use, task, transfer, end
+        case at, trace, device, bytesPerSecond, request, host, app, declare, use, task, transfer, end
     }
 
     package init(from decoder: any Decoder) throws {
@@ -15,6 +15,7 @@ extension TraceLine: Decodable {
         if let values: TracedConditions = try line.object(.device) { device = values.conditions }
         bytesPerSecond = try line.number(.bytesPerSecond, in: 1...1e12)
         request = try line.word(.request, as: TracedRequest.self)?.phase
+        host = try line.object(.host)
         app = try line.text(.app, limit: 255).map(AppID.init(rawValue:))
         behaviour = try line.object(.declare)
         use = try line.word(.use, as: AppUse.self)
@@ -28,7 +29,8 @@ extension TraceLine: Decodable {
     private func check() throws {
         let things = [
             settings == nil ? nil : "trace", device == nil && bytesPerSecond == nil ? nil : "device",
-            request == nil ? nil : "request", behaviour == nil ? nil : "declare", use == nil ? nil : "use",
+            request == nil ? nil : "request", host == nil ? nil : "host", behaviour == nil ? nil : "declare",
+            use == nil ? nil : "use",
             task == nil ? nil : "task", transfer == nil ? nil : "transfer", isEnd ? "end" : nil,
         ].compactMap(\.self)
         guard let thing = things.first else {
@@ -46,7 +48,7 @@ extension TraceLine: Decodable {
         if settings != nil, at != 0 { throw TraceMistake("'trace' stands at the beginning, where 'at' is 0") }
     }
 
-    private static let things = "trace, device, bytesPerSecond, request, declare, use, task, transfer, end"
+    private static let things = "trace, device, bytesPerSecond, request, host, declare, use, task, transfer, end"
 }
 
 /// What is asked of doze, in a trace's words.
@@ -118,6 +120,42 @@ extension AppBehaviour: Decodable {
         if let seconds = try app.number(.wake, in: 0...86_400) { wake = seconds }
         if let seconds = try app.number(.expiration, in: 0...86_400) { expiration = seconds }
         if let ends = try app.truth(.endsTasks) { endsTasks = ends }
+    }
+}
+
+extension TracedHost: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case name, fails, retryAfter
+    }
+
+    /// How a host fails, in a trace's words.
+    private enum Word: String, CaseIterable {
+        case no, unreachable, busy, missing, lost
+
+        func failing(_ retryAfter: Double?) -> Failing? {
+            switch self {
+            case .no: nil
+            case .unreachable: .unreachable
+            case .busy: .busy(retryAfter: retryAfter)
+            case .missing: .missing
+            case .lost: .lost
+            }
+        }
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let host = try TraceObject(decoder, keys: CodingKeys.self)
+        guard let name = try host.text(.name, limit: 255), !name.isEmpty else {
+            throw TraceMistake("'host' needs the 'name' that transfers give it, such as example.org")
+        }
+        guard let word = try host.word(.fails, as: Word.self) else {
+            throw TraceMistake("'host' needs 'fails', which says how, or that it does not any more")
+        }
+        let retryAfter = try host.number(.retryAfter, in: 0...86_400)
+        guard retryAfter == nil || word == .busy else {
+            throw TraceMistake("'retryAfter' is what a host that is busy says; it goes with \"fails\": \"busy\"")
+        }
+        self.init(name: name, failing: word.failing(retryAfter))
     }
 }
 

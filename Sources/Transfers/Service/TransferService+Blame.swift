@@ -10,11 +10,10 @@ extension TransferService {
     ) -> Blame {
         let record = transfer.record
         let asked = (try? TransferURL(parsing: transfer.round.url))?.origin ?? record.origin
-        let blame = Blame.of(
+        return Blame.of(
             failure, at: point, own: record.origin, asked: asked, hasOwnTLS: record.request.tls != nil,
-            retryAfter: after)
-        // It was reached in this very attempt: the next one shows whether it still can be.
-        return blame == .address && record.hasAdvanced ? .nobody : blame
+            retryAfter: after
+        ).ofAttempt(hasAdvanced: record.hasAdvanced)
     }
 
     /// Where an exchange has failed: on its way, or at the server that gave the answer.
@@ -27,32 +26,14 @@ extension TransferService {
         _ transfer: ActiveTransfer, _ outcome: SourceRound.Outcome, _ now: ClockReading
     ) -> Hold {
         let failure = outcome.failure
-        let way = way(of: transfer.record)
-        let asked = outcome.retryAfter.map { now.bootSeconds + RetrySchedule.retryAfter($0, now: now.wallSeconds) }
-        var delay = RetrySchedule.delay(attempt: transfer.record.failures + 1, random: environment.random())
-        // Trouble of this machine, such as too many open files, may be over at any moment, and no server is asked in vain.
-        if failure.code == .inputOutput { delay = min(delay, Self.storePause) }
-        let own = now.bootSeconds + delay
-        hosts.failed(
-            way, outcome.blame, failure, began: transfer.startedAt, refusedUntil: asked, now: now,
-            random: environment.random())
-        if failure.code == .diskFull {
-            return Hold(reason: .diskSpace, failure: failure, notBefore: now.bootSeconds + Self.storePause)
-        }
-        // "In 0 seconds", said again and again, is no wish.
-        if let asked, asked > now.bootSeconds {
-            return Hold(reason: .retryAfter, failure: failure, notBefore: asked)
-        }
-        if failure.code == .resourceChanged, let doubt = transfer.record.partial?.doubt {
+        let attempt = FailurePause.Attempt(
+            failure: failure, blame: outcome.blame, way: way(of: transfer.record), began: transfer.startedAt,
+            failures: transfer.record.failures, retryAfter: outcome.retryAfter)
+        let pause = FailurePause.after(attempt, in: &hosts, now: now, random: environment.random)
+        if pause.reason == .retry, failure.code == .resourceChanged, let doubt = transfer.record.partial?.doubt {
             return doubtful(doubt, failure, isBehindPortal(transfer.record), now)
         }
-        switch outcome.blame {
-        case .address, .proxy:
-            let end = hosts.blockedUntil(way, now.bootSeconds) ?? own
-            return Hold(reason: .retry, failure: failure, notBefore: end)
-        case .origin, .request, .nobody:
-            return Hold(reason: .retry, failure: failure, notBefore: own)
-        }
+        return Hold(reason: pause.reason, failure: failure, notBefore: pause.notBefore)
     }
 
     /// One of a transfer's URLs answers, which says something of the task's origin if it is its own.

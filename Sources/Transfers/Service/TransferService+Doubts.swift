@@ -1,12 +1,13 @@
 import Clock
 import NightshiftAPI
+import Scheduler
 import Store
 
 /// Bytes that are not given up lightly, and not continued lightly either.
 extension TransferService {
     /// Whether the network says that somebody has to log in before it can be used.
     func isBehindPortal(_ record: TaskRecord) -> Bool {
-        moment.conditions.network.connectivity == .portal && !Self.isLoopback(record.origin)
+        moment.conditions.network.connectivity == .portal && !record.needs.isLoopback
     }
 
     /// The pause after an answer that is not believed.

@@ -13,7 +13,7 @@ extension TransferService {
         let now = now
         // Lanes of several sessions may lead to one origin: the first that comes is its probe.
         guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
-        noteTurn(record)
+        turns.began(hasFailed: record.fruitless > 0, lane: record.lane, connections: record.maximumConnections)
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
         _ = try? transfer.record.apply(.begin, now: now)
         transfer.checkpointAt = now.bootSeconds

@@ -14,6 +14,14 @@ extension TransferService {
         /// The best of those that the moment allows.
         var candidates: [LaneID: (small: [Admission.Candidate], large: [Admission.Candidate])] = [:]
         var times = QueueTimes()
+
+        /// The classes of tasks that wait in a lane.
+        func classes(of lane: Lane) -> [HeldClass] {
+            let isLoopback = Loopback.contains(origin: lane.origin)
+            return (rules[lane.id] ?? []).map { HeldClass(rules: $0, isLoopback: isLoopback) }
+        }
+
+        var classes: [HeldClass] { lanes.flatMap { classes(of: $0) } }
     }
 
     /// Starts what may start and sets the alarm for the next change that time brings.
@@ -45,11 +53,12 @@ extension TransferService {
         if try await releaseDue(queue) { queue = try await look() }
         let now = now
         let lanes = queue.lanes.map { admissionLane($0, queue, now.bootSeconds) }
-        if !turnsOfFailed.isEmpty { turnsOfFailed.formIntersection(queue.lanes.map(\.id)) }
+        turns.keep(queue.lanes.map(\.id))
         latestLanes = Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes))
-        noteHeldClasses(queue, now)
+        heldClasses.update(queue.classes, moment, now)
         let plan = Admission.plan(
-            lanes: lanes, maximumTransfers: maximumTransfers, now: now.bootSeconds, isTurnOfFailed: isTurnOfFailed)
+            lanes: lanes, maximumTransfers: maximumTransfers, now: now.bootSeconds, isTurnOfFailed: turns.isTurnOfFailed
+        )
         for id in plan.makeRoom { interrupt(id, .smallerFirst) }
         setAlarm(at: nextLook(queue, plan, now))
         defer { reportActivity(queue) }
@@ -72,31 +81,12 @@ extension TransferService {
         }
     }
 
-    /// Keeps in mind since when the moment holds a class of tasks back.
-    private func noteHeldClasses(_ queue: Queue, _ now: ClockReading) {
-        var found: [HeldClass: (reason: WaitReason, since: Double)] = [:]
-        for lane in queue.lanes {
-            let isLoopback = Self.isLoopback(lane.origin)
-            for rules in queue.rules[lane.id] ?? [] {
-                guard let reason = Permission.hold(rules, moment, isLoopback: isLoopback) else { continue }
-                let key = HeldClass(rules: rules, isLoopback: isLoopback)
-                let known = heldClasses[key]
-                found[key] = (reason, known?.reason == reason ? known?.since ?? now.wallSeconds : now.wallSeconds)
-            }
-        }
-        heldClasses = found
-    }
-
     /// Tells whoever keeps windows of doze open.
     private func reportActivity(_ queue: Queue) {
-        let window = DeviceMoment(conditions: moment.conditions, phase: .window)
         let now = now.bootSeconds
-        var discretionary = active.values.count { $0.record.rules.discretion != .none }
+        var discretionary = active.values.count { $0.record.needs.worksInWindow }
         for lane in queue.lanes where allowance(way(of: lane), now) > 0 {
-            let isLoopback = Self.isLoopback(lane.origin)
-            discretionary += (queue.rules[lane.id] ?? []).count {
-                $0.discretion != .none && Permission.hold($0, window, isLoopback: isLoopback) == nil
-            }
+            discretionary += queue.classes(of: lane).count { $0.wantsWindow(moment.conditions) }
         }
         let changes = (discretionary > 0) != (activity.discretionary > 0)
         activity.discretionary = discretionary
@@ -136,9 +126,7 @@ extension TransferService {
             }
         }
         for record in loosened where active[record.id] != nil {
-            active[record.id]?.record.rules = record.rules
-            active[record.id]?.record.loosensAt = record.loosensAt
-            active[record.id]?.record.isDiscretionForced = record.isDiscretionForced
+            active[record.id]?.record.discretion = record.discretion
         }
         if loosened.count == limit { pumpRequested = true }
     }
@@ -152,11 +140,9 @@ extension TransferService {
             queue.times = try transaction.nextTimes()
             queue.lanes = try transaction.readyLanes()
             for lane in queue.lanes {
-                let rules = try transaction.readyRules(lane: lane.id)
-                let isLoopback = Self.isLoopback(lane.origin)
-                let allowed = rules.filter { Permission.hold($0, moment, isLoopback: isLoopback) == nil }
+                queue.rules[lane.id] = try transaction.readyRules(lane: lane.id)
+                let allowed = queue.classes(of: lane).filter { $0.hold(moment) == nil }.map(\.rules)
                 let wanted = min(lane.maximumConnections, limit) + margin
-                queue.rules[lane.id] = rules
                 queue.candidates[lane.id] = (
                     try transaction.heads(lane.id, allowed, isLarge: false, limit: wanted),
                     try transaction.heads(lane.id, allowed, isLarge: true, limit: wanted)
@@ -172,7 +158,7 @@ extension TransferService {
             maximumConnections: lane.maximumConnections,
             running: active.values.filter { $0.record.lane == lane.id }.map(\.running),
             small: (rows?.small ?? []).filter { !isBusy($0.id) }, large: (rows?.large ?? []).filter { !isBusy($0.id) },
-            allowance: allowance(way(of: lane), now), isTurnOfFailed: turnsOfFailed.contains(lane.id))
+            allowance: allowance(way(of: lane), now), isTurnOfFailed: turns.isTurnOfFailed(in: lane.id))
     }
 
     /// How many transfers the state of a way lets start.
@@ -193,16 +179,6 @@ extension TransferService {
     }
 
     nonisolated private var fallbackProxy: String? { environment.fallback.proxy.map { ProxyAddress($0).url } }
-
-    /// Keeps in mind whose turn it is where there is but one connection.
-    func noteTurn(_ record: TaskRecord) {
-        isTurnOfFailed = record.fruitless == 0
-        if record.fruitless == 0, record.maximumConnections == 1 {
-            turnsOfFailed.insert(record.lane)
-        } else {
-            turnsOfFailed.remove(record.lane)
-        }
-    }
 
     func isBusy(_ id: TaskID) -> Bool {
         active[id] != nil || starting.contains(id) || finishing.contains(id) || held[id] != nil
@@ -236,13 +212,8 @@ extension TransferService {
     }
 
     /// Seconds after which a store that could not be written, or a full disk, is tried again.
-    static let storePause: Double = 10
+    static let storePause = FailurePause.ofThisMachine
     private static let finishingLimit = 512
-
-    static func isLoopback(_ origin: String) -> Bool {
-        let host = origin.drop { $0 != ":" }.dropFirst(3)
-        return host.hasPrefix("localhost:") || host.hasPrefix("127.") || host.hasPrefix("[::1]")
-    }
 }
 
 extension StoreTransaction {

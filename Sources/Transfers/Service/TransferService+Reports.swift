@@ -44,36 +44,46 @@ extension TransferService {
     /// What a task waits for: what is written down, or what the conditions of the moment say.
     private func wait(of record: TaskRecord, _ now: ClockReading) -> Wait {
         let since = Date(timeIntervalSince1970: max(record.createdAt, record.wait?.since ?? 0))
-        if let until = storePausedUntil, until > now.bootSeconds {
+        let pause = hosts.pause(way(of: record), now.bootSeconds)
+        var facts = WaitOrder.Facts(needs: record.needs)
+        facts.storePausedUntil = storePausedUntil
+        facts.isAsked = record.question != nil
+        facts.notBefore = record.wait == nil ? nil : record.notBefore
+        facts.beginAt = record.beginAt
+        facts.trialUntil = trials.trial?.until
+        facts.isHostPaused = pause != nil
+        switch WaitOrder.cause(facts, moment, now) {
+        case .store(let until):
             return Wait(
                 reason: .diskSpace, since: since, until: now.wallTime(ofBootSeconds: until),
                 detail: "The database cannot be written.")
-        }
-        if record.question != nil {
+        case .question:
             let since = record.wait.map { Date(timeIntervalSince1970: $0.since) } ?? since
             return Wait(reason: .answer, since: since, until: nil, detail: record.wait?.detail)
-        }
-        if record.notBefore ?? 0 > now.bootSeconds, let stored = record.wait { return record.visible(stored, now) }
-        if let beginAt = record.beginAt, beginAt > now.wallSeconds {
-            return Wait(reason: .beginDate, since: since, until: Date(timeIntervalSince1970: beginAt))
-        }
-        if let reason = hold(record) {
-            let began = heldClasses[HeldClass(rules: record.rules, isLoopback: Self.isLoopback(record.origin))]?.since
+        case .pause: return record.wait.map { record.visible($0, now) } ?? Wait(reason: .starting, since: since)
+        case .beginDate(let date):
+            return Wait(reason: .beginDate, since: since, until: Date(timeIntervalSince1970: date))
+        case .moment(let reason):
             return Wait(
-                reason: reason, since: max(since, Date(timeIntervalSince1970: began ?? 0)),
+                reason: reason,
+                since: max(since, Date(timeIntervalSince1970: heldClasses.since(record.needs) ?? 0)),
                 detail: particulars(of: reason, record))
-        }
-        if moment.conditions.isSleeping { return Wait(reason: .sleeping, since: since) }
-        if let trial = trials.trial {
+        case .sleeping: return Wait(reason: .sleeping, since: since)
+        case .trial(let until):
+            let task = trials.trial.map { "task \($0.task)" } ?? "another task"
             return Wait(
-                reason: .serviceLimit, since: since, until: now.wallTime(ofBootSeconds: trial.until),
-                detail: "A fault ended the last service; task \(trial.task) is tried alone first.")
-        }
-        if let pause = hosts.pause(way(of: record), now.bootSeconds) {
+                reason: .serviceLimit, since: since, until: now.wallTime(ofBootSeconds: until),
+                detail: "A fault ended the last service; \(task) is tried alone first.")
+        case .host:
             return Wait(
-                reason: .hostBackoff, since: max(since, Date(timeIntervalSince1970: pause.since)),
-                until: pause.until.map { now.wallTime(ofBootSeconds: $0) }, detail: pause.failure.message)
+                reason: .hostBackoff, since: max(since, Date(timeIntervalSince1970: pause?.since ?? 0)),
+                until: pause?.until.map { now.wallTime(ofBootSeconds: $0) }, detail: pause?.failure.message)
+        case .queue: return placeInQueue(of: record, since: since)
         }
+    }
+
+    /// What a task waits for that could run but for others.
+    private func placeInQueue(of record: TaskRecord, since: Date) -> Wait {
         var lane =
             latestLanes[record.lane]
             ?? Admission.Lane(

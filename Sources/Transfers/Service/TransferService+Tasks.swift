@@ -1,6 +1,7 @@
 import CNightshift
 import Foundation
 package import NightshiftAPI
+import Scheduler
 import Store
 
 /// What clients ask of tasks.
@@ -224,7 +225,7 @@ extension TransferService {
 
     /// Ends a task whose resource timeout has passed.
     func timeOut(_ id: TaskID) async {
-        let failure = TransferFailure(.timedOut, "The resource timeout has passed.")
+        let failure = Discretion.TimeLimit.passed
         let outcome = try? await transition(id) { record in
             record.state == .waiting
                 ? .fail(failure, file: nil, resumeData: Self.isResumable(record) ? Self.newToken() : nil) : nil
@@ -353,8 +354,7 @@ extension TransferService {
         }
         let ids = try records.map { try transaction.insert($0).id }
         if let first = ids.first, let last = ids.last {
-            let detail = ids.count == 1 ? nil : "Tasks \(first) to \(last)."
-            try transaction.record(JournalEntry(time: now.date, decision: .accepted, task: first, detail: detail))
+            try transaction.record(.accepted(first, through: last, at: now.date))
         }
         for (index, entry) in held {
             var entry = entry

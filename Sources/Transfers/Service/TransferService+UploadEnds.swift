@@ -2,6 +2,7 @@ import Clock
 import Foundation
 import Glibc
 import NightshiftAPI
+import Scheduler
 import Store
 
 /// What becomes of an upload that is answered, or given up.
@@ -88,7 +89,7 @@ extension TransferService {
     /// told expires with the server.
     func abandonUpload(_ record: TaskRecord) {
         guard let resource = record.upload, let files = record.sentFiles, !isStopping, farewells < Self.farewellLimit,
-            moment.conditions.network.isAvailable || Self.isLoopback(record.origin),
+            moment.conditions.network.isAvailable || record.needs.isLoopback,
             let request = ResumableUpload(record.uploadTarget(files), resource: resource).cancellation()
         else { return }
         farewells += 1

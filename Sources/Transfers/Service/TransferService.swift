@@ -97,16 +97,15 @@ package actor TransferService {
     var latestLanes: [LaneID: Admission.Lane] = [:]
     /// What is known against origins, ways and proxies.
     var hosts = HostTable()
-    /// Lanes of one connection, and the service where it has but one place, that were last used by a task that had not failed.
-    var turnsOfFailed: Set<LaneID> = []
-    var isTurnOfFailed = false
+    /// Whose turn it is where there is but one connection.
+    var turns = ConnectionTurns<LaneID>()
     /// How many connections origins were seen to take.
     var hostConnections: [String: HostConnections] = [:]
     /// Connections for tasks that are about to start.
     var laneReserve: [LaneID: Int] = [:]
     var moment: DeviceMoment
     /// What the moment holds back, as the last decision found it, to say since when.
-    var heldClasses: [HeldClass: (reason: WaitReason, since: Double)] = [:]
+    var heldClasses = HeldClasses()
     var activity = TransferActivity()
     var rateLimit: Int64?
     var maximumTransfers = TransferService.defaultMaximumTransfers
@@ -189,10 +188,4 @@ package actor TransferService {
         // Begin dates are times of the wall clock: they may have come nearer.
         for await _ in environment.clock.wallClockChanges() { await pump() }
     }
-}
-
-/// Tasks that the moment treats alike.
-struct HeldClass: Hashable {
-    var rules: TransferRules
-    var isLoopback: Bool
 }

@@ -2,6 +2,7 @@ import Clock
 import Foundation
 import Glibc
 package import NightshiftAPI
+import Scheduler
 import Store
 
 /// Sessions of apps: made by their library, known to them by a name of their own. See `docs/decisions/0009`.

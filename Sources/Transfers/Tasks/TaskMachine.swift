@@ -208,7 +208,7 @@ extension TaskRecord {
         case (.waiting, .loosen):
             guard let detail = loosen() else { return [] }
             var loosened = entry(.conditionsLoosened, now, detail: detail)
-            loosened.inputs = [Permission.discretionInput: rules.discretion.rawValue]
+            loosened.inputs = discretion.inputs
             return [loosened]
         case (.waiting, .retarget(let request)), (.suspended, .retarget(let request)),
             (.failed, .retarget(let request)) where file == nil:

@@ -1,4 +1,5 @@
 import NightshiftAPI
+package import Scheduler
 package import Store
 
 /// What counts as progress: that more bytes than ever before are here, or at the server, and the next attempt goes on behind
@@ -13,35 +14,32 @@ extension TaskRecord {
     }
 
     /// Whether the present attempt has brought anything that lasts.
-    package var hasAdvanced: Bool { fruitless == 0 || continuableCount > furthest }
+    package var hasAdvanced: Bool { attemptRecord.hasAdvanced(to: continuableCount) }
 
-    /// An attempt begins. It counts as fruitless until it has brought something, so that one which dies with the service
-    /// does.
+    /// What its attempts have come to.
+    package var attemptRecord: AttemptRecord {
+        get { AttemptRecord(failures: failures, fruitless: fruitless, furthest: furthest) }
+        set {
+            failures = newValue.failures
+            fruitless = newValue.fruitless
+            furthest = newValue.furthest
+        }
+    }
+
+    /// An attempt begins.
     mutating func beginAttempt() {
         attempts += 1
-        fruitless += 1
+        attemptRecord.begin()
     }
 
     /// The service itself has ended the attempt, which says nothing of it.
-    mutating func withdrawAttempt() {
-        fruitless = max(0, fruitless - 1)
-    }
+    mutating func withdrawAttempt() { attemptRecord.withdraw() }
 
     /// Looks at what is here when an attempt begins: more than was written down came before the service died.
-    mutating func noteStart() {
-        guard continuableCount > furthest else { return }
-        furthest = continuableCount
-        failures = 0
-        fruitless = min(fruitless, 1)
-    }
+    mutating func noteStart() { attemptRecord.start(from: continuableCount) }
 
     /// Takes in how far the present attempt has come.
-    mutating func noteProgress() {
-        guard continuableCount > furthest else { return }
-        furthest = continuableCount
-        failures = 0
-        fruitless = 0
-    }
+    mutating func noteProgress() { attemptRecord.advance(to: continuableCount) }
 
     /// Bytes that were here are thrown away.
     ///

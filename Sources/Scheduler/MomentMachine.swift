@@ -1,0 +1,140 @@
+package import NightshiftAPI
+
+/// Decides what moment it is for everybody: follows the device, dozes, and holds the device awake for those who may.
+///
+/// Pure: what the device says and what apps and transfers make of it go in; what to write down, whom to tell and what to hold
+/// come out. ``MomentChange`` says what a moment that was told means for transfers. Times are boot seconds.
+package struct MomentMachine: Sendable {
+    /// Whether background work runs.
+    package private(set) var doze: DozeMachine
+    /// What the last decision saw of the device.
+    package private(set) var conditions: DeviceConditions
+    /// Who was last found to hold the device awake.
+    package private(set) var holders: [AwakeHolder] = []
+
+    package enum Action: Hashable, Sendable {
+        /// Into the journal, in one transaction with where doze is now.
+        case record([JournalEntry])
+        /// Everybody hears of the moment, once what was decided is on disk.
+        case tell
+        /// The device is held awake for these reasons, or let go.
+        case holdAwake(String?)
+    }
+
+    /// What apps and transfers make of the device.
+    package struct Activity: Hashable, Sendable {
+        /// Apps that hold the device awake, by their ids.
+        package var holders: [AwakeHolder] = []
+        /// Apps that are being woken, or handle what they were woken for.
+        package var wakes = 0
+        /// Apps in the background with work that runs, or waits for a window.
+        package var working = 0
+        /// Whether a transfer that waits for a good moment runs, or would in a window.
+        package var transfersWork = false
+
+        package init() {}
+    }
+
+    /// - Parameter doze: where doze was when that was last written down.
+    package init(doze: DozeMachine.State, conditions: DeviceConditions = DeviceConditions()) {
+        self.doze = DozeMachine(state: doze)
+        self.conditions = conditions
+    }
+
+    /// Free space changes with every byte: what the device says of it is no change of the moment.
+    package static let journalled = DeviceKey.allCases.filter { $0 != .freeBytes }
+
+    // MARK: - Inputs
+
+    /// The service begins, and this is how it finds the device.
+    package mutating func begin(_ conditions: DeviceConditions, now: ClockReading) -> [Action] {
+        self.conditions = conditions
+        let entry = JournalEntry(
+            time: now.date, decision: .deviceChanged, detail: "The service begins with this.",
+            inputs: conditions.inputs(Self.journalled))
+        return actions(doze.changed(to: conditions, now: now), [entry], tells: true, now)
+    }
+
+    /// The device says something else.
+    ///
+    /// - Returns: nothing where no condition is another one that is journalled; ``conditions`` stay as they were then.
+    package mutating func changed(to new: DeviceConditions, now: ClockReading) -> [Action] {
+        let old = conditions
+        let keys = new.differences(from: old).filter { Self.journalled.contains($0) }
+        guard !keys.isEmpty else { return [] }
+        conditions = new
+        let words = keys.map { "\($0.rawValue): \(old[$0]) → \(new[$0])" }.joined(separator: ", ")
+        var entries = [
+            JournalEntry(time: now.date, decision: .deviceChanged, detail: words, inputs: new.inputs(keys))
+        ]
+        if new.isSleeping != old.isSleeping {
+            entries.append(JournalEntry(time: now.date, decision: new.isSleeping ? .deviceSlept : .deviceWoke))
+        }
+        return actions(doze.changed(to: new, now: now), entries, tells: true, now)
+    }
+
+    /// Apps or transfers make something else of the device.
+    package mutating func changed(_ activity: Activity, now: ClockReading) -> [Action] {
+        let before = holders
+        holders = activity.holders
+        var entries: [JournalEntry] = []
+        if holders != before {
+            let who = holders.isEmpty ? before : holders
+            entries.append(
+                JournalEntry(
+                    time: now.date, decision: holders.isEmpty ? .deviceReleased : .deviceHeldAwake,
+                    detail: who.sentence, inputs: ["apps": who.map(\.app.rawValue).joined(separator: " ")]))
+        }
+        let changes = doze.changed(
+            held: !holders.isEmpty, busy: activity.working > 0 || activity.transfersWork, wakes: activity.wakes > 0,
+            now: now)
+        let decided = actions(changes, entries, tells: false, now)
+        return holders == before ? decided : decided + [.holdAwake(holders.sentence)]
+    }
+
+    /// Somebody asks for a phase now.
+    package mutating func request(
+        _ phase: DozePhase, now: ClockReading
+    ) -> Result<[Action], DozeMachine.Refusal> {
+        doze.request(phase, now: now).map { actions($0, [], tells: false, now) }
+    }
+
+    /// Time has passed.
+    package mutating func tick(now: ClockReading) -> [Action] {
+        actions(doze.tick(now: now), [], tells: false, now)
+    }
+
+    // MARK: - What it says
+
+    package var moment: DeviceMoment { DeviceMoment(conditions: conditions, phase: doze.phase) }
+
+    /// Boot seconds at which ``tick(now:)`` has something to do.
+    package var nextDeadline: Double? { doze.nextDeadline }
+
+    // MARK: - Words
+
+    private func actions(
+        _ changes: [DozeMachine.Change], _ entries: [JournalEntry], tells: Bool, _ now: ClockReading
+    ) -> [Action] {
+        let inputs = [
+            DeviceKey.power.rawValue: conditions[.power], DeviceKey.idle.rawValue: conditions[.idle],
+            "held": holders.isEmpty ? "no" : "yes",
+        ]
+        let all =
+            entries
+            + changes.map {
+                JournalEntry(time: now.date, decision: $0.decision, detail: $0.sentence, inputs: inputs)
+            }
+        var actions: [Action] = all.isEmpty ? [] : [.record(all)]
+        if tells || !changes.isEmpty { actions.append(.tell) }
+        return actions
+    }
+}
+
+extension [AwakeHolder] {
+    /// Who holds the device awake, for people; nil where nobody does.
+    fileprivate var sentence: String? {
+        guard !isEmpty else { return nil }
+        return map { "\($0.app): \($0.tasks.joined(separator: ", "))" }.joined(separator: "; ")
+    }
+}

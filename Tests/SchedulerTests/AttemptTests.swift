@@ -1,0 +1,86 @@
+import Scheduler
+import TestSupport
+import Testing
+
+/// What attempts come to, and whose turn it is where there is but one connection.
+@Suite struct AttemptTests {
+    @Test func `An attempt that brings nothing that lasts is fruitless`() {
+        var record = AttemptRecord()
+        #expect(record.hasAdvanced(to: 0))
+        record.begin()
+        #expect(record.fruitless == 1 && !record.hasAdvanced(to: 0) && record.hasAdvanced(to: 1))
+        record.fail()
+        record.begin()
+        #expect(record == AttemptRecord(failures: 1, fruitless: 2, furthest: 0))
+        record.advance(to: 10)
+        #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 10))
+    }
+
+    @Test func `More than was written down came before the service died`() {
+        var record = AttemptRecord(failures: 4, fruitless: 3, furthest: 10)
+        record.start(from: 10)
+        #expect(record == AttemptRecord(failures: 4, fruitless: 3, furthest: 10))
+        record.start(from: 11)
+        // The attempt that begins counts all the same.
+        #expect(record == AttemptRecord(failures: 0, fruitless: 1, furthest: 11))
+    }
+
+    @Test func `An end that the service wanted says nothing of the attempt`() {
+        var record = AttemptRecord()
+        record.begin()
+        record.withdraw()
+        record.withdraw()
+        #expect(record == AttemptRecord())
+    }
+
+    @Test(arguments: 0..<30 as Range<UInt64>)
+    func `No walk leaves what is legal`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var record = AttemptRecord()
+        var most: Int64 = 0
+        for _ in 0..<300 {
+            let before = record
+            let count = Int64.random(in: 0...most + 3, using: &random)
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: record.begin()
+            case 1: record.withdraw()
+            case 2: record.fail()
+            case 3: record.start(from: count)
+            default: record.advance(to: count)
+            }
+            most = max(most, record.furthest)
+            // The mark never goes back, and only beyond it is progress.
+            #expect(record.furthest >= before.furthest, "seed \(seed)")
+            let isProgress = record.furthest > before.furthest
+            if isProgress { #expect(record.failures == 0 && record.fruitless <= 1, "seed \(seed)") }
+            if record.failures < before.failures { #expect(isProgress, "seed \(seed)") }
+            #expect(record.failures >= 0 && record.fruitless >= 0, "seed \(seed)")
+            #expect(record.hasAdvanced(to: record.furthest) == (record.fruitless == 0), "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `Those that have failed take turns with those that have not`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var turns = ConnectionTurns<Int>()
+        var last: [Int: (hasFailed: Bool, connections: Int)] = [:]
+        #expect(!turns.isTurnOfFailed)
+        for _ in 0..<200 {
+            if Int.random(in: 0..<8, using: &random) == 0 {
+                let known = (0..<5).filter { _ in Bool.random(using: &random) }
+                turns.keep(known)
+                last = last.filter { known.contains($0.key) }
+            } else {
+                let (lane, hasFailed) = (Int.random(in: 0..<5, using: &random), Bool.random(using: &random))
+                let connections = Int.random(in: 1...2, using: &random)
+                turns.began(hasFailed: hasFailed, lane: lane, connections: connections)
+                last[lane] = (hasFailed, connections)
+                #expect(turns.isTurnOfFailed == !hasFailed, "seed \(seed)")
+            }
+            for lane in 0..<5 {
+                let isTurn = last[lane].map { !$0.hasFailed && $0.connections == 1 } ?? false
+                #expect(turns.isTurnOfFailed(in: lane) == isTurn, "seed \(seed)")
+            }
+        }
+    }
+}

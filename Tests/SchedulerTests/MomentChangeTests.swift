@@ -1,0 +1,132 @@
+import NightshiftAPI
+import Scheduler
+import TestSupport
+import Testing
+
+/// What another moment means for transfers.
+@Suite struct MomentChangeTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var before = DeviceMoment()
+        var after = DeviceMoment()
+        var expected: [String]
+
+        init(
+            _ description: String, _ expected: [String], before: (inout DeviceMoment) -> Void = { _ in },
+            after: (inout DeviceMoment) -> Void = { _ in }
+        ) {
+            testDescription = description
+            self.expected = expected
+            before(&self.before)
+            self.after = self.before
+            after(&self.after)
+        }
+    }
+
+    static let rows = [
+        Row("nothing changes", []),
+        Row("the device dozes", ["stop", "admit"], after: { $0.phase = .dozing }),
+        Row("power goes", ["stop", "admit"], after: { $0.conditions.power = .battery }),
+        Row("a network that costs now", ["stop", "admit"], after: { $0.conditions.network.isExpensive = true }),
+        Row(
+            "another kind of network", ["check", "stop", "networkChanged, pauses end", "admit"],
+            after: { $0.conditions.network.kind = .cellular }),
+        Row(
+            "another network of the kind", ["check", "stop", "networkChanged, pauses end", "admit"],
+            after: { $0.conditions.network.name = "cafe" }),
+        Row(
+            "the network goes", ["check", "stop", "networkLost", "admit"],
+            after: { $0.conditions.network.isAvailable = false }),
+        Row(
+            "the network comes back", ["check", "stop", "networkReturned, pauses end", "admit"],
+            before: { $0.conditions.network.isAvailable = false },
+            after: { $0.conditions.network.isAvailable = true }),
+        Row(
+            "another kind of no network", ["check", "stop", "admit"],
+            before: { $0.conditions.network.isAvailable = false }, after: { $0.conditions.network.kind = .wifi }),
+        Row("the machine goes to sleep", ["stop", "admit"], after: { $0.conditions.isSleeping = true }),
+        Row(
+            "the machine wakes", ["check", "stop", "admit"], before: { $0.conditions.isSleeping = true },
+            after: { $0.conditions.isSleeping = false }),
+        Row(
+            "somebody has logged in", ["stop", "portal", "admit"],
+            before: { $0.conditions.network.connectivity = .portal },
+            after: { $0.conditions.network.connectivity = .full }),
+        Row(
+            "the network wants a login", ["stop", "admit"],
+            after: { $0.conditions.network.connectivity = .portal }),
+    ]
+
+    private static let now = ClockReading(bootID: "boot", bootSeconds: 7, wallSeconds: 70)
+
+    private static func words(_ actions: [MomentChange.Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .checkConnections: "check"
+            case .stopForbidden: "stop"
+            case .endPortalWaits: "portal"
+            case .note(let entry, let endsPauses): entry.decision.rawValue + (endsPauses ? ", pauses end" : "")
+            case .admit: "admit"
+            }
+        }
+    }
+
+    @Test(arguments: rows) func `A change asks for what its row says`(row: Row) {
+        let actions = MomentChange.actions(from: row.before, to: row.after, now: Self.now)
+        #expect(Self.words(actions) == row.expected)
+    }
+
+    @Test func `The journal tells what network it is now`() {
+        var after = DeviceMoment()
+        after.conditions.network.kind = .wifi
+        after.conditions.network.name = "home"
+        let actions = MomentChange.actions(from: DeviceMoment(), to: after, now: Self.now)
+        let entry = JournalEntry(
+            time: Self.now.date, decision: .networkChanged,
+            inputs: [
+                "network": "yes", "interface": "wifi", "networkName": "home", "expensive": "no", "constrained": "no",
+            ])
+        #expect(actions.contains(.note(entry, endsPauses: true)))
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `No walk leaves what is legal`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var moment = DeviceMoment()
+        var hasNetwork = true
+        for _ in 0..<200 {
+            let before = moment
+            switch Int.random(in: 0..<7, using: &random) {
+            case 0: moment.conditions.network.isAvailable.toggle()
+            case 1: moment.conditions.network.kind = NetworkKind.allCases.randomElement(using: &random) ?? .other
+            case 2: moment.conditions.network.name = ["home", "cafe", nil][Int.random(in: 0..<3, using: &random)]
+            case 3: moment.conditions.isSleeping.toggle()
+            case 4: moment.phase = DozePhase.allCases.randomElement(using: &random) ?? .awake
+            case 5: moment.conditions.network.isExpensive.toggle()
+            default:
+                moment.conditions.network.connectivity =
+                    NetworkConnectivity.allCases.randomElement(using: &random) ?? .full
+            }
+            let words = Self.words(MomentChange.actions(from: before, to: moment, now: Self.now))
+            guard moment != before else {
+                #expect(words == [], "seed \(seed)")
+                continue
+            }
+            // What may not go on stops before anything else may start, and each thing is asked for once.
+            let order = ["check", "stop", "portal", "network", "admit"]
+            let places = words.compactMap { word in order.firstIndex { word.hasPrefix($0) } }
+            #expect(places == Set(places).sorted() && places.count == words.count, "seed \(seed): \(words)")
+            #expect(words.last == "admit" && words.contains("stop"), "seed \(seed)")
+            // The journal alone tells whether there is a network.
+            for word in words where word.hasPrefix("network") {
+                switch (hasNetwork, word) {
+                case (true, "networkLost"): hasNetwork = false
+                case (false, "networkReturned, pauses end"): hasNetwork = true
+                case (true, "networkChanged, pauses end"): break
+                default: Issue.record("\(word) where there was \(hasNetwork ? "a" : "no") network, seed \(seed)")
+                }
+            }
+            #expect(hasNetwork == moment.conditions.network.isAvailable, "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import NightshiftAPI
+import Scheduler
+import TestSupport
+import Testing
+
+/// What the device says becomes moments and journal entries.
+@Suite struct MomentMachineTests {
+    private static func now(_ seconds: Double) -> ClockReading {
+        ClockReading(bootID: "boot", bootSeconds: seconds, wallSeconds: 1_000 + seconds)
+    }
+
+    private static func conditions(_ adjust: (inout DeviceConditions) -> Void) -> DeviceConditions {
+        var conditions = DeviceConditions()
+        adjust(&conditions)
+        return conditions
+    }
+
+    private static func machine() -> MomentMachine { MomentMachine(doze: DozeMachine.State(since: 1_000)) }
+
+    private static func entries(_ actions: [MomentMachine.Action]) -> [JournalEntry] {
+        actions.flatMap { if case .record(let entries) = $0 { entries } else { [] as [JournalEntry] } }
+    }
+
+    private static func holder(_ app: String, _ tasks: [String]) -> AwakeHolder {
+        AwakeHolder(app: AppID(rawValue: app), tasks: tasks, since: Date(timeIntervalSince1970: 0))
+    }
+
+    @Test func `The service begins with what it finds`() {
+        var machine = Self.machine()
+        let found = Self.conditions {
+            $0.power = .battery
+            $0.freeBytes = 5
+        }
+        let actions = machine.begin(found, now: Self.now(0))
+        let entry = Self.entries(actions).first
+        #expect(entry?.decision == .deviceChanged && entry?.detail == "The service begins with this.")
+        #expect(entry?.inputs?["power"] == "battery" && entry?.inputs?["freeBytes"] == nil)
+        #expect(entry?.inputs?.count == DeviceKey.allCases.count - 1)
+        #expect(actions.last == .tell)
+        #expect(machine.moment == DeviceMoment(conditions: found, phase: .awake))
+    }
+
+    @Test func `A change is told with what was and what is`() {
+        var machine = Self.machine()
+        _ = machine.begin(Self.conditions { $0.power = .battery }, now: Self.now(0))
+        let actions = machine.changed(
+            to: Self.conditions {
+                $0.power = .battery
+                $0.batteryPercentage = 40
+                $0.isSleeping = true
+            }, now: Self.now(5))
+        #expect(Self.entries(actions).map(\.decision) == [.deviceChanged, .deviceSlept])
+        #expect(Self.entries(actions).first?.detail == "battery: none → 40, sleeping: no → yes")
+        #expect(Self.entries(actions).first?.inputs == ["battery": "40", "sleeping": "yes"])
+        #expect(Self.entries(actions).allSatisfy { $0.time == Self.now(5).date })
+        #expect(actions.last == .tell)
+        let woke = machine.changed(to: Self.conditions { $0.batteryPercentage = 40 }, now: Self.now(6))
+        #expect(Self.entries(woke).map(\.decision) == [.deviceChanged, .deviceWoke])
+    }
+
+    @Test func `Free space is no change`() {
+        var machine = Self.machine()
+        _ = machine.begin(DeviceConditions(), now: Self.now(0))
+        #expect(machine.changed(to: Self.conditions { $0.freeBytes = 9 }, now: Self.now(1)) == [])
+        #expect(machine.conditions.freeBytes == nil)
+    }
+
+    @Test func `Who holds the device awake is told, and held`() {
+        var machine = Self.machine()
+        _ = machine.begin(Self.conditions { $0.power = .battery }, now: Self.now(0))
+        var activity = MomentMachine.Activity()
+        activity.holders = [Self.holder("a", ["sync", "export"]), Self.holder("b", ["mail"])]
+        let held = machine.changed(activity, now: Self.now(1))
+        #expect(Self.entries(held).map(\.decision) == [.deviceHeldAwake])
+        #expect(Self.entries(held).first?.detail == "a: sync, export; b: mail")
+        #expect(Self.entries(held).first?.inputs == ["apps": "a b"])
+        #expect(held.last == .holdAwake("a: sync, export; b: mail"))
+        // Nothing else has changed: nobody is told a moment that is the same.
+        #expect(!held.contains(.tell))
+        #expect(machine.changed(activity, now: Self.now(2)) == [])
+        let released = machine.changed(MomentMachine.Activity(), now: Self.now(3))
+        #expect(Self.entries(released).map(\.decision) == [.deviceReleased])
+        #expect(Self.entries(released).first?.detail == "a: sync, export; b: mail")
+        #expect(released.last == .holdAwake(nil))
+    }
+
+    @Test func `Doze is told with what it looked at`() {
+        var machine = Self.machine()
+        _ = machine.begin(
+            Self.conditions {
+                $0.power = .battery
+                $0.isIdle = true
+            }, now: Self.now(0))
+        #expect(machine.nextDeadline == DozeMachine.quietTime)
+        let dozes = machine.tick(now: Self.now(60))
+        let inputs = ["power": "battery", "idle": "yes", "held": "no"]
+        #expect(
+            dozes == [.record([JournalEntry(time: Self.now(60).date, decision: .dozeBegan, inputs: inputs)]), .tell])
+        let windows = machine.tick(now: Self.now(960))
+        #expect(Self.entries(windows).map(\.detail) == [WindowReason.maintenance.sentence])
+        #expect(machine.moment.phase == .window)
+    }
+
+    @Test(arguments: [(0, 0, false, false), (1, 0, false, true), (0, 1, false, true), (0, 0, true, true)])
+    func `A window stays open for wakes, apps and transfers`(
+        wakes: Int, working: Int, transfers: Bool, staysOpen: Bool
+    ) {
+        var machine = Self.machine()
+        _ = machine.begin(
+            Self.conditions {
+                $0.power = .battery
+                $0.isIdle = true
+            }, now: Self.now(0))
+        _ = machine.tick(now: Self.now(60))
+        _ = machine.tick(now: Self.now(960))
+        var activity = MomentMachine.Activity()
+        activity.wakes = wakes
+        activity.working = working
+        activity.transfersWork = transfers
+        _ = machine.changed(activity, now: Self.now(961))
+        _ = machine.tick(now: Self.now(961 + DozeMachine.windowRest))
+        #expect((machine.moment.phase == .window) == staysOpen)
+    }
+
+    @Test func `A phase that was asked for comes, or is refused with its reason`() {
+        var machine = Self.machine()
+        _ = machine.begin(DeviceConditions(), now: Self.now(0))
+        guard case .failure(let refusal) = machine.request(.dozing, now: Self.now(1)) else {
+            Issue.record("It was not refused.")
+            return
+        }
+        #expect(refusal.reason == .inUse)
+        _ = machine.changed(to: Self.conditions { $0.isIdle = true }, now: Self.now(2))
+        guard case .success(let actions) = machine.request(.dozing, now: Self.now(3)) else {
+            Issue.record("It was refused.")
+            return
+        }
+        #expect(Self.entries(actions).map(\.decision) == [.dozeBegan] && actions.last == .tell)
+    }
+}

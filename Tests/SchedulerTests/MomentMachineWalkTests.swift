@@ -1,0 +1,111 @@
+import Foundation
+import NightshiftAPI
+import Scheduler
+import TestSupport
+import Testing
+
+/// Random days: what has to hold of moments and of what the journal says of them, whatever happens.
+@Suite struct MomentMachineWalkTests {
+    /// The device and doze as the journal alone tells them.
+    private struct Reader {
+        var values: [String: String] = [:]
+        var phase = DozePhase.awake
+        var isHeld = false
+
+        /// Takes an entry in; what is wrong with it, if anything is.
+        mutating func read(_ entry: JournalEntry) -> String? {
+            let old = phase
+            switch entry.decision {
+            case .deviceChanged: values.merge(entry.inputs ?? [:]) { _, new in new }
+            case .deviceSlept: if values["sleeping"] != "yes" { return "It sleeps and does not." }
+            case .deviceWoke: if values["sleeping"] != "no" { return "It is awake and is not." }
+            case .deviceHeldAwake: isHeld = true
+            case .deviceReleased:
+                guard isHeld else { return "Nobody held it." }
+                isHeld = false
+            case .dozeBegan:
+                guard old == .awake else { return "Doze begins from \(old)." }
+                phase = .dozing
+            case .windowOpened:
+                guard old == .dozing else { return "A window opens from \(old)." }
+                phase = .window
+            case .windowClosed:
+                guard old == .window else { return "A window closes from \(old)." }
+                phase = .dozing
+            case .dozeEnded:
+                guard old != .awake else { return "Doze ends and is not there." }
+                phase = .awake
+            default: return "The device's journal has no \(entry.decision)."
+            }
+            return nil
+        }
+    }
+
+    private static func act(
+        _ machine: inout MomentMachine, _ said: inout DeviceConditions, _ now: ClockReading, _ random: inout SplitMix64
+    ) -> [MomentMachine.Action] {
+        switch Int.random(in: 0..<9, using: &random) {
+        case 0: said.isIdle.toggle()
+        case 1: said.power = Bool.random(using: &random) ? .battery : .external
+        case 2: said.isSleeping.toggle()
+        case 3: said.network.isAvailable.toggle()
+        case 4: said.freeBytes = Int64.random(in: 0...3, using: &random)
+        case 5:
+            var activity = MomentMachine.Activity()
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                let app = AppID(rawValue: Bool.random(using: &random) ? "a" : "b")
+                activity.holders = [AwakeHolder(app: app, tasks: ["work"], since: now.date)]
+            }
+            activity.wakes = Int.random(in: 0..<5, using: &random) == 0 ? 1 : 0
+            activity.transfersWork = Bool.random(using: &random)
+            return machine.changed(activity, now: now)
+        case 6:
+            let phase = DozePhase.allCases.randomElement(using: &random) ?? .awake
+            return (try? machine.request(phase, now: now).get()) ?? []
+        default: return machine.tick(now: now)
+        }
+        return machine.changed(to: said, now: now)
+    }
+
+    @Test(arguments: 0..<60 as Range<UInt64>)
+    func `No walk leaves what is legal`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var machine = MomentMachine(doze: DozeMachine.State(since: 1_000))
+        var said = DeviceConditions()
+        var reader = Reader()
+        var time = 0.0
+        var told = DeviceMoment()
+        var holds: String?
+        for step in 0..<400 {
+            time += [0, 1, 9, 61, 400, 5_000][Int.random(in: 0..<6, using: &random)]
+            let now = ClockReading(bootID: "boot", bootSeconds: time, wallSeconds: 1_000 + time)
+            let before = machine.moment
+            let actions =
+                step == 0 ? machine.begin(said, now: now) : Self.act(&machine, &said, now, &random)
+            for action in actions {
+                switch action {
+                case .record(let entries):
+                    #expect(!entries.isEmpty, "seed \(seed)")
+                    for entry in entries {
+                        let mistake = reader.read(entry)
+                        #expect(mistake == nil, "seed \(seed), step \(step)")
+                        #expect(entry.time == now.date && entry.task == nil && entry.app == nil, "seed \(seed)")
+                    }
+                case .tell: told = machine.moment
+                case .holdAwake(let reason): holds = reason
+                }
+            }
+            // Nobody is left with a moment that is over, and nothing changes that the journal does not tell.
+            #expect(told == machine.moment, "seed \(seed), step \(step)")
+            #expect(machine.moment == before || !actions.isEmpty, "seed \(seed)")
+            #expect(reader.phase == machine.moment.phase, "seed \(seed)")
+            for key in MomentMachine.journalled {
+                #expect(reader.values[key.rawValue] == machine.conditions[key], "seed \(seed), \(key)")
+                #expect(machine.conditions[key] == said[key], "seed \(seed), \(key)")
+            }
+            // The lock is there exactly while somebody holds the device awake.
+            #expect(
+                (holds != nil) == !machine.holders.isEmpty && reader.isHeld == !machine.holders.isEmpty, "seed \(seed)")
+        }
+    }
+}

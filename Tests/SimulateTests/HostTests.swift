@@ -1,0 +1,134 @@
+import Foundation
+import NightshiftAPI
+import Simulation
+import Testing
+
+/// Hosts that fail as a trace says, and what the service's own rules make of it.
+struct HostTests {
+    private let wifi =
+        #""at": 0, "device": {"power": "battery", "battery": 80, "idle": false, "interface": "wifi"}, "bytesPerSecond": 3000"#
+
+    private func fails(_ at: Double, _ how: String, _ more: String = "") -> String {
+        #""at": \#(at), "host": {"name": "h", "fails": "\#(how)"\#(more)}"#
+    }
+
+    @Test func `T4: All who go to a host that cannot be reached pause together, and one goes first`() throws {
+        let play = try Play([
+            wifi, fails(5, "unreachable"), #""at": 10, "transfer": {"bytes": 1000, "count": 3, "host": "h"}"#,
+            fails(15, "no"), #""at": 100, "end": true"#,
+        ])
+        // They begin together and meet the same. The pauses are 0.5, 1, 2 and 4 s: the mean of what the service draws.
+        #expect(play.times(.held) == [10, 10, 10, 10.5, 11.5, 13.5])
+        // Who has failed least is the next probe.
+        #expect(play.entries(.held).map { $0.task?.rawValue } == [1, 2, 3, 1, 2, 3])
+        #expect(play.entries(.held).allSatisfy { $0.wait?.reason == .retry && $0.error?.code == .cannotConnect })
+        #expect(
+            play.entries(.held).map { $0.wait?.until.map { $0.timeIntervalSince1970 - play.start } } == [
+                10.5, 10.5, 10.5, 11.5, 13.5, 17.5,
+            ])
+        // The probe gets through, and everybody behind it.
+        #expect(play.times(.started) == [17.5, 17.5, 17.5])
+        #expect(play.times(.completed) == [18.5, 18.5, 18.5])
+        #expect(play.waits(.hostBackoff) != nil)
+    }
+
+    @Test func `T4: A host that wants to be left alone is, by everybody who asks it`() throws {
+        let play = try Play([
+            wifi, fails(0, "busy", #", "retryAfter": 120"#),
+            #""at": 10, "transfer": {"bytes": 1000, "count": 2, "host": "h"}"#,
+            #""at": 10, "transfer": {"bytes": 3000, "host": "well"}"#,
+            #""at": 20, "transfer": {"bytes": 1000, "host": "h"}"#, fails(60, "no"), #""at": 200, "end": true"#,
+        ])
+        #expect(play.entries(.held).map { $0.wait?.reason } == [.retryAfter, .retryAfter])
+        #expect(play.entries(.held).first?.error?.status == 503)
+        #expect(play.times(.started, task: 3) == [10])
+        for task in [1, 2, 4] as [Int64] { #expect(play.times(.started, task: task) == [130]) }
+        // Who comes meanwhile does not ask at all.
+        #expect(play.waits(.hostBackoff) == WaitTotals(reason: .hostBackoff, transfers: 1, sum: 110, longest: 110))
+    }
+
+    @Test func `T4: A 503 without a time is trouble of one transfer alone`() throws {
+        let play = try Play([
+            wifi, fails(0, "busy"), #""at": 10, "transfer": {"bytes": 1000, "count": 2, "host": "h"}"#,
+            fails(10.2, "no"), #""at": 200, "end": true"#,
+        ])
+        #expect(play.times(.held) == [10, 10])
+        #expect(play.entries(.held).map { $0.wait?.reason } == [.retry, .retry])
+        #expect(play.times(.started) == [10.5, 10.5])
+    }
+
+    @Test func `T4: A connection that breaks costs its transfer a pause and no byte`() throws {
+        let play = try Play([
+            wifi, #""at": 0, "transfer": {"bytes": 30000, "host": "h"}"#, fails(4, "lost"), #""at": 100, "end": true"#,
+        ])
+        #expect(play.times(.held) == [4])
+        #expect(play.entries(.held).first?.error?.code == .connectionLost)
+        #expect(play.times(.continued) == [4.5])
+        #expect(play.entries(.continued).map(\.detail) == ["From byte 12000."])
+        #expect(play.times(.completed) == [10.5])
+    }
+
+    @Test func `T4: What a host does not have fails at once`() throws {
+        let play = try Play([
+            wifi, fails(0, "missing"), #""at": 10, "transfer": {"bytes": 1000, "host": "h"}"#,
+            #""at": 20, "end": true"#,
+        ])
+        #expect(play.times(.failed) == [10])
+        #expect(play.entries(.failed).first?.error?.code == .httpStatus)
+        #expect(play.totals.transfers.failed == 1)
+    }
+
+    @Test func `T4: Another network ends the pauses that the old one is to blame for`() throws {
+        let play = try Play([
+            wifi, fails(0, "unreachable"), #""at": 10, "transfer": {"bytes": 1000, "host": "h"}"#, fails(20, "no"),
+            #""at": 21, "device": {"networkName": "cafe"}"#, #""at": 100, "end": true"#,
+        ])
+        #expect(play.times(.held) == [10, 10.5, 11.5, 13.5, 17.5])
+        #expect(play.times(.networkChanged) == [21])
+        #expect(
+            play.entries(.networkChanged).first?.inputs
+                == [
+                    "network": "yes", "interface": "wifi", "networkName": "cafe", "expensive": "no",
+                    "constrained": "no",
+                ])
+        #expect(play.times(.started) == [21])
+    }
+
+    @Test func `B3: A simulation begins as the service does`() throws {
+        let play = try Play([wifi, #""at": 10, "end": true"#])
+        #expect(play.outcome.entries.map(\.decision) == [.deviceChanged, .serviceStarted])
+        #expect(play.outcome.entries.first?.detail == "The service begins with this.")
+        #expect(play.outcome.entries.first?.inputs?["interface"] == "wifi")
+    }
+
+    @Test(
+        arguments: [
+            (#"{"at": 0, "host": {"fails": "no"}}"#, "'host' needs the 'name'"),
+            (#"{"at": 0, "host": {"name": "", "fails": "no"}}"#, "'host' needs the 'name'"),
+            (#"{"at": 0, "host": {"name": "h"}}"#, "'host' needs 'fails'"),
+            (#"{"at": 0, "host": {"name": "h", "fails": "slow"}}"#, "one of no, unreachable, busy, missing, lost"),
+            (#"{"at": 0, "host": {"name": "h", "fails": "no", "retryAfter": 3}}"#, "it goes with"),
+            (#"{"at": 0, "host": {"name": "h", "fails": "busy", "retryAfter": -1}}"#, "a number from 0 to 86400"),
+            (#"{"at": 0, "host": {"name": "h", "fails": "no", "port": 1}}"#, "'host' has no 'port'"),
+            (#"{"at": 0, "app": "a", "host": {"name": "h", "fails": "no"}}"#, "leave 'app' out"),
+            (#"{"at": 0, "request": "doze", "host": {"name": "h", "fails": "no"}}"#, "several things happen"),
+        ])
+    func `B3: A mistake in a host's line is told with what belongs there`(line: String, words: String) {
+        #expect {
+            try Trace(parsing: line)
+        } throws: { error in
+            (error as? TraceSyntaxError)?.message.contains(words) == true
+        }
+    }
+
+    @Test func `B3: A host's line is read`() throws {
+        let trace = try Trace(
+            parsing: [
+                #"{"at": 1, "host": {"name": "h", "fails": "busy", "retryAfter": 30}}"#,
+                #"{"at": 2, "host": {"name": "h", "fails": "busy"}}"#,
+                #"{"at": 3, "host": {"name": "h", "fails": "no"}}"#,
+            ].joined(separator: "\n"))
+        #expect(trace.lines.map(\.host?.name) == ["h", "h", "h"])
+        #expect(trace.lines.map(\.host?.failing) == [.busy(retryAfter: 30), .busy(retryAfter: nil), nil])
+    }
+}

@@ -1,0 +1,94 @@
+import NightshiftAPI
+import Testing
+import Transfers
+
+/// How long a transfer waits after a failure, and what for.
+@Suite struct FailurePauseTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var code: TransferFailure.Code
+        var blame: Blame
+        var failures = 0
+        var retryAfter: Transfers.RetryAfter?
+        var reason: WaitReason
+        /// Seconds from the failure on.
+        var delay: Double
+        /// How many may start on the way then.
+        var allowance: Int
+    }
+
+    /// With the middle of what is drawn at random.
+    static let rows: [Row] = [
+        Row(
+            testDescription: "a broken connection", code: .connectionLost, blame: .request, reason: .retry, delay: 0.5,
+            allowance: .max),
+        Row(
+            testDescription: "the fourth in a row", code: .connectionLost, blame: .request, failures: 3, reason: .retry,
+            delay: 4, allowance: .max),
+        Row(
+            testDescription: "very many in a row", code: .truncated, blame: .request, failures: 99, reason: .retry,
+            delay: 150, allowance: .max),
+        Row(
+            testDescription: "nobody is to blame", code: .checksumMismatch, blame: .nobody, reason: .retry, delay: 0.5,
+            allowance: .max),
+        // The pause is that of all who go this way, not the task's own.
+        Row(
+            testDescription: "the way is closed", code: .cannotConnect, blame: .address, failures: 9, reason: .retry,
+            delay: 0.5, allowance: 0),
+        Row(
+            testDescription: "the proxy is closed", code: .proxyFailure, blame: .proxy, failures: 9, reason: .retry,
+            delay: 0.5, allowance: 0),
+        Row(
+            testDescription: "a server that wants to be left alone", code: .serverUnavailable, blame: .origin,
+            retryAfter: .seconds(120), reason: .retryAfter, delay: 120, allowance: 0),
+        Row(
+            testDescription: "in no seconds is no wish", code: .serverUnavailable, blame: .origin, failures: 1,
+            retryAfter: .seconds(0), reason: .retry, delay: 1, allowance: 1),
+        Row(
+            testDescription: "too long a wish", code: .serverUnavailable, blame: .request, retryAfter: .seconds(1e9),
+            reason: .retryAfter, delay: 3_600, allowance: .max),
+        Row(
+            testDescription: "a full disk", code: .diskFull, blame: .nobody, failures: 9, reason: .diskSpace, delay: 10,
+            allowance: .max),
+        Row(
+            testDescription: "trouble of this machine", code: .inputOutput, blame: .nobody, failures: 9, reason: .retry,
+            delay: 10, allowance: .max),
+    ]
+
+    private static let way = HostTable.Way(origin: "https://a.example:443", proxy: "http://proxy:8080")
+    private static let now = ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: 5_000)
+
+    @Test(arguments: rows) func `A failure pauses whom it speaks against`(row: Row) {
+        var hosts = HostTable()
+        let attempt = FailurePause.Attempt(
+            failure: TransferFailure(row.code, "It failed."), blame: row.blame, way: Self.way, began: 990,
+            failures: row.failures, retryAfter: row.retryAfter)
+        let pause = FailurePause.after(attempt, in: &hosts, now: Self.now) { 0.5 }
+        #expect(pause.reason == row.reason && pause.notBefore == 1_000 + row.delay)
+        #expect(hosts.allowance(Self.way, 1_000) == row.allowance)
+    }
+
+    @Test func `Who meets the same trouble later waits with the others`() {
+        var hosts = HostTable()
+        func fail(began: Double, at time: Double) -> FailurePause {
+            var now = Self.now
+            now.bootSeconds = time
+            let attempt = FailurePause.Attempt(
+                failure: TransferFailure(.cannotConnect, "No."), blame: .address, way: Self.way, began: began,
+                failures: 0, retryAfter: nil)
+            return FailurePause.after(attempt, in: &hosts, now: now) { 0.5 }
+        }
+        #expect(fail(began: 999, at: 1_000).notBefore == 1_000.5)
+        // It began before the pause and is no further failure.
+        #expect(fail(began: 999, at: 1_000.2).notBefore == 1_000.5)
+        let admitted = hosts.admit(Self.way, now: 1_000.5)
+        #expect(admitted)
+        #expect(fail(began: 1_000.5, at: 1_000.6).notBefore == 1_001.6)
+    }
+
+    @Test(arguments: [Blame.proxy, .address, .origin, .request, .nobody])
+    func `An address that was reached in the attempt is not blamed`(blame: Blame) {
+        #expect(blame.ofAttempt(hasAdvanced: false) == blame)
+        #expect(blame.ofAttempt(hasAdvanced: true) == (blame == .address ? .nobody : blame))
+    }
+}
