@@ -82,7 +82,11 @@ final class PlayedDay {
         switch use {
         case .front:
             inBackground.remove(app)
-            await world.call { [service = world.service] in await service.cameToFront(app) }
+            // Its row says so first, with what that lifts.
+            await world.call { [store = world.store, service = world.service, now = world.now] in
+                try? await store.write { try $0.liftHolds(of: app, at: now.date) }
+                await service.cameToFront(app)
+            }
         case .background: inBackground.insert(app)
         case .quit, .forceQuit: inBackground.remove(app)
         }
@@ -104,8 +108,8 @@ final class PlayedDay {
             _ = try? await service.attach(app, transfer.session, SessionSettings())
             return
                 (try? await service.enqueue(
-                    app, transfer.session, SessionEnqueueRequest(tasks: numbered), startDelay: nil,
-                    fromBackground: isInBackground)) ?? []
+                    app, transfer.session, SessionEnqueueRequest(tasks: numbered),
+                    on: { _, _ in .success(AppTaskTerms(isInBackground: isInBackground)) })) ?? []
         }
         tasks += ids ?? []
     }
