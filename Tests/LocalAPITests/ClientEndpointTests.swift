@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import NightshiftAPI
 import NightshiftClient
+import Operations
 import TestSupport
 import Testing
 
@@ -183,7 +184,9 @@ import Testing
 
     private func routes() throws -> [Route] {
         let test = try makeService()
-        return Routes(service: test.service, apps: test.apps, device: TestDevice().access, stop: {}).all
+        return Routes(
+            Operations(transfers: test.service, apps: test.apps), device: TestDevice().access, stop: {}
+        ).all
     }
 
     @Test func `Requests are on the wire as they were written by hand`() throws {

@@ -2,6 +2,7 @@ import Foundation
 import NightshiftAPI
 import Scheduler
 import SimulationSupport
+import Store
 import TestSupport
 import Transfers
 
