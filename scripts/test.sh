@@ -61,7 +61,7 @@ trap 'exit 143' TERM
 suites=("$@")
 if [ "${#suites[@]}" -eq 0 ]; then
     # The longest first, so that the lanes end together.
-    longest=(EndToEndTests SimulationTests consumers EndToEndTests.FaultTests schemathesis AppsTests HTTPTransportTests)
+    longest=(ServiceSimulationTests EndToEndTests consumers EndToEndTests.FaultTests schemathesis AppsTests HTTPTransportTests)
     mapfile -t others < <(find Tests -mindepth 1 -maxdepth 1 -name '*Tests' -printf '%f\n' | sort |
         grep -vxF "$(printf '%s\n' "${longest[@]}")")
     suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests "${others[@]}")

@@ -1,5 +1,4 @@
 import Clock
-import Device
 import Foundation
 import Glibc
 import NightshiftAPI
