@@ -33,7 +33,7 @@ struct TestHome: Sendable {
     }
 
     func configuration() async throws -> DaemonConfiguration {
-        try DaemonConfiguration(
+        try await DaemonConfiguration.read(
             environment: environment, homeDirectory: URL(filePath: directory.path, directoryHint: .isDirectory))
     }
 

@@ -81,7 +81,8 @@ extension AppWalk {
             return
         }
         if isUnhurried { fail("It is told of \(source) in front of its user with a limit.") }
-        if limit > source.limit(declared: machine.wakeLimit) { fail("It has \(limit) s for \(source).") }
+        // A deadline less the moment is not exact.
+        if limit > source.limit(declared: machine.wakeLimit) + 1e-6 { fail("It has \(limit) s for \(source).") }
     }
 
     mutating func checkKill() {
