@@ -46,7 +46,8 @@ private final class APIClient: NSObject, URLSessionDataDelegate, URLSessionDownl
     }
 
     // One delegate for all of a session's tasks, as apps have it; its downloads do not end here.
-    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {}
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
+    }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: Error?) {
         note(error == nil ? "end" : "error")
