@@ -48,7 +48,7 @@ extension OpenAPI {
                   "proxyFailure", "protocolError", "serverUnavailable", "resourceChanged", "diskFull", "inputOutput",
                   "badURL", "unsupportedURL", "httpStatus", "tooManyRedirects", "redirectRefused", "untrustedServer",
                   "clientCertificate", "checksumMismatch", "sourceChanged", "sourceMissing", "destinationUnavailable",
-                  "tooLarge", "timedOut", "cancelled", "forceQuit"
+                  "tooLarge", "timedOut", "cancelled", "forceQuit", "internalFault"
                 ]
               },
               "CredentialScheme": {"type": "string", "enum": ["any", "basic", "digest"]},

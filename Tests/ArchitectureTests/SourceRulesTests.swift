@@ -34,6 +34,22 @@ import Testing
         }
     }
 
+    /// An event that a task's state has no exit for is a mistake that has to be seen.
+    @Test func `No transition vanishes`() throws {
+        try forEachSource { path, source in
+            #expect(source.silencedTransitions == [], "\(path)")
+        }
+        // Each goes through the one function that asserts, or is refused with a reason.
+        let ways = SourceTree.sources(below: "Sources/Transfers").filter { _, source in
+            source.code.contains(/try\s+[\w.]+\.apply\(/)
+        }
+        #expect(
+            ways.map(\.path) == [
+                "Sources/Transfers/Service/TransferService+Tasks.swift",
+                "Sources/Transfers/Service/TransferService+Transitions.swift",
+            ])
+    }
+
     /// A test waits for what it means. Where no event can stand for that, it says why: `passTime(_:because:)`.
     @Test func `Tests sleep in one file alone, whose callers say why`() throws {
         let tests = SourceTree.tests.filter { $0.text.contains("sleep") }

@@ -15,7 +15,7 @@ extension TransferService {
         guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
         noteTurn(record)
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
-        _ = try? transfer.record.apply(.begin, now: now)
+        transfer.entries += apply(.begin, to: &transfer.record, now: now)
         transfer.checkpointAt = now.bootSeconds
         transfer.inputs = inputs(record)
         if record.lastError?.code == .checksumMismatch {
@@ -154,7 +154,7 @@ extension TransferService {
         guard let accepted = receiver.reception?.accepted, !transfer.isAccepted else { return [] }
         transfer.isAccepted = true
         sourceAnswered(transfer, isOwn: transfer.round.isOwn)
-        var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
+        var entries = apply(.accept(accepted), to: &transfer.record, now: now)
         if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
         return entries
     }
@@ -309,7 +309,7 @@ extension TransferService {
         if failure.code == .inputOutput { transfer.record.partial?.distrustUnsynced() }
         transfer.record.noteProgress()
         let hold = pause(transfer, outcome, now)
-        let more = (try? transfer.record.apply(.hold(hold), now: now)) ?? []
+        let more = apply(.hold(hold), to: &transfer.record, now: now)
         _ = await save(transfer.record, entries + more)
         logger.info(
             "Transfer has to wait",
@@ -324,7 +324,7 @@ extension TransferService {
         hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
         let token = Self.isResumable(transfer.record) ? Self.newToken() : nil
         let discarded = transfer.record
-        let more = (try? transfer.record.apply(.fail(failure, file: nil, resumeData: token), now: now)) ?? []
+        let more = apply(.fail(failure, file: nil, resumeData: token), to: &transfer.record, now: now)
         if await save(transfer.record, entries + more), token == nil { discard(discarded) }
         logger.info("Transfer failed", metadata: ["task": "\(id)", "code": "\(failure.code.rawValue)"])
         release(id)
@@ -411,7 +411,8 @@ extension TransferFailure.Code {
             .serverUnavailable, .resourceChanged, .httpStatus, .tooManyRedirects, .redirectRefused, .untrustedServer:
             true
         case .proxyFailure, .diskFull, .inputOutput, .badURL, .unsupportedURL, .clientCertificate, .checksumMismatch,
-            .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge, .timedOut, .cancelled, .forceQuit:
+            .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge, .timedOut, .cancelled, .forceQuit,
+            .internalFault:
             false
         }
     }

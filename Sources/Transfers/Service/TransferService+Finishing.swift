@@ -18,7 +18,16 @@ extension TransferService {
         let size = FileIdentity(descriptor: descriptor)?.size
         record.received = size ?? length
         var job = Publisher.Job(record: record, descriptor: descriptor, length: length, verified: [])
-        job.entries = entries + ((try? job.record.apply(.finish(nil), now: now)) ?? [])
+        job.entries = entries
+        // One that a crash has left finishing is so already.
+        if record.state != .finishing { job.entries += apply(.finish(nil), to: &job.record, now: now) }
+        guard job.record.state == .finishing else {
+            // A fault of the service's has ended it.
+            close(descriptor)
+            if !(await save(job.record, job.entries)) { settleSoon() }
+            endFinishing(id)
+            return await pump()
+        }
         if size != length || PartialStorage.hasHoles(descriptor, size: length) {
             close(descriptor)
             let words =
@@ -75,7 +84,7 @@ extension TransferService {
             event = .hold(
                 Hold(reason: .retry, failure: failure, notBefore: now.bootSeconds + Self.storePause))
         }
-        job.entries += (try? job.record.apply(event, now: now)) ?? []
+        job.entries += apply(event, to: &job.record, now: now)
         if await save(job.record, job.entries) {
             if job.record.partial == nil { partials.discard(record) }
         } else {
@@ -89,7 +98,7 @@ extension TransferService {
     private func replacedBytes(_ start: Publisher.Job, _ failure: TransferFailure) async {
         var job = start
         let record = job.record
-        job.entries += (try? job.record.apply(.fetchAgain(failure), now: now)) ?? []
+        job.entries += apply(.fetchAgain(failure), to: &job.record, now: now)
         if await save(job.record, job.entries) { partials.discard(record) } else { settleSoon() }
         endFinishing(record.id)
         await pump()
@@ -136,10 +145,19 @@ extension TransferService {
     private func commitIntents(_ ready: inout [Publisher.Prepared]) async -> Bool {
         let now = now
         for index in ready.indices {
-            let publication = ready[index].publication
-            ready[index].job.entries += (try? ready[index].job.record.apply(.publish(publication), now: now)) ?? []
+            var job = ready[index].job
+            job.entries += apply(.publish(ready[index].publication), to: &job.record, now: now)
+            ready[index].job = job
         }
-        if await save(ready.map { ($0.job.record, $0.job.entries) }) { return true }
+        if await save(ready.map { ($0.job.record, $0.job.entries) }) {
+            // Those that a fault of the service's has ended are not published.
+            for item in ready where item.job.record.state != .finishing {
+                close(item.job.descriptor)
+                endFinishing(item.job.record.id)
+            }
+            ready.removeAll { $0.job.record.state != .finishing }
+            return true
+        }
         // Most rows say that the bytes are still coming; a later attempt finds them all here. Others say 'finishing'.
         settleSoon()
         for item in ready {
@@ -158,7 +176,7 @@ extension TransferService {
             switch outcome {
             case .published(let item):
                 var record = item.job.record
-                let entries = (try? record.apply(item.publication.end, now: now)) ?? []
+                let entries = apply(item.publication.end, to: &record, now: now)
                 record.partial?.path = item.publication.to
                 settled.append((record, entries))
             case .nameTaken(let item):
@@ -173,14 +191,14 @@ extension TransferService {
             case .replaced(let item, let failure):
                 var record = item.job.record
                 replaced.append(record)
-                let entries = (try? record.apply(.fetchAgain(failure), now: now)) ?? []
+                let entries = apply(.fetchAgain(failure), to: &record, now: now)
                 settled.append((record, entries))
             case .failed(let item, let failure):
                 var record = item.job.record
                 let hold = Hold(
                     reason: failure.code == .diskFull ? .diskSpace : .retry, failure: failure,
                     notBefore: now.bootSeconds + Self.storePause)
-                let entries = (try? record.apply(.hold(hold), now: now)) ?? []
+                let entries = apply(.hold(hold), to: &record, now: now)
                 settled.append((record, entries))
             }
         }
@@ -250,7 +268,7 @@ extension TransferService {
         if let publication = record.publication {
             switch Publisher.look(at: publication) {
             case .done:
-                let entries = (try? record.apply(publication.end, now: now)) ?? []
+                let entries = apply(publication.end, to: &record, now: now)
                 record.partial?.path = publication.to
                 if await save(record, entries) { partials.discardRest(record) } else { settleSoon() }
                 return endFinishing(record.id)
@@ -265,7 +283,7 @@ extension TransferService {
                 return
             case .lost:
                 let failure = TransferFailure(.inputOutput, "The finished bytes are gone; they are fetched again.")
-                let entries = (try? record.apply(.fetchAgain(failure), now: now)) ?? []
+                let entries = apply(.fetchAgain(failure), to: &record, now: now)
                 if !(await save(record, entries)) { settleSoon() }
                 return endFinishing(record.id)
             }
@@ -282,7 +300,7 @@ extension TransferService {
             close(opened.descriptor)
         }
         // Not all of it outlived the crash: the ordinary way goes on from what is here.
-        let entries = (try? record.apply(.interrupt(.starting), now: now)) ?? []
+        let entries = apply(.interrupt(.starting), to: &record, now: now)
         if !(await save(record, entries)) { settleSoon() }
         endFinishing(record.id)
     }

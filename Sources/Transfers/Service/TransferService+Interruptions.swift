@@ -33,8 +33,8 @@ extension TransferService {
         if case .reconnect = interruption { return await reconnect(transfer, entries) }
         transfer.returnFromMirrors()
         hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
-        var more =
-            (try? transfer.record.apply(.interrupt(interruption.reason, detail: interruption.detail), now: now)) ?? []
+        var more = apply(
+            .interrupt(interruption.reason, detail: interruption.detail), to: &transfer.record, now: now)
         for index in more.indices { more[index].inputs = interruption.inputs }
         // Without the commit the older row holds, and the bytes behind it are found by the file's length.
         _ = await save(transfer.record, entries + more)

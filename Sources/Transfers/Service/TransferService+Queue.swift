@@ -129,7 +129,7 @@ extension TransferService {
         let loosened = try await store.write { transaction in
             try transaction.tasksToLoosen(bootSeconds: now.bootSeconds, limit: limit).map { record in
                 var record = record
-                for entry in (try? record.apply(.loosen, now: now)) ?? [] { try transaction.record(entry) }
+                for entry in self.apply(.loosen, to: &record, now: now) { try transaction.record(entry) }
                 try transaction.putRules(record)
                 return record
             }

@@ -47,7 +47,7 @@ extension TransferService {
             response: ResponseSummary(head), url: transfer.record.currentURL ?? transfer.record.request.url ?? head.url,
             partial: partial, isLarge: missing >= Admission.largeSize, offset: transfer.startCount, restart: nil)
         transfer.isAccepted = true
-        var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
+        var entries = apply(.accept(accepted), to: &transfer.record, now: now)
         if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
         transfer.entries += entries
         active[id] = transfer

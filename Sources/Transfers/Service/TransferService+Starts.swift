@@ -20,9 +20,10 @@ extension TransferService {
             try transaction.countFault(findings.counted)
             try transaction.forgetFaults(findings.cleared)
             for (task, faults) in findings.held.sorted(by: { $0.key < $1.key }) {
-                guard var record = try transaction.readableTask(task),
-                    let entries = try? record.apply(.setAside(faults: faults), now: now)
+                // Its owner may have suspended it, or it may have ended, just before the fault.
+                guard var record = try transaction.readableTask(task), record.allows(.setAside(faults: faults))
                 else { continue }
+                let entries = self.apply(.setAside(faults: faults), to: &record, now: now)
                 try transaction.update(record)
                 try transaction.putRules(record)
                 for entry in entries { try transaction.record(entry) }

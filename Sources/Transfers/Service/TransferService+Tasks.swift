@@ -1,5 +1,6 @@
 import CNightshift
 import Foundation
+import Logging
 package import NightshiftAPI
 import Store
 
@@ -233,11 +234,18 @@ extension TransferService {
     /// Ends a task whose resource timeout has passed.
     func timeOut(_ id: TaskID) async {
         let failure = TransferFailure(.timedOut, "The resource timeout has passed.")
-        let outcome = try? await transition(id) { record in
-            record.state == .waiting
-                ? .fail(failure, file: nil, resumeData: Self.isResumable(record) ? Self.newToken() : nil) : nil
+        do throws(Problem) {
+            let (before, after) = try await transition(id) { record in
+                record.state == .waiting
+                    ? .fail(failure, file: nil, resumeData: Self.isResumable(record) ? Self.newToken() : nil) : nil
+            }
+            if after.state == .failed, after.resumeData == nil { discard(before) }
+        } catch {
+            // It is being put in its place, or gone, or cannot be written down now: the queue looks at it again.
+            logger.debug(
+                "A task could not be timed out",
+                metadata: ["task": "\(id)", "problem": "\(error.detail ?? error.title)"])
         }
-        if let outcome, outcome.after.state == .failed, outcome.after.resumeData == nil { discard(outcome.before) }
     }
 
     /// A task before and after what has happened to it.
@@ -251,8 +259,12 @@ extension TransferService {
         guard let before = try transaction.task(id) else { return .failure(noTask(id)) }
         guard let event = event(before) else { return .success((before, before)) }
         var after = before
-        guard let entries = try? after.apply(event, now: now) else {
-            return .failure(.conflict("Task \(id) is \(before.state.rawValue)."))
+        let entries: [JournalEntry]
+        do throws(IllegalTransition) {
+            entries = try after.apply(event, now: now)
+        } catch {
+            // Clients ask for what they like, whatever the task has come to.
+            return .failure(.conflict("Task \(id) is \(error.state.rawValue)."))
         }
         for entry in entries { try transaction.record(entry) }
         try also(transaction, &after)

@@ -95,9 +95,9 @@ extension TransferService {
         }
         current.checkpointAt = now.bootSeconds
         current.record.received = position
-        _ = try? current.record.apply(.checkpoint(synced: position), now: now)
+        let entries = apply(.checkpoint(synced: position), to: &current.record, now: now)
         active[id] = current
-        if !(await save(current.record, [])) { interrupt(id, .diskSpace) }
+        if !(await save(current.record, entries)) { interrupt(id, .diskSpace) }
     }
 
     /// The same for bytes that may lie behind gaps.
@@ -124,8 +124,7 @@ extension TransferService {
         current.checkpointAt = now.bootSeconds
         current.record.received = latest.count
         if current.segments?.isRecorded == true { current.record.partial?.segments = latest }
-        _ = try? current.record.apply(.checkpoint(synced: latest.synced.prefix), now: now)
-        let entries = current.entries
+        let entries = current.entries + apply(.checkpoint(synced: latest.synced.prefix), to: &current.record, now: now)
         current.entries = []
         active[id] = current
         if !(await save(current.record, entries)) { interrupt(id, .diskSpace) }

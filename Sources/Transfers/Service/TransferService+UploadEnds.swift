@@ -48,10 +48,10 @@ extension TransferService {
         var entries = earlier
         record.received = Int64(body.count)
         if let failure {
-            entries += (try? record.apply(.fail(failure, file: kept, resumeData: nil), now: now)) ?? []
+            entries += apply(.fail(failure, file: kept, resumeData: nil), to: &record, now: now)
         } else {
-            entries += (try? record.apply(.finish(nil), now: now)) ?? []
-            entries += (try? record.apply(.complete(file: kept, verified: []), now: now)) ?? []
+            entries += apply(.finish(nil), to: &record, now: now)
+            entries += apply(.complete(file: kept, verified: []), to: &record, now: now)
         }
         if !(await save(record, entries)) {
             // The upload is done, and not written down: it would be sent again, so writing is tried until it works.

@@ -66,7 +66,7 @@ extension TransferService {
         else { return }
         hostAnswered(transfer.record)
         learn(receiver.upload.manner, of: transfer.record.origin)
-        let entries = (try? transfer.record.apply(.keep(resource), now: now)) ?? []
+        let entries = apply(.keep(resource), to: &transfer.record, now: now)
         transfer.checkpointAt = now.bootSeconds
         active[id] = transfer
         if !(await save(transfer.record, entries)) { interrupt(id, .diskSpace) }
@@ -97,10 +97,10 @@ extension TransferService {
         transfer.upload = upload
         var entries: [JournalEntry] = []
         if case .startAgain(let reason)? = verdict {
-            entries = (try? transfer.record.apply(.sendAgain(reason: reason), now: now)) ?? []
+            entries = apply(.sendAgain(reason: reason), to: &transfer.record, now: now)
         }
         if let resource = upload.resource {
-            entries += (try? transfer.record.apply(.keep(resource), now: now)) ?? []
+            entries += apply(.keep(resource), to: &transfer.record, now: now)
         } else {
             transfer.record.upload = nil
         }
@@ -148,7 +148,7 @@ extension TransferService {
         let id = transfer.record.id
         var entries = entries
         if request.purpose == .query, let resource = transfer.record.upload {
-            entries += (try? transfer.record.apply(.sendOn(from: resource.offset), now: now)) ?? []
+            entries += apply(.sendOn(from: resource.offset), to: &transfer.record, now: now)
         }
         transfer.exchange = .starting
         active[id] = transfer
@@ -181,11 +181,11 @@ extension TransferService {
         guard var transfer = active[id], let known = transfer.record.upload, let resource = receiver.upload.resource,
             resource != known, now.bootSeconds - transfer.checkpointAt >= Self.checkpointSeconds
         else { return }
-        _ = try? transfer.record.apply(.keep(resource), now: now)
+        let entries = apply(.keep(resource), to: &transfer.record, now: now)
         transfer.record.sent = receiver.progress
         transfer.checkpointAt = now.bootSeconds
         active[id] = transfer
-        if !(await save(transfer.record, [])) { interrupt(id, .diskSpace) }
+        if !(await save(transfer.record, entries)) { interrupt(id, .diskSpace) }
     }
 
     /// Origins whose way with uploads is remembered; more than a user's apps talk to.

@@ -59,7 +59,7 @@ extension TransferService {
             answers[transfer.record.session] = kept
         }
         if !isAnswered {
-            let more = (try? transfer.record.apply(.ask(challenge.sentence), now: now)) ?? []
+            let more = apply(.ask(challenge.sentence), to: &transfer.record, now: now)
             let record = transfer.record
             _ = await save([(record, entries + more)]) { [challenge] transaction in
                 try transaction.ask(record, challenge)
