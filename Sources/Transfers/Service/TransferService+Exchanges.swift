@@ -13,7 +13,7 @@ extension TransferService {
         let now = now
         // Lanes of several sessions may lead to one origin: the first that comes is its probe.
         guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
-        noteTurn(record)
+        admissions.turns.note(record)
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
         transfer.entries += apply(.begin, to: &transfer.record, now: now)
         transfer.checkpointAt = now.bootSeconds

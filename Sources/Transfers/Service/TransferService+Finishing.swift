@@ -11,7 +11,7 @@ extension TransferService {
     func finish(_ start: ActiveTransfer, _ descriptor: Int32, _ entries: [JournalEntry]) async {
         var record = start.record
         let id = record.id
-        finishing.insert(id)
+        finishing.begin(id)
         active[id] = nil
         let partial = record.partial
         let length = record.received
@@ -41,8 +41,8 @@ extension TransferService {
             // Hashing takes its time: what is going on is written down first.
             if await save(job.record, job.entries) { job.entries = [] }
             reporting.yield { await $0.pump() }
-            let stopping = stopping
-            let result = await hashDisk.run {
+            let stopping = disks.stopping
+            let result = await disks.hash.run {
                 Verification.verify(descriptor: descriptor, asked: asked, announced: announced) { stopping.value != 0 }
             }
             switch result {
@@ -56,7 +56,7 @@ extension TransferService {
                 return await wrongBytes(job, failure, wasContinued: start.startCount > 0 || start.wasDivided)
             }
         }
-        finishQueue.append(job)
+        finishing.append(job)
         startDraining()
         // The connection is free, whatever the disk still has to do.
         await pump()
@@ -105,27 +105,23 @@ extension TransferService {
     }
 
     private func startDraining() {
-        guard !isDraining else { return }
-        isDraining = true
+        guard finishing.beginDraining() else { return }
         reporting.yield { await $0.drain() }
     }
 
     /// Publishes what is finished, batch by batch, as long as there is any.
     private func drain() async {
-        while !finishQueue.isEmpty {
-            let jobs = Array(finishQueue.prefix(Self.batch))
-            finishQueue.removeFirst(jobs.count)
+        while let jobs = finishing.nextBatch() {
             await publish(jobs)
             // Connections may have been held back because too much waited here.
             await pump()
         }
-        isDraining = false
     }
 
     private func publish(_ jobs: [Publisher.Job]) async {
         let publisher = publisher
         var ready: [Publisher.Prepared] = []
-        for preparation in await finishDisk.run({ publisher.prepare(jobs) }) {
+        for preparation in await disks.finish.run({ publisher.prepare(jobs) }) {
             switch preparation {
             case .ready(let prepared): ready.append(prepared)
             case .failed(let job, let failure):
@@ -137,7 +133,7 @@ extension TransferService {
             }
         }
         guard await commitIntents(&ready) else { return }
-        let outcomes = await finishDisk.run { [ready] in publisher.publish(ready) }
+        let outcomes = await disks.finish.run { [ready] in publisher.publish(ready) }
         await commitOutcomes(outcomes)
     }
 
@@ -204,7 +200,7 @@ extension TransferService {
         }
         if await save(settled) {
             let ended = settled.map(\.record).filter(\.state.isTerminal)
-            await finishDisk.run { [partials, replaced] in
+            await disks.finish.run { [partials, replaced] in
                 for record in ended { partials.discardRest(record) }
                 for record in replaced { partials.discard(record) }
             }
@@ -229,19 +225,18 @@ extension TransferService {
         job.refusal = refusal
         job.entries = []
         if FileStanding(descriptor: descriptor)?.inode != item.publication.inode { job.length = -1 }
-        finishQueue.append(job)
+        finishing.append(job)
     }
 
     /// Looks again after a while at tasks whose next step to their end could not be written down.
     private func settleSoon() {
-        guard !settlesSoon else { return }
-        settlesSoon = true
+        guard finishing.beginSettling() else { return }
         reporting.yield { await $0.settleLater() }
     }
 
     private func settleLater() async {
         try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
-        settlesSoon = false
+        finishing.endSettling()
         guard !isStopping else { return }
         do {
             try await settleFinishing()
@@ -255,11 +250,11 @@ extension TransferService {
     /// Carries on with tasks that the store says are finishing and nobody works on: a crash or a full disk left them.
     func settleFinishing() async throws(StoreError) {
         for record in try await store.read({ try $0.finishingTasks() }) where !finishing.contains(record.id) {
-            finishing.insert(record.id)
+            finishing.begin(record.id)
             starts.begin(record.id)
             await settle(record)
         }
-        if !finishQueue.isEmpty { startDraining() }
+        startDraining()
     }
 
     private func settle(_ start: TaskRecord) async {
@@ -276,7 +271,7 @@ extension TransferService {
                 settleSoon()
                 return endFinishing(record.id)
             case .pending(let descriptor):
-                finishQueue.append(
+                finishing.append(
                     Publisher.Job(
                         record: record, descriptor: descriptor, length: publication.size,
                         verified: publication.verified))
@@ -306,13 +301,10 @@ extension TransferService {
     }
 
     private func endFinishing(_ id: TaskID) {
-        finishing.remove(id)
+        finishing.end(id)
         endStart(id)
         wakeQuietWaiters(id)
     }
-
-    /// Files that share the syncs of one batch.
-    private static let batch = 256
 }
 
 extension TransferFailure {

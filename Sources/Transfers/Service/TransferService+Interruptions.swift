@@ -22,7 +22,7 @@ extension TransferService {
         let id = transfer.record.id
         let interruption = transfer.stopping ?? .wait(.starting)
         if let descriptor {
-            let synced = await syncDisk.run { fdatasync(descriptor) == 0 }
+            let synced = await disks.sync.run { fdatasync(descriptor) == 0 }
             close(descriptor)
             if !synced {
                 transfer.record.partial?.distrustUnsynced()

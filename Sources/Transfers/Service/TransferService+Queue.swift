@@ -18,53 +18,50 @@ extension TransferService {
 
     /// Starts what may start and sets the alarm for the next change that time brings.
     func pump() async {
-        pumpRequested = true
-        guard !isPumping else { return }
-        isPumping = true
-        while pumpRequested, !isStopping {
-            pumpRequested = false
+        guard admissions.loop.begin() else { return }
+        while admissions.loop.next(isStopping: isStopping) {
             do {
                 try await pumpOnce()
             } catch {
                 storeFailed(error)
             }
         }
-        isPumping = false
     }
 
     private func pumpOnce() async throws(StoreError) {
-        if let paused = storePausedUntil, paused > now.bootSeconds {
+        if let paused = admissions.pausedUntil, paused > now.bootSeconds {
             setAlarm(at: paused)
             return
         }
-        storePausedUntil = nil
+        admissions.pausedUntil = nil
         try await setAsideUnreadable()
         if try await trySuspects() { return setAlarm(at: trials.trial?.until) }
         var queue = try await look()
         if try await releaseDue(queue) { queue = try await look() }
         let now = now
         let lanes = queue.lanes.map { admissionLane($0, queue, now.bootSeconds) }
-        if !turnsOfFailed.isEmpty { turnsOfFailed.formIntersection(queue.lanes.map(\.id)) }
-        latestLanes = Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes))
+        admissions.turns.keep(queue.lanes.map(\.id))
+        admissions.look.note(Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes)))
         noteHeldClasses(queue, now)
         let plan = Admission.plan(
-            lanes: lanes, maximumTransfers: maximumTransfers, now: now.bootSeconds, isTurnOfFailed: isTurnOfFailed)
+            lanes: lanes, maximumTransfers: limits.maximumTransfers, now: now.bootSeconds,
+            isTurnOfFailed: admissions.turns.isOfFailed)
         for id in plan.makeRoom { interrupt(id, .smallerFirst) }
         setAlarm(at: nextLook(queue, plan, now))
         defer { reportActivity(queue) }
         guard !plan.start.isEmpty else { return await spreadConnections() }
-        starting.formUnion(plan.start)
+        claims.beginStarting(plan.start)
         defer {
-            starting.subtract(plan.start)
+            claims.endStarting(plan.start)
             for id in plan.start { wakeQuietWaiters(id) }
         }
         let records = try await store.read { transaction in
             try plan.start.compactMap { try transaction.readableTask($0) }
         }
         // One that cannot be read must not take the place of others.
-        if records.count < plan.start.count { pumpRequested = true }
+        if records.count < plan.start.count { admissions.loop.request() }
         await makeWay(for: records)
-        for record in records where !isStopping && held[record.id] == nil && record.state == .waiting {
+        for record in records where !isStopping && !claims.isHeld(record.id) && record.state == .waiting {
             guard !trials.suspects.contains(record.id) else { continue }
             // The moment may be another one than the look's by now.
             if !moment.conditions.isSleeping, hold(record) == nil { await begin(record) }
@@ -73,17 +70,15 @@ extension TransferService {
 
     /// Keeps in mind since when the moment holds a class of tasks back.
     private func noteHeldClasses(_ queue: Queue, _ now: ClockReading) {
-        var found: [HeldClass: (reason: WaitReason, since: Double)] = [:]
+        var found: [(class: HeldClass, reason: WaitReason)] = []
         for lane in queue.lanes {
             let isLoopback = Self.isLoopback(lane.origin)
             for rules in queue.rules[lane.id] ?? [] {
                 guard let reason = Permission.hold(rules, moment, isLoopback: isLoopback) else { continue }
-                let key = HeldClass(rules: rules, isLoopback: isLoopback)
-                let known = heldClasses[key]
-                found[key] = (reason, known?.reason == reason ? known?.since ?? now.wallSeconds : now.wallSeconds)
+                found.append((HeldClass(rules: rules, isLoopback: isLoopback), reason))
             }
         }
-        heldClasses = found
+        admissions.look.note(found, now: now)
     }
 
     /// Tells whoever keeps windows of doze open.
@@ -97,9 +92,7 @@ extension TransferService {
                 $0.discretion != .none && Permission.hold($0, window, isLoopback: isLoopback) == nil
             }
         }
-        let changes = (discretionary > 0) != (activity.discretionary > 0)
-        activity.discretionary = discretionary
-        if changes { environment.activity(activity) }
+        if admissions.look.note(discretionary: discretionary) { environment.activity(admissions.look.activity) }
     }
 
     /// Ends waits and tasks whose time has come, and loosens what others wait for; false when there are none.
@@ -119,7 +112,7 @@ extension TransferService {
         let overdue = try await store.read { try $0.overdueTasks(bootSeconds: now.bootSeconds, limit: 1_000) }
         // One that cannot be ended now keeps the queue busy, not stuck: it is looked at again with the next change.
         for id in overdue where !finishing.contains(id) { await timeOut(id) }
-        if overdue.count == 1_000 { pumpRequested = true }
+        if overdue.count == 1_000 { admissions.loop.request() }
         return true
     }
 
@@ -139,13 +132,13 @@ extension TransferService {
             active[record.id]?.record.loosensAt = record.loosensAt
             active[record.id]?.record.isDiscretionForced = record.isDiscretionForced
         }
-        if loosened.count == limit { pumpRequested = true }
+        if loosened.count == limit { admissions.loop.request() }
     }
 
     private func look() async throws(StoreError) -> Queue {
         // Rows of tasks that run still say 'waiting': read that many more, so that enough are left.
-        let margin = active.count + starting.count + finishing.count + held.count
-        let limit = maximumTransfers
+        let margin = active.count + finishing.count + claims.count
+        let limit = limits.maximumTransfers
         return try await store.read { [moment] transaction in
             var queue = Queue()
             queue.times = try transaction.nextTimes()
@@ -171,7 +164,7 @@ extension TransferService {
             maximumConnections: lane.maximumConnections,
             running: active.values.filter { $0.record.lane == lane.id }.map(\.running),
             small: (rows?.small ?? []).filter { !isBusy($0.id) }, large: (rows?.large ?? []).filter { !isBusy($0.id) },
-            allowance: allowance(way(of: lane), now), isTurnOfFailed: turnsOfFailed.contains(lane.id))
+            allowance: allowance(way(of: lane), now), isTurnOfFailed: admissions.turns.isOfFailed(lane.id))
     }
 
     /// How many transfers the state of a way lets start.
@@ -193,18 +186,8 @@ extension TransferService {
 
     nonisolated private var fallbackProxy: String? { environment.fallback.proxy.map { ProxyAddress($0).url } }
 
-    /// Keeps in mind whose turn it is where there is but one connection.
-    func noteTurn(_ record: TaskRecord) {
-        isTurnOfFailed = record.fruitless == 0
-        if record.fruitless == 0, record.maximumConnections == 1 {
-            turnsOfFailed.insert(record.lane)
-        } else {
-            turnsOfFailed.remove(record.lane)
-        }
-    }
-
     func isBusy(_ id: TaskID) -> Bool {
-        active[id] != nil || starting.contains(id) || finishing.contains(id) || held[id] != nil
+        active[id] != nil || finishing.contains(id) || claims.contains(id)
     }
 
     private func nextLook(_ queue: Queue, _ plan: Admission.Plan, _ now: ClockReading) -> Double? {
@@ -212,26 +195,26 @@ extension TransferService {
         let times = queue.times
         let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
         // The store may have failed somebody else while this look was taken.
-        let paused = storePausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
+        let paused = admissions.pausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
         return ([times.notBefore, beginAt, times.loosensAt, times.deadline, plan.nextLook, paused] + hostEnds)
             .compactMap(\.self).min()
     }
 
     private func setAlarm(at bootSeconds: Double?) {
-        guard alarm?.bootSeconds != bootSeconds else { return }
-        alarm?.task.cancel()
-        alarm = nil
+        guard timers.alarm?.bootSeconds != bootSeconds else { return }
+        timers.alarm?.task.cancel()
+        timers.alarm = nil
         guard let bootSeconds, !isStopping else { return }
         let clock = environment.clock
         let task = Task {
             guard (try? await clock.sleep(untilBootSeconds: bootSeconds)) != nil else { return }
             await self.alarmRang(bootSeconds)
         }
-        alarm = (bootSeconds, task)
+        timers.alarm = (bootSeconds, task)
     }
 
     private func alarmRang(_ bootSeconds: Double) async {
-        if alarm?.bootSeconds == bootSeconds { alarm = nil }
+        if timers.alarm?.bootSeconds == bootSeconds { timers.alarm = nil }
         await pump()
     }
 
@@ -239,7 +222,7 @@ extension TransferService {
     func storeFailed(_ error: StoreError) {
         logger.error("The store failed", metadata: ["error": "\(error)"])
         let until = now.bootSeconds + Self.storePause
-        storePausedUntil = until
+        admissions.pausedUntil = until
         setAlarm(at: until)
     }
 

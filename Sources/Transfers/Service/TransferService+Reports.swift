@@ -44,7 +44,7 @@ extension TransferService {
     /// What a task waits for: what is written down, or what the conditions of the moment say.
     private func wait(of record: TaskRecord, _ now: ClockReading) -> Wait {
         let since = Date(timeIntervalSince1970: max(record.createdAt, record.wait?.since ?? 0))
-        if let until = storePausedUntil, until > now.bootSeconds {
+        if let until = admissions.pausedUntil, until > now.bootSeconds {
             return Wait(
                 reason: .diskSpace, since: since, until: now.wallTime(ofBootSeconds: until),
                 detail: "The database cannot be written.")
@@ -58,7 +58,8 @@ extension TransferService {
             return Wait(reason: .beginDate, since: since, until: Date(timeIntervalSince1970: beginAt))
         }
         if let reason = hold(record) {
-            let began = heldClasses[HeldClass(rules: record.rules, isLoopback: Self.isLoopback(record.origin))]?.since
+            let began = admissions.look.heldSince(
+                HeldClass(rules: record.rules, isLoopback: Self.isLoopback(record.origin)))
             return Wait(
                 reason: reason, since: max(since, Date(timeIntervalSince1970: began ?? 0)),
                 detail: particulars(of: reason, record))
@@ -75,15 +76,15 @@ extension TransferService {
                 until: pause.until.map { now.wallTime(ofBootSeconds: $0) }, detail: pause.failure.message)
         }
         var lane =
-            latestLanes[record.lane]
+            admissions.look.lanes[record.lane]
             ?? Admission.Lane(
                 maximumConnections: record.maximumConnections, running: [], small: [], large: [], allowance: 1)
         lane.running = active.values.filter { $0.record.lane == record.lane }.map(\.running)
         let reason = Admission.reason(
             isLarge: record.isLarge, hasFailed: record.fruitless > 0, lane: lane, running: active.count,
-            maximumTransfers: maximumTransfers,
-            smallWaitsElsewhere: latestLanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty },
-            othersFirst: Admission.othersFirst(latestLanes.values, maximumTransfers: maximumTransfers))
+            maximumTransfers: limits.maximumTransfers,
+            smallWaitsElsewhere: admissions.look.lanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty },
+            othersFirst: Admission.othersFirst(admissions.look.lanes.values, maximumTransfers: limits.maximumTransfers))
         let detail: String? =
             switch reason {
             case .connectionLimit: "\(lane.running.count) of \(record.maximumConnections) in use."
@@ -132,7 +133,7 @@ extension TransferService {
         return ServiceStatus(
             version: NightshiftVersion.current, processID: getpid(), startedAt: startedAt.date,
             home: environment.paths.state.path, networkAvailable: moment.conditions.network.isAvailable,
-            settings: ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers),
+            settings: limits.settings,
             tasks: Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, counts[$0] ?? 0) }),
             bytesPerSecond: active.values.reduce(0) { $0 + $1.speed.bytesPerSecond },
             lastJournalEntry: store.journalSignal.last, pausedHosts: paused)

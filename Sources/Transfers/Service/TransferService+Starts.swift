@@ -51,13 +51,13 @@ extension TransferService {
                 continue
             }
             guard canStart(record), !isStopping else { continue }
-            starting.insert(task)
+            claims.beginStarting([task])
             defer {
-                starting.remove(task)
+                claims.endStarting([task])
                 wakeQuietWaiters(task)
             }
             await makeWay(for: [record])
-            guard held[task] == nil else { continue }
+            guard !claims.isHeld(task) else { continue }
             trials.begin(task, now: now.bootSeconds)
             logger.warning("A task is tried alone", metadata: ["task": "\(task)"])
             await begin(record)

@@ -213,7 +213,7 @@ extension TransferService {
         _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
     ) async throws(Problem) -> Transition {
         guard !finishing.contains(id) else { throw Self.isBeingPlaced(id) }
-        held[id, default: 0] += 1
+        claims.hold(id)
         interrupt(id, .starting)
         await quiet(id)
         let now = now
@@ -226,7 +226,7 @@ extension TransferService {
         } catch {
             result = .failure(error)
         }
-        letGo(id)
+        claims.letGo(id)
         await pump()
         return try result.get()
     }
@@ -280,14 +280,9 @@ extension TransferService {
         .conflict("All bytes of task \(id) are here; it is being put in its place.")
     }
 
-    func letGo(_ id: TaskID) {
-        guard let count = held[id] else { return }
-        held[id] = count > 1 ? count - 1 : nil
-    }
-
     /// Returns when nothing runs for the task.
     func quiet(_ id: TaskID) async {
-        while active[id] != nil || starting.contains(id) || finishing.contains(id) {
+        while active[id] != nil || claims.isStarting(id) || finishing.contains(id) {
             await withCheckedContinuation { quietWaiters[id, default: []].append($0) }
         }
     }

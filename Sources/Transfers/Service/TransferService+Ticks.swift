@@ -6,8 +6,8 @@ import Store
 /// What is done every second while transfers run, and never otherwise; progress is told four times a second to an app that reads.
 extension TransferService {
     func startTicker() {
-        guard ticker == nil, !isStopping else { return }
-        ticker = Task { await self.tick() }
+        guard timers.ticker == nil, !isStopping else { return }
+        timers.ticker = Task { await self.tick() }
     }
 
     private func tick() async {
@@ -31,15 +31,15 @@ extension TransferService {
             store.messageSignal.pulse()
             for id in active.keys { await checkpoint(id) }
         }
-        ticker = nil
+        timers.ticker = nil
         if !active.isEmpty, !isStopping { startTicker() }
     }
 
     /// Whether a process of an app that can run reads of a transfer that does.
     private var isWatchedByApp: Bool {
         active.values.contains { transfer in
-            guard let app = transfer.record.app, isListening(app) else { return false }
-            return readers[transfer.record.session]?.reader != nil
+            guard let app = transfer.record.app, appSessions.isListening(app) else { return false }
+            return appSessions.reader(of: transfer.record.session) != nil
         }
     }
 
@@ -49,8 +49,8 @@ extension TransferService {
     /// Writes attempts down that are under way for a while, so that a service which dies again and again knows whom it has
     /// tried. What is through sooner costs no write.
     func noteAttemptsSoon() {
-        guard attemptNotes == nil, !isStopping else { return }
-        attemptNotes = Task { await self.noteAttempts() }
+        guard timers.attemptNotes == nil, !isStopping else { return }
+        timers.attemptNotes = Task { await self.noteAttempts() }
     }
 
     private func noteAttempts() async {
@@ -65,7 +65,7 @@ extension TransferService {
                 storeFailed(error)
             }
         }
-        attemptNotes = nil
+        timers.attemptNotes = nil
     }
 
     /// Syncs a download's bytes and writes down how many they are.
@@ -134,7 +134,7 @@ extension TransferService {
     private func sync(_ path: String) async -> Bool? {
         let own = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard own >= 0 else { return nil }
-        return await syncDisk.run {
+        return await disks.sync.run {
             defer { close(own) }
             return fdatasync(own) == 0
         }

@@ -38,7 +38,7 @@ extension TransferService {
         let path = environment.paths.files.appending(path: id.description).path
         var kept: String?
         if !body.isEmpty {
-            guard await finishDisk.run({ Self.keep(body, at: path) }) else {
+            guard await disks.finish.run({ Self.keep(body, at: path) }) else {
                 return await trouble(
                     start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0), earlier)
             }
@@ -87,22 +87,22 @@ extension TransferService {
     /// Tells the server that an upload is not wanted any more. Once, while there is a network, and a few at a time: what is not
     /// told expires with the server.
     func abandonUpload(_ record: TaskRecord) {
-        guard let resource = record.upload, let files = record.sentFiles, !isStopping, farewells < Self.farewellLimit,
+        guard let resource = record.upload, let files = record.sentFiles, !isStopping,
             moment.conditions.network.isAvailable || Self.isLoopback(record.origin),
-            let request = ResumableUpload(record.uploadTarget(files), resource: resource).cancellation()
+            let request = ResumableUpload(record.uploadTarget(files), resource: resource).cancellation(),
+            cancellations.begin()
         else { return }
-        farewells += 1
         var wire = wireRequest(record)
         _ = fillIn(&wire, record)
         wire.asksAbout = []
         wire.take(request)
-        wire.idleTimeout = min(wire.idleTimeout, Self.farewellTimeout)
-        let receiver = FarewellReceiver { [reporting] in reporting.yield { await $0.farewellEnded() } }
+        wire.idleTimeout = min(wire.idleTimeout, Self.cancellationTimeout)
+        let receiver = CancellationReceiver { [reporting] in reporting.yield { await $0.cancellationEnded() } }
         _ = environment.transport.begin(wire, receiver: receiver)
     }
 
-    private func farewellEnded() {
-        farewells -= 1
+    private func cancellationEnded() {
+        cancellations.end()
     }
 
     /// Removes every byte of a task that has ended and that nobody continues, here and at the server.
@@ -114,7 +114,7 @@ extension TransferService {
 
     /// The same of many, away from the actor. Returns when the bytes here are gone.
     func discard(_ records: [TaskRecord]) async {
-        await removalDisk.run { [partials, sources] in
+        await disks.removal.run { [partials, sources] in
             for record in records {
                 partials.discard(record)
                 sources.remove(record)
@@ -123,14 +123,12 @@ extension TransferService {
         for record in records { abandonUpload(record) }
     }
 
-    /// Servers that are told something at once.
-    private static let farewellLimit = 16
     /// Seconds.
-    private static let farewellTimeout: Double = 10
+    private static let cancellationTimeout: Double = 10
 }
 
 /// Waits for an answer that does not matter.
-private final class FarewellReceiver: ExchangeReceiver {
+private final class CancellationReceiver: ExchangeReceiver {
     private let ended: @Sendable () -> Void
 
     init(ended: @escaping @Sendable () -> Void) {

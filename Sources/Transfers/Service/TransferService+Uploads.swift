@@ -39,7 +39,7 @@ extension TransferService {
         wire.take(request)
         if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
         // A server that has just told its offset wants the rest, and one that keeps what arrives may get it early.
-        wire.asksBeforeLargeBody = request.purpose == .create && uploadManners[record.origin] == nil
+        wire.asksBeforeLargeBody = request.purpose == .create && hosts.uploadProtocol(of: record.origin) == nil
         // Sent again from the same offset, an append is a mistake, for which some servers drop the upload.
         wire.mayRepeatBody = request.purpose != .append
         let handle = environment.transport.begin(wire, receiver: receiver)
@@ -55,7 +55,7 @@ extension TransferService {
         case .tus: .tus
         // A condition would have to hold for each of several requests.
         case .draft where record.request.asksConditionally, nil where record.request.asksConditionally: .plain
-        case .draft, nil: uploadManners[record.origin] ?? .draft(.latest)
+        case .draft, nil: hosts.uploadProtocol(of: record.origin) ?? .draft(.latest)
         }
     }
 
@@ -65,17 +65,11 @@ extension TransferService {
             let resource = receiver.upload.resource
         else { return }
         hostAnswered(transfer.record)
-        learn(receiver.upload.manner, of: transfer.record.origin)
+        hosts.learn(receiver.upload.manner, of: transfer.record.origin)
         let entries = apply(.keep(resource), to: &transfer.record, now: now)
         transfer.checkpointAt = now.bootSeconds
         active[id] = transfer
         if !(await save(transfer.record, entries)) { interrupt(id, .diskSpace) }
-    }
-
-    private func learn(_ manner: UploadProtocol, of origin: String) {
-        if case .tus = manner { return }
-        if uploadManners.count >= Self.knownManners { uploadManners = [:] }
-        uploadManners[origin] = manner
     }
 
     private func uploadEnded(_ id: TaskID, _ receiver: UploadReceiver, _ end: ExchangeEnd) async {
@@ -93,7 +87,7 @@ extension TransferService {
         } else {
             verdict = upload.broke()
         }
-        if upload.manner != oldManner { learn(upload.manner, of: transfer.record.origin) }
+        if upload.manner != oldManner { hosts.learn(upload.manner, of: transfer.record.origin) }
         transfer.upload = upload
         var entries: [JournalEntry] = []
         if case .startAgain(let reason)? = verdict {
@@ -187,9 +181,6 @@ extension TransferService {
         active[id] = transfer
         if !(await save(transfer.record, entries)) { interrupt(id, .diskSpace) }
     }
-
-    /// Origins whose way with uploads is remembered; more than a user's apps talk to.
-    private static let knownManners = 1_000
 }
 
 extension WireRequest {

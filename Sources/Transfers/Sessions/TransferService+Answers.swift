@@ -12,7 +12,7 @@ extension TransferService {
         guard record.app != nil else { return [:] }
         // Its library knows what becomes of them.
         request.notesCookies = true
-        let kept = answers[record.session] ?? ChallengeAnswers()
+        let kept = appSessions[answersOf: record.session]
         request.asksAbout = kept.asksAbout(record.id)
         if let answer = kept.byOrigin[record.origin] {
             request.credential = answer.credential ?? request.credential
@@ -48,7 +48,7 @@ extension TransferService {
         var transfer = start
         var challenge = asked
         let id = transfer.record.id
-        var kept = answers[transfer.record.session] ?? ChallengeAnswers()
+        var kept = appSessions[answersOf: transfer.record.session]
         let known = kept.byOrigin[challenge.origin] ?? OriginAnswer()
         let shown = transfer.shown[challenge.origin] ?? OriginAnswer()
         // Answered while this exchange was under way: it starts again with that.
@@ -56,7 +56,7 @@ extension TransferService {
         let asksForCredential = challenge.method == .basic || challenge.method == .digest
         if asksForCredential, !isAnswered, shown.credential != nil {
             challenge.previousFailureCount = kept.refused(id, origin: challenge.origin)
-            answers[transfer.record.session] = kept
+            appSessions[answersOf: transfer.record.session] = kept
         }
         if !isAnswered {
             let more = apply(.ask(challenge.sentence), to: &transfer.record, now: now)
@@ -80,16 +80,16 @@ extension TransferService {
         }
         let id = message.task.id
         if answer.disposition == .cancel {
-            answers[session]?.forget(id)
+            appSessions.forgetAnswers([id], of: session)
             try await cancelAsked(id)
             return
         }
         switch message.kind {
         case .challenge:
             guard let challenge = message.challenge else { return }
-            var kept = answers[session] ?? ChallengeAnswers()
+            var kept = appSessions[answersOf: session]
             try Self.take(answer, to: challenge, of: id, into: &kept)
-            answers[session] = kept
+            appSessions[answersOf: session] = kept
             try await transition(
                 id, also: { transaction, _ in try transaction.deleteMessage(message.id) }, { _ in .answer })
         case .delayedRequest:
