@@ -178,7 +178,10 @@ extension TransferService {
             sourceAnswered(transfer, isOwn: transfer.round.isOwn)
         }
 
-        switch Self.conclusion(receiver, reception, end) {
+        let facts = DownloadEnd(
+            verdict: reception?.verdict, failure: reception?.failure, finding: reception?.overlap?.finding,
+            count: receiver.position.value, condition: receiver.plan.condition, outcome: end.outcome)
+        switch facts.conclusion {
         case .whole:
             if let descriptor { return await finish(transfer, descriptor, entries) }
             await trouble(transfer, TransferFailure(.inputOutput, "The file's bytes are gone."), entries)
