@@ -21,7 +21,7 @@ extension TransferService {
             if status.state == .suspended { status.wait = record.wait.map { record.visible($0, now) } }
             return status
         }
-        var status = transfer.record.status(now: now)
+        var status = transfer.run.shown.status(now: now)
         status.state = .running
         status.priority = record.priority
         status.rateLimit = record.request.rateLimit

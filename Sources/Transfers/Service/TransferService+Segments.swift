@@ -69,7 +69,7 @@ extension TransferService {
             isRecorded: true)
         let actions = segments.scheduler.start(now: now)
         transfer.exchange = .segments(segments)
-        active[transfer.record.id] = transfer
+        exchangeBegan(transfer)
         await carryOut(actions, transfer.record.id)
         return true
     }
@@ -254,7 +254,7 @@ extension DownloadReceiver.Reception {
 extension ActiveTransfer {
     /// The one that is asked first knows the file.
     fileprivate func sources(_ identity: SourceIdentity) -> [SegmentedDownload.Source] {
-        round.all.enumerated().map { index, url in
+        run.round.all.enumerated().map { index, url in
             SegmentedDownload.Source(url: url, identity: index == 0 ? identity : nil)
         }
     }

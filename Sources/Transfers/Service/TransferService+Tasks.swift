@@ -144,7 +144,7 @@ extension TransferService {
     static func cancellation(
         of record: TaskRecord, producingResumeData: Bool, because failure: TransferFailure?
     ) -> TaskEvent {
-        let keeps = producingResumeData && isResumable(record)
+        let keeps = producingResumeData && record.isResumable
         return .cancel(resumeData: keeps ? newToken() : nil, failure: failure)
     }
 
@@ -237,7 +237,7 @@ extension TransferService {
         do throws(Problem) {
             let (before, after) = try await transition(id) { record in
                 record.state == .waiting
-                    ? .fail(failure, file: nil, resumeData: Self.isResumable(record) ? Self.newToken() : nil) : nil
+                    ? .fail(failure, file: nil, resumeData: record.isResumable ? Self.newToken() : nil) : nil
             }
             if after.state == .failed, after.resumeData == nil { discard(before) }
         } catch {

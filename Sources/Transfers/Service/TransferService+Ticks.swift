@@ -76,28 +76,13 @@ extension TransferService {
         guard let transfer = active[id], transfer.isAccepted, case .download(let receiver, _) = transfer.exchange,
             let partial = transfer.record.partial
         else { return }
-        let synced = partial.synced
         let position = receiver.position.value
-        let isDue =
-            position - synced >= Self.checkpointBytes
-            || now.bootSeconds - transfer.checkpointAt >= Self.checkpointSeconds
-        guard position > synced, isDue else { return }
+        guard transfer.run.isCheckpointDue(new: position - partial.synced, now: now.bootSeconds) else { return }
         // Opened anew, not duplicated: the exchange may close its own meanwhile, and the kernel tells each open file once
         // of bytes that it could not write. The sync at the end has to hear of them too.
         guard let isSynced = await sync(partial.path) else { return }
-        guard var current = active[id], case .download(let same, _) = current.exchange, same === receiver else {
-            return
-        }
-        guard isSynced else {
-            current.record.partial?.distrustUnsynced()
-            active[id] = current
-            return interrupt(id, .retry)
-        }
-        current.checkpointAt = now.bootSeconds
-        current.record.received = position
-        let entries = apply(.checkpoint(synced: position), to: &current.record, now: now)
-        active[id] = current
-        if !(await save(current.record, entries)) { interrupt(id, .diskSpace) }
+        guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
+        await tell(id) { run, _, _ in run.checkpointed(isSynced, received: position, synced: position, now) }
     }
 
     /// The same for bytes that may lie behind gaps.
@@ -110,24 +95,17 @@ extension TransferService {
             active[id]?.segments?.scheduler.progressed(segments.positions, now: now.bootSeconds) ?? [], id)
         guard let map = active[id]?.segments?.scheduler.map else { return }
         let new = map.written.count - map.synced.count
-        let isDue =
-            new >= Self.checkpointBytes || now.bootSeconds - transfer.checkpointAt >= Self.checkpointSeconds
-        guard new > 0, isDue, let isSynced = await sync(path) else { return }
-        guard var current = active[id], current.segments?.ceiling === segments.ceiling else { return }
-        guard isSynced else {
-            current.record.partial?.distrustUnsynced()
-            active[id] = current
-            return interrupt(id, .retry)
+        guard transfer.run.isCheckpointDue(new: new, now: now.bootSeconds), let isSynced = await sync(path),
+            active[id]?.segments?.ceiling === segments.ceiling
+        else { return }
+        if isSynced { active[id]?.segments?.scheduler.synced(map.written) }
+        guard let current = active[id]?.segments else { return }
+        let latest = current.scheduler.map
+        await tell(id) { run, _, _ in
+            run.checkpointed(
+                isSynced, received: latest.count, synced: latest.synced.prefix, map: current.isRecorded ? latest : nil,
+                isDivided: true, now)
         }
-        current.segments?.scheduler.synced(map.written)
-        guard let latest = current.segments?.scheduler.map else { return }
-        current.checkpointAt = now.bootSeconds
-        current.record.received = latest.count
-        if current.segments?.isRecorded == true { current.record.partial?.segments = latest }
-        let entries = current.entries + apply(.checkpoint(synced: latest.synced.prefix), to: &current.record, now: now)
-        current.entries = []
-        active[id] = current
-        if !(await save(current.record, entries)) { interrupt(id, .diskSpace) }
     }
 
     /// Whether the file's bytes could be synced; nil where it cannot be opened.
@@ -142,8 +120,4 @@ extension TransferService {
 
     /// Seconds: more than a small file takes on a good network, less than a service lives that does anything at all.
     private static let noteDelay: Double = 0.1
-    /// Bytes after which a checkpoint is due.
-    private static let checkpointBytes: Int64 = 8 << 20
-    /// Seconds after which a checkpoint is due.
-    static let checkpointSeconds: Double = 2
 }

@@ -7,7 +7,7 @@ import Store
 /// What becomes of an upload that is answered, or given up.
 extension TransferService {
     func uploadAnswered(
-        _ start: ActiveTransfer, _ head: ResponseHead, _ body: [UInt8], _ entries: [JournalEntry]
+        _ start: ActiveTransfer, _ head: ResponseHead, _ body: [UInt8]
     ) async {
         var transfer = start
         let request = transfer.record.request
@@ -17,21 +17,18 @@ extension TransferService {
             let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
             let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
             let point = FailurePoint(head)
-            return await trouble(transfer, passing, after: after, at: point, entries)
+            return await trouble(transfer, passing, after: after, at: point)
         }
         hostAnswered(transfer.record)
-        transfer.record.response = ResponseSummary(head)
-        transfer.record.currentURL = head.url == request.url ? nil : head.url
-        transfer.record.startedAt = transfer.record.startedAt ?? now.wallSeconds
-        transfer.record.upload = nil
-        await finishUpload(
-            transfer, body, (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status) ? failure : nil,
-            entries)
+        let isRefused = (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status)
+        transfer.run.uploadAnswered(head, now)
+        active[transfer.record.id] = transfer
+        await finishUpload(transfer, body, isRefused ? failure : nil)
     }
 
     /// Keeps an upload's response body and ends the task.
     private func finishUpload(
-        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?, _ earlier: [JournalEntry]
+        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?
     ) async {
         var record = start.record
         let id = record.id
@@ -39,13 +36,12 @@ extension TransferService {
         var kept: String?
         if !body.isEmpty {
             guard await disks.finish.run({ Self.keep(body, at: path) }) else {
-                return await trouble(
-                    start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0), earlier)
+                return await trouble(start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0))
             }
             kept = path
         }
         let now = now
-        var entries = earlier
+        var entries = start.entries
         record.received = Int64(body.count)
         if let failure {
             entries += apply(.fail(failure, file: kept, resumeData: nil), to: &record, now: now)
@@ -55,7 +51,7 @@ extension TransferService {
         }
         if !(await save(record, entries)) {
             // The upload is done, and not written down: it would be sent again, so writing is tried until it works.
-            return await finishUploadLater(start, body, failure, earlier)
+            return await finishUploadLater(start, body, failure)
         }
         sources.remove(record)
         release(id)
@@ -63,11 +59,11 @@ extension TransferService {
     }
 
     private func finishUploadLater(
-        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?, _ earlier: [JournalEntry]
+        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?
     ) async {
         guard !isStopping else { return release(start.record.id) }
         try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
-        await finishUpload(start, body, failure, earlier)
+        await finishUpload(start, body, failure)
     }
 
     private static func keep(_ body: [UInt8], at path: String) -> Bool {

@@ -2,7 +2,7 @@ package import NightshiftAPI
 package import Store
 
 /// The event is not possible in the task's present state.
-package struct IllegalTransition: Error {
+package struct IllegalTransition: Error, Hashable {
     package var state: TaskState
     package var event: TaskEvent
 
@@ -38,6 +38,24 @@ extension TaskRecord {
         case .setAside, .interrupt, .hold, .fail: state == .waiting || state == .finishing
         case .cancel, .answer: state == .waiting || state == .suspended
         case .retarget: state == .waiting || state == .suspended || state == .failed && file == nil
+        }
+    }
+
+    /// The one way in which a running service changes a task: ``apply(_:now:)`` where the event is possible.
+    ///
+    /// An event that is not possible is a mistake of the service's. Debug builds stop there. Others fail that one task: it is to be
+    /// written down as any other.
+    ///
+    /// - Parameter onFault: hears of such a mistake, to log it and to end what runs for the task.
+    mutating func transition(
+        _ event: TaskEvent, now: ClockReading, onFault: (IllegalTransition) -> Void
+    ) -> [JournalEntry] {
+        do throws(IllegalTransition) {
+            return try apply(event, now: now)
+        } catch {
+            onFault(error)
+            assertionFailure("Task \(id) met '\(error.event.name)' where it was \(error.state.rawValue).")
+            return failInternally(error, now: now)
         }
     }
 

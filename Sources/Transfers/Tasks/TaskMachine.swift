@@ -3,7 +3,7 @@ import Scheduler
 package import Store
 
 /// What can happen to a task.
-package enum TaskEvent: Sendable {
+package enum TaskEvent: Hashable, Sendable {
     case suspend
     case resume
     /// It was under way whenever a fault ended the service, so often: it waits for a person.
@@ -46,7 +46,7 @@ package enum TaskEvent: Sendable {
 }
 
 /// What an accepted response says of the download.
-package struct AcceptedResponse: Sendable {
+package struct AcceptedResponse: Hashable, Sendable {
     package var response: ResponseSummary
     package var url: String
     package var partial: PartialFile
@@ -69,7 +69,7 @@ package struct AcceptedResponse: Sendable {
 }
 
 /// A pause after trouble.
-package struct Hold: Sendable {
+package struct Hold: Hashable, Sendable {
     package var reason: WaitReason
     package var failure: TransferFailure
     /// Boot seconds; nil leaves it to the queue.
