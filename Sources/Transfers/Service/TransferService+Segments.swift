@@ -10,7 +10,9 @@ extension TransferService {
 
     /// Lets others fetch parts of a file whose first response flows, where that is allowed and worth it.
     func divide(_ id: TaskID) async {
-        guard let transfer = active[id], transfer.stopping == nil, transfer.isAccepted, transfer.singleReason == nil,
+        // Of one whose exchange has ended meanwhile the file is closed already.
+        guard let transfer = active[id], transfer.run.phase == .exchanging, transfer.stopping == nil,
+            transfer.isAccepted, transfer.singleReason == nil,
             case .download(let receiver, let handle) = transfer.exchange, receiver.ceiling.value == .max,
             let partial = transfer.record.partial,
             // Asked of everything that runs whenever something ends: what is small is done with here.
