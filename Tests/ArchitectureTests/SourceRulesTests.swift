@@ -55,7 +55,7 @@ import Testing
         let decisions = "Sources/Transfers/Running/Decisions/"
         // The steps behind the last byte, where nothing runs any more.
         let finishing = "Sources/Transfers/Service/TransferService+Finishing.swift"
-        let events = ["begin", "accept", "checkpoint", "interrupt", "hold", "keep", "sendOn", "sendAgain"]
+        let events = ["begin", "accept", "checkpoint", "interrupt", "hold", "keep", "sendOn", "sendAgain", "ask"]
         var applied = 0
         for (path, source) in SourceTree.sources(below: "Sources/Transfers") where path != finishing {
             let found = events.filter { source.code.contains("apply(.\($0)") }

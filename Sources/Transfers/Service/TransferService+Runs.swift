@@ -52,8 +52,10 @@ extension TransferService {
                 if !(await save(record, entries)) { interrupt(id, .diskSpace) }
             case .finish(let entries):
                 if let transfer = active[id], let file { await finish(transfer, file, entries) }
-            case .question(let challenge, let entries):
-                if let transfer = active[id] { await challenged(transfer, challenge, entries) }
+            case .question(let challenge): await challenged(id, challenge)
+            case .saveQuestion(let challenge, let record, let entries):
+                let isSaved = await save([(record, entries)]) { try $0.ask(record, challenge) }
+                await tell(id) { $0.saved(isSaved, $1, &$2) }
             case .discard(let record): discard(record)
             case .abandonUpload(let record): abandonUpload(record)
             case .release:

@@ -97,7 +97,7 @@ extension TransferService {
         active[id] = transfer
         let point = failurePoint(end)
         switch (end.outcome, verdict) {
-        case (.challenged(let challenge), _): await tell(id) { run, _, _ in run.uploadAsked(challenge) }
+        case (.challenged(let challenge), _): await tell(id) { run, _, _ in run.uploadQuestioned(challenge) }
         case (.cancelled, _) where transfer.stopping != nil || verdict == nil:
             await tell(id) { $0.uploadStopped($1, &$2) }
         case (_, _) where change != nil:

@@ -44,30 +44,23 @@ extension TransferService {
     }
 
     /// A server asks: the task waits for its app's answer, unless another task has had it meanwhile.
-    func challenged(_ start: ActiveTransfer, _ asked: Challenge, _ entries: [JournalEntry]) async {
-        var transfer = start
+    func challenged(_ id: TaskID, _ asked: Challenge) async {
+        guard let transfer = active[id] else { return }
         var challenge = asked
-        let id = transfer.record.id
         var kept = appSessions[answersOf: transfer.record.session]
         let known = kept.byOrigin[challenge.origin] ?? OriginAnswer()
         let shown = transfer.shown[challenge.origin] ?? OriginAnswer()
         // Answered while this exchange was under way: it starts again with that.
-        let isAnswered = known.answers(challenge, besides: shown)
+        guard !known.answers(challenge, besides: shown) else {
+            return await tell(id) { $0.answeredMeanwhile($1, &$2) }
+        }
         let asksForCredential = challenge.method == .basic || challenge.method == .digest
-        if asksForCredential, !isAnswered, shown.credential != nil {
+        if asksForCredential, shown.credential != nil {
             challenge.previousFailureCount = kept.refused(id, origin: challenge.origin)
             appSessions[answersOf: transfer.record.session] = kept
         }
-        if !isAnswered {
-            let more = apply(.ask(challenge.sentence), to: &transfer.record, now: now)
-            let record = transfer.record
-            _ = await save([(record, entries + more)]) { [challenge] transaction in
-                try transaction.ask(record, challenge)
-            }
-        }
-        hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
-        release(id)
-        await pump()
+        let question = challenge
+        await tell(id) { $0.asked(question, $1, &$2) }
     }
 
     /// Takes an app's answer; the task goes on with it, or ends.

@@ -58,8 +58,8 @@ struct TransferRunScene {
 extension TransferAction {
     /// What it is, without its values.
     enum Kind: Hashable, Sendable {
-        case ask, cancel, closeFile, syncFile, cutFile, save, note, finish, question, discard, abandonUpload, release
-        case report, fault
+        case ask, cancel, closeFile, syncFile, cutFile, save, note, finish, question, saveQuestion, discard
+        case abandonUpload, release, report, fault
     }
 
     var kind: Kind {
@@ -73,6 +73,7 @@ extension TransferAction {
         case .note: .note
         case .finish: .finish
         case .question: .question
+        case .saveQuestion: .saveQuestion
         case .discard: .discard
         case .abandonUpload: .abandonUpload
         case .release: .release
@@ -84,7 +85,7 @@ extension TransferAction {
     /// Whether the run goes on with it, or ends: what an input leads to in the end.
     var isStep: Bool {
         switch kind {
-        case .ask, .syncFile, .cutFile, .save, .finish, .question, .release: true
+        case .ask, .syncFile, .cutFile, .save, .finish, .question, .saveQuestion, .release: true
         case .cancel, .closeFile, .note, .discard, .abandonUpload, .report, .fault: false
         }
     }
@@ -92,14 +93,15 @@ extension TransferAction {
     /// The record that is to be written down.
     var record: TaskRecord? {
         switch self {
-        case .save(let record, _), .note(let record, _): record
+        case .save(let record, _), .note(let record, _), .saveQuestion(_, let record, _): record
         default: nil
         }
     }
 
     var entries: [JournalEntry] {
         switch self {
-        case .save(_, let entries), .note(_, let entries), .finish(let entries), .question(_, let entries): entries
+        case .save(_, let entries), .note(_, let entries), .finish(let entries), .saveQuestion(_, _, let entries):
+            entries
         default: []
         }
     }

@@ -182,6 +182,30 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
+    @Test func `A question waits for the task's app, unless that has answered meanwhile; a mirror's is trouble`() {
+        let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
+        for isKnown in [true, false] {
+            var scene = TransferRunScene()
+            _ = scene.run.exchangeBegan()
+            #expect(scene.ended(.question(challenge)) == [.closeFile, .question(challenge)])
+            if isKnown {
+                #expect(scene.run.answeredMeanwhile(scene.context, &scene.hosts) == [.release])
+                continue
+            }
+            let actions = scene.run.asked(challenge, scene.context, &scene.hosts)
+            #expect(Self.kinds(actions) == [.saveQuestion])
+            #expect(Self.wait(actions)?.reason == .answer)
+            #expect(actions.flatMap(\.entries).map(\.decision) == [.asked])
+            #expect(Self.kinds(scene.saved()) == [.release])
+        }
+        var scene = TransferRunScene { $0.request.mirrors = ["http://m1/"] }
+        _ = scene.run.exchangeBegan()
+        _ = scene.ended(.trouble(TransferRunScene.lost, after: nil))
+        _ = scene.saved()
+        _ = scene.run.exchangeBegan()
+        #expect(!Self.kinds(scene.ended(.question(challenge))).contains(.question))
+    }
+
     @Test func `Checkpoints are due after bytes or seconds, and only while an exchange goes on`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(0) }
         let start = scene.now.bootSeconds

@@ -19,8 +19,11 @@ package enum TransferAction: Hashable, Sendable {
     case note(TaskRecord, [JournalEntry])
     /// Every byte is in the file: it is on its way to its name, and nothing runs for the task any more.
     case finish([JournalEntry])
-    /// A server asks what only the task's app can say.
-    case question(Challenge, [JournalEntry])
+    /// A server asks what only the task's app can say; then ``TransferRun/asked(_:_:_:)``, or
+    /// ``TransferRun/answeredMeanwhile(_:_:)`` where the app has said it to another task since the exchange began.
+    case question(Challenge)
+    /// Write the task down with the question for its app; then ``TransferRun/saved(_:_:_:)``.
+    case saveQuestion(Challenge, TaskRecord, [JournalEntry])
     /// Nobody continues what the record names, here or at the server.
     case discard(TaskRecord)
     /// The server may forget the upload.

@@ -38,7 +38,7 @@ extension TransferRun {
             let failure = TransferFailure(.httpStatus, "A mirror asks who is there.")
             return [.closeFile] + troubled(failure, context, &hosts)
         case .question(let challenge):
-            return [.closeFile] + handOver { .question(challenge, $0) }
+            return [.closeFile] + questioned(challenge)
         }
     }
 
@@ -109,8 +109,27 @@ extension TransferRun {
     }
 
     /// A server asks in the middle of an upload what only the task's app can say.
-    package mutating func uploadAsked(_ challenge: Challenge) -> [TransferAction] {
-        handOver { .question(challenge, $0) }
+    package mutating func uploadQuestioned(_ challenge: Challenge) -> [TransferAction] { questioned(challenge) }
+
+    private mutating func questioned(_ challenge: Challenge) -> [TransferAction] {
+        phase = .questioned
+        return [.question(challenge)]
+    }
+
+    /// The task waits for its app's answer.
+    package mutating func asked(
+        _ challenge: Challenge, _ context: RunContext, _ hosts: inout HostTable
+    ) -> [TransferAction] {
+        hosts.abandoned(context.way, began: startedAt)
+        entries += apply(.ask(challenge.sentence), context.now)
+        return close(asking: challenge)
+    }
+
+    /// The app has answered another task meanwhile: this one starts again with that.
+    package mutating func answeredMeanwhile(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
+        hosts.abandoned(context.way, began: startedAt)
+        phase = .released
+        return [.release]
     }
 
     /// The service itself has ended a request of an upload.

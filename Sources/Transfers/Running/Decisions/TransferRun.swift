@@ -15,6 +15,8 @@ package import Store
 ///   wants it to stop by then.
 /// - `closing`: it is being written down for the last time. ``saved(_:_:_:)`` leads to `released`.
 /// - `handedOver`: others carry it on, who may yet meet trouble.
+/// - `questioned`: a server asks what only the task's app can say. ``asked(_:_:_:)`` leads to `closing`,
+///   ``answeredMeanwhile(_:_:)`` to `released`.
 /// - `released`: none.
 package struct TransferRun: Sendable {
     package enum Phase: Hashable, Sendable {
@@ -26,6 +28,7 @@ package struct TransferRun: Sendable {
         /// What to throw away once that is written down.
         case closing(discards: TaskRecord?)
         case handedOver
+        case questioned
         case released
     }
 
@@ -147,7 +150,7 @@ package struct TransferRun: Sendable {
             hosts.abandoned(context.way, began: startedAt)
             phase = .released
             return [.release]
-        case .preparing, .exchanging, .syncing, .cutting, .handedOver, .released:
+        case .preparing, .exchanging, .syncing, .cutting, .handedOver, .questioned, .released:
             assertionFailure("Task \(record.id) was written down, and its run is \(phase).")
             return []
         }
@@ -217,6 +220,13 @@ package struct TransferRun: Sendable {
     mutating func note(_ told: [JournalEntry]) -> [TransferAction] {
         let actions = takeFaults() + [.note(record, told)]
         return record.state.isTerminal ? actions + interrupt(.wait(.starting)) : actions
+    }
+
+    /// Writes it down for the last time, with a question for its app.
+    mutating func close(asking challenge: Challenge) -> [TransferAction] {
+        phase = .closing(discards: nil)
+        defer { entries = [] }
+        return takeFaults() + [.saveQuestion(challenge, record, entries)]
     }
 
     private mutating func takeFaults() -> [TransferAction] {
