@@ -44,6 +44,8 @@ package struct TransferFailure: Error, Hashable, Sendable, Codable {
         case cancelled
         /// The user force-quit the task's app.
         case forceQuit
+        /// The service has contradicted itself: a fault of its own, which ends the task that met it.
+        case internalFault
     }
 
     /// Whether trying again cannot help.
@@ -58,7 +60,7 @@ extension TransferFailure.Code {
             false
         case .badURL, .unsupportedURL, .httpStatus, .tooManyRedirects, .redirectRefused, .untrustedServer,
             .clientCertificate, .checksumMismatch, .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge,
-            .timedOut, .cancelled, .forceQuit:
+            .timedOut, .cancelled, .forceQuit, .internalFault:
             true
         }
     }

@@ -73,7 +73,7 @@ struct TransferQueue {
     }
 
     init(maximumTransfers: Int?) {
-        self.maximumTransfers = maximumTransfers ?? TransferService.defaultMaximumTransfers
+        self.maximumTransfers = maximumTransfers ?? ServiceLimits.defaultMaximumTransfers
     }
 
     // MARK: - Intake

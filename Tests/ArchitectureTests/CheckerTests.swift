@@ -37,6 +37,20 @@ import Testing
         #expect(source.calls(of: "print") == [1, 5])
     }
 
+    @Test func `Transitions that pass in silence are found, others are not`() {
+        let source = SwiftSource(
+            """
+            _ = try? task.record.apply(.begin, now: now)
+            let entries = (try? record.apply(.hold(hold), now: now)) ?? []
+            let outcome = try? await transition(id) { nil }
+            entries = try record.apply(.begin, now: now)
+            // try? record.apply(.begin)
+            let value = try? decoder.decode(apply(x))
+            try! items[0].apply(.begin)
+            """)
+        #expect(source.silencedTransitions == [1, 2, 3, 7])
+    }
+
     @Test func `Words of unfinished work are found as words`() {
         #expect(
             SwiftSource("// TODO: later\nlet template = \"XXXXXX\"\n// FIXME\nlet todo = 1\n/* XXX */").unfinished == [

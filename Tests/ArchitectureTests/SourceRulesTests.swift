@@ -53,6 +53,36 @@ import Testing
         }
     }
 
+    /// An event that a task's state has no exit for is a mistake that has to be seen.
+    @Test func `No transition vanishes`() throws {
+        try forEachSource { path, source in
+            #expect(source.silencedTransitions == [], "\(path)")
+        }
+        // Each goes through the one function that asserts, or is refused with a reason.
+        let ways = SourceTree.sources(below: "Sources/Transfers").filter { _, source in
+            source.code.contains(/try\s+(?:[\w.]+\.)?apply\(/)
+        }
+        #expect(
+            ways.map(\.path) == [
+                "Sources/Transfers/Service/TransferService+Tasks.swift",
+                "Sources/Transfers/Tasks/TaskMachine+Legality.swift",
+            ])
+    }
+
+    /// What becomes of a transfer that runs is decided by its run; the service only carries it out.
+    @Test func `Nobody but a run applies the events of one`() throws {
+        let decisions = "Sources/Transfers/Running/Decisions/"
+        // The steps behind the last byte, where nothing runs any more.
+        let finishing = "Sources/Transfers/Service/TransferService+Finishing.swift"
+        let events = ["begin", "accept", "checkpoint", "interrupt", "hold", "keep", "sendOn", "sendAgain", "ask"]
+        var applied = 0
+        for (path, source) in SourceTree.sources(below: "Sources/Transfers") where path != finishing {
+            let found = events.filter { source.code.contains("apply(.\($0)") }
+            if path.hasPrefix(decisions) { applied += found.count } else { #expect(found == [], "\(path)") }
+        }
+        #expect(applied >= events.count)
+    }
+
     /// A test waits for what it means. Where no event can stand for that, it says why: `passTime(_:because:)`.
     @Test func `Tests sleep in one file alone, whose callers say why`() throws {
         let tests = SourceTree.tests.filter { $0.text.contains("sleep") }
@@ -118,7 +148,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Apps/Machine", "Sources/Simulation"])
+    @Test(arguments: [
+        "Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Transfers/Running/Decisions",
+        "Sources/Apps/Machine", "Sources/Simulation",
+    ])
     func `Decisions read no clock, no chance and no global`(folder: String) throws {
         try forEachSource(below: folder) { path, source in
             for word in [

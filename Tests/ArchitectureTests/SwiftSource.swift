@@ -50,6 +50,12 @@ struct SwiftSource {
         return (numbers(ways.flatMap { Self.offsets(of: $0, in: code) }) + named).sorted()
     }
 
+    /// Numbers of the lines, from 1, whose code lets a transition of a machine that is not possible pass in silence.
+    var silencedTransitions: [Int] {
+        let silenced = /try[?!]\s+(?:await\s+)?[\w.\[\]?]*\b(?:apply|transition)\(/
+        return numbers(code.matches(of: silenced).map { code.utf8.distance(from: code.startIndex, to: $0.startIndex) })
+    }
+
     /// Numbers of the lines, from 1, whose code compares with a duration as with something that may not be longer.
     var durationBounds: [Int] {
         let units = ["seconds", "milliseconds", "microseconds", "nanoseconds"]

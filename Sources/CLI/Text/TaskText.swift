@@ -125,6 +125,7 @@ enum TaskText {
         case .timedOut: "the time limit was reached"
         case .cancelled: "cancelled"
         case .forceQuit: "the user force-quit its app"
+        case .internalFault: "a fault of the service itself"
         }
     }
 

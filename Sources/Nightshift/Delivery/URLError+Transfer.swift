@@ -95,6 +95,7 @@ extension TransferFailure.Code {
             case .destinationUnavailable: .cannotCreateFile
             case .tooLarge: .dataLengthExceedsMaximum
             case .cancelled, .forceQuit: .cancelled
+            case .internalFault: .unknown
             }
         return code.rawValue
     }

@@ -76,7 +76,7 @@ extension TransferFailure.Code {
     fileprivate var isOfMachine: Bool {
         switch self {
         case .diskFull, .inputOutput, .badURL, .unsupportedURL, .checksumMismatch, .sourceChanged, .sourceMissing,
-            .destinationUnavailable, .timedOut, .cancelled, .forceQuit:
+            .destinationUnavailable, .timedOut, .cancelled, .forceQuit, .internalFault:
             true
         case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure, .proxyFailure,
             .protocolError, .serverUnavailable, .resourceChanged, .httpStatus, .tooManyRedirects, .redirectRefused,

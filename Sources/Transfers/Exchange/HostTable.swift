@@ -1,6 +1,7 @@
 package import NightshiftAPI
+package import Store
 
-/// What is known against origins, the ways to them, and proxies, while there is anything.
+/// What is known of origins, the ways to them, and proxies: what speaks against them, and what they take.
 ///
 /// Pure. Each has its own ``HostBackoff``: one pause for all that meet in it, then one probe. A transfer begins where none of
 /// those on its way forbids it, and is then the probe of each that wants one.
@@ -45,6 +46,10 @@ package struct HostTable: Sendable {
     }
 
     private var entries: [Part: Entry] = [:]
+    /// How many connections origins were seen to take; by scheme, host and port.
+    private var connections: [String: HostConnections] = [:]
+    /// How origins take uploads, where they have shown it.
+    private var uploadProtocols: [String: UploadProtocol] = [:]
 
     package init() {}
 
@@ -149,6 +154,30 @@ package struct HostTable: Sendable {
     package mutating func forgetAll() {
         entries = [:]
     }
+
+    // MARK: - What origins take
+
+    /// Connections that an origin takes at once; nil where nothing is known.
+    package func mostConnections(_ origin: String, now: Double) -> Int? { connections[origin]?.most(now: now) }
+
+    /// An origin has refused one more than so many connections. Boot seconds.
+    package mutating func limit(_ origin: String, to most: Int, until: Double, now: Double) {
+        connections = connections.filter { $0.value.most(now: now) != nil }
+        connections[origin, default: HostConnections()].limit(to: most, until: until, now: now)
+    }
+
+    /// How an origin takes uploads that nobody has said anything else of; nil where it has not shown it.
+    package func uploadProtocol(of origin: String) -> UploadProtocol? { uploadProtocols[origin] }
+
+    /// An origin has shown how it takes uploads. Tus is only used where it is asked for.
+    package mutating func learn(_ uploadProtocol: UploadProtocol, of origin: String) {
+        if case .tus = uploadProtocol { return }
+        if uploadProtocols.count >= Self.knownUploadProtocols { uploadProtocols = [:] }
+        uploadProtocols[origin] = uploadProtocol
+    }
+
+    /// Origins whose way with uploads is remembered; more than a user's apps talk to.
+    package static let knownUploadProtocols = 1_000
 
     private mutating func note(
         _ part: Part, _ failure: TransferFailure, _ now: ClockReading, _ change: (inout HostBackoff) -> Void

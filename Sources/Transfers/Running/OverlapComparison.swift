@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Bytes come on the transport's thread; any thread may ask how it went.
 package final class OverlapComparison: Sendable {
-    enum Finding: Hashable, Sendable {
+    package enum Finding: Hashable, Sendable {
         case pending
         case agrees
         case differs

@@ -16,7 +16,7 @@ struct SegmentedDownload: Sendable {
     /// Whether the row tells of the map.
     var isRecorded: Bool
     /// What follows when the last connection has ended; nil while it goes on.
-    var conclusion: Conclusion?
+    var conclusion: SegmentsConclusion?
     /// The last trouble of a connection and where it was, for the case that none is left.
     private(set) var lastFailure: TransferFailure?
     private(set) var failurePoint: FailurePoint?
@@ -38,15 +38,6 @@ struct SegmentedDownload: Sendable {
         var url: String
         /// The file as it has shown it.
         var identity: SourceIdentity?
-    }
-
-    enum Conclusion: Sendable {
-        /// Every byte is written.
-        case whole
-        /// One plain exchange goes on behind the contiguous beginning.
-        case plain(reason: String)
-        /// It waits; no earlier than at this boot second, where there is one.
-        case trouble(TransferFailure, notBefore: Double?)
     }
 }
 

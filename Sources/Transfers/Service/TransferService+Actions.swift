@@ -36,7 +36,7 @@ extension TransferService {
     /// What runs is stopped last: what stops lets others begin, which must not be those that are to be stopped next.
     private func workingOrder(of request: TaskActionRequest) -> [TaskID] {
         guard request.action == .suspend || request.action == .cancel else { return request.tasks }
-        let running = starting.union(active.keys)
+        let running = claims.starting.union(active.keys)
         return request.tasks.filter { !running.contains($0) } + request.tasks.filter { running.contains($0) }
     }
 
@@ -78,7 +78,7 @@ extension TransferService {
         let placed = Set(ids.filter { finishing.contains($0) })
         let free = ids.filter { !placed.contains($0) }
         for id in free {
-            held[id, default: 0] += 1
+            claims.hold(id)
             interrupt(id, .starting)
         }
         for id in free { await quiet(id) }
@@ -100,7 +100,7 @@ extension TransferService {
         } catch {
             changed = .failure(error)
         }
-        for id in free { letGo(id) }
+        for id in free { claims.letGo(id) }
         await pump()
         let outcomes = try changed.get()
         return ids.map { ($0, outcomes[$0] ?? .failure(Self.isBeingPlaced($0))) }

@@ -17,7 +17,7 @@ extension TransferService {
         each ids: [TaskID], _ change: TaskChange
     ) async throws(Problem) -> [(TaskID, Result<TaskRecord, Problem>)] {
         // One that is about to start would do so with what it was before.
-        for id in ids { held[id, default: 0] += 1 }
+        for id in ids { claims.hold(id) }
         for id in ids { await started(id) }
         let written: Result<[(TaskID, Result<TaskRecord, Problem>)], Problem>
         do throws(Problem) {
@@ -25,7 +25,7 @@ extension TransferService {
         } catch {
             written = .failure(error)
         }
-        for id in ids { letGo(id) }
+        for id in ids { claims.letGo(id) }
         if case .success(let outcomes) = written {
             for case (let id, .success(let record)) in outcomes { apply(change, id, record) }
         }
@@ -70,7 +70,7 @@ extension TransferService {
 
     /// Returns when the task is not about to start.
     private func started(_ id: TaskID) async {
-        while starting.contains(id) {
+        while claims.isStarting(id) {
             await withCheckedContinuation { quietWaiters[id, default: []].append($0) }
         }
     }

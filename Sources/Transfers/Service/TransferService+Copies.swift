@@ -16,7 +16,7 @@ extension TransferService {
             let (files, policy) = (records[index].sentFiles, records[index].request.snapshot ?? .reflink)
             guard let files else { continue }
             let sources = sources
-            let result = await copyDisk.run { sources.take(files, policy) }
+            let result = await disks.copy.run { sources.take(files, policy) }
             do throws(TransferFailure) {
                 guard let copy = try result.get() else { continue }
                 records[index].uploadSource = copy

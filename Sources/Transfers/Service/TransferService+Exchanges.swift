@@ -13,14 +13,11 @@ extension TransferService {
         let now = now
         // Lanes of several sessions may lead to one origin: the first that comes is its probe.
         guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
-        turns.began(hasFailed: record.fruitless > 0, lane: record.lane, connections: record.maximumConnections)
+        admissions.turns.began(
+            hasFailed: record.fruitless > 0, lane: record.lane, connections: record.maximumConnections)
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
-        _ = try? transfer.record.apply(.begin, now: now)
-        transfer.checkpointAt = now.bootSeconds
+        transfer.run.admitted(now)
         transfer.inputs = inputs(record)
-        if record.lastError?.code == .checksumMismatch {
-            transfer.singleReason = "Bytes that had come were wrong"
-        }
         active[record.id] = transfer
         starts.begin(record.id)
         startTicker()
@@ -103,7 +100,7 @@ extension TransferService {
         request.headers += plan.headers
         let handle = environment.transport.begin(request, receiver: receiver)
         transfer.exchange = .download(receiver, handle)
-        active[id] = transfer
+        exchangeBegan(transfer)
     }
 
     func wireRequest(_ record: TaskRecord) -> WireRequest {
@@ -126,7 +123,7 @@ extension TransferService {
             current === receiver, !transfer.isAccepted
         else { return }
         transfer.answeredAt = now.bootSeconds
-        transfer.entries += accept(&transfer, receiver)
+        accept(&transfer, receiver)
         // One whose end is near is written down once, at its end.
         let isBrief = receiver.ceiling.value == .max
         let entries = isBrief ? [] : transfer.entries
@@ -150,22 +147,18 @@ extension TransferService {
         await divide(id)
     }
 
-    private func accept(_ transfer: inout ActiveTransfer, _ receiver: DownloadReceiver) -> [JournalEntry] {
-        guard let accepted = receiver.reception?.accepted, !transfer.isAccepted else { return [] }
-        transfer.isAccepted = true
+    private func accept(_ transfer: inout ActiveTransfer, _ receiver: DownloadReceiver) {
+        guard let accepted = receiver.reception?.accepted, !transfer.isAccepted else { return }
+        transfer.run.accept(accepted, now)
         sourceAnswered(transfer, isOwn: transfer.round.isOwn)
-        var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
-        if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
-        return entries
     }
 
     private func downloadEnded(_ id: TaskID, _ receiver: DownloadReceiver, _ end: ExchangeEnd) async {
         if active[id]?.segments != nil { return await firstSegmentEnded(id, receiver, end) }
         guard var transfer = active[id], case .download(let current, _) = transfer.exchange, current === receiver
         else { return }
-        var entries = transfer.entries
-        transfer.entries = []
-        if !transfer.isAccepted { entries += accept(&transfer, receiver) }
+        // Reports may overtake each other.
+        accept(&transfer, receiver)
         transfer.record.received = receiver.position.value
         // With a response that was refused the bytes of an earlier one are still there.
         if transfer.record.partial?.segments == nil { transfer.record.partial?.length = receiver.fileLength }
@@ -178,157 +171,13 @@ extension TransferService {
             sourceAnswered(transfer, isOwn: transfer.round.isOwn)
         }
 
-        switch Self.conclusion(receiver, reception, end) {
-        case .whole:
-            if let descriptor { return await finish(transfer, descriptor, entries) }
-            await trouble(transfer, TransferFailure(.inputOutput, "The file's bytes are gone."), entries)
-        case .again(let condition, let reason):
-            if let descriptor { close(descriptor) }
-            await again(transfer, condition, reason, entries)
-        case .interrupted:
-            await interrupted(transfer, descriptor, entries)
-        case .doubt(let doubt, let failure):
-            if let descriptor { close(descriptor) }
-            transfer.record.partial?.doubt = doubt
-            await trouble(transfer, failure, entries)
-        case .trouble(let failure, let after):
-            if let descriptor { close(descriptor) }
-            await trouble(transfer, failure, after: after, at: failurePoint(end), entries)
-        case .worthless(let failure):
-            if let descriptor { close(descriptor) }
-            // With what was here before, the mistake may lie there. Without, asking again at once would fetch it all again.
-            if receiver.startCount > 0 { return await again(transfer, nil, failure.message, entries) }
-            transfer.record.partial = nil
-            transfer.record.received = 0
-            transfer.record.noteRestart()
-            await trouble(transfer, failure, at: failurePoint(end), entries)
-        case .question where !transfer.round.isOwn:
-            if let descriptor { close(descriptor) }
-            await trouble(transfer, TransferFailure(.httpStatus, "A mirror asks who is there."), entries)
-        case .question(let challenge):
-            if let descriptor { close(descriptor) }
-            await challenged(transfer, challenge, entries)
+        let facts = DownloadEnd(
+            verdict: reception?.verdict, failure: reception?.failure, finding: reception?.overlap?.finding,
+            count: receiver.position.value, condition: receiver.plan.condition, outcome: end.outcome)
+        let point = failurePoint(end)
+        await tell(id, file: descriptor) {
+            $0.ended(facts.conclusion, hasFile: descriptor != nil, at: point, $1, &$2)
         }
-    }
-
-    /// Asks again at once, a bounded number of times.
-    func again(
-        _ start: ActiveTransfer, _ condition: RangeCondition?, _ reason: String, _ entries: [JournalEntry]
-    ) async {
-        var transfer = start
-        if condition == nil, !transfer.mayRestart {
-            return await trouble(transfer, .keepsBytes(because: reason), entries)
-        }
-        transfer.repetitions += 1
-        guard transfer.repetitions <= Self.repetitionLimit else {
-            let failure = TransferFailure(.resourceChanged, "The server's answers contradict each other: \(reason)")
-            return await trouble(transfer, failure, entries)
-        }
-        if let condition {
-            transfer.record.partial?.condition = condition.rawValue
-        } else {
-            // They are not continued any more; what takes their place has to come first.
-            transfer.record.partial?.condition = RangeCondition.unusable.rawValue
-            transfer.record.partial?.lossReason = reason
-        }
-        await ask(transfer, entries)
-    }
-
-    /// Writes the transfer down and asks the server.
-    private func ask(_ start: ActiveTransfer, _ entries: [JournalEntry]) async {
-        var transfer = start
-        let id = transfer.record.id
-        transfer.record.noteProgress()
-        transfer.exchange = .starting
-        active[id] = transfer
-        guard await save(transfer.record, entries), active[id]?.stopping == nil, !isStopping else {
-            release(id)
-            return await pump()
-        }
-        await exchange(transfer)
-        // A stop that came while there was nothing to stop.
-        if let interruption = active[id]?.stopping { interrupt(id, interruption) }
-    }
-
-    /// Asks elsewhere where there is another URL; else ends the task or lets it wait, as the failure demands.
-    ///
-    /// - Parameter point: where on the way; nil where no exchange failed.
-    func trouble(
-        _ start: ActiveTransfer, _ failure: TransferFailure, after: RetryAfter? = nil, at point: FailurePoint? = nil,
-        _ entries: [JournalEntry] = []
-    ) async {
-        var transfer = start
-        if !failure.isPermanent, await excuse(transfer, failure, entries) { return }
-        let hasAdvanced = transfer.record.hasAdvanced
-        let blame = blame(failure, at: point, after, transfer)
-        var outcome = SourceRound.Outcome(
-            failure: failure, retryAfter: after, isOwn: transfer.round.isOwn, blame: blame)
-        // One that brings bytes is not left for a broken connection.
-        if failure.code.isOfServer || blame == .address, !hasAdvanced, mayAskElsewhere(transfer, failure),
-            active[transfer.record.id]?.stopping == nil, !isStopping
-        {
-            guard let ended = transfer.round.turn(failure, after, blame) else {
-                return await askElsewhere(transfer, failure, entries)
-            }
-            outcome = ended
-        }
-        await giveUp(transfer, outcome, entries)
-    }
-
-    /// The next of a download's URLs, right after another one failed.
-    private func askElsewhere(
-        _ start: ActiveTransfer, _ failure: TransferFailure, _ entries: [JournalEntry]
-    ) async {
-        var transfer = start
-        transfer.repetitions = 0
-        if transfer.record.partial?.mirror != transfer.round.mirror {
-            transfer.ownPartial = transfer.ownPartial ?? transfer.record.partial
-            transfer.record.partial?.leaveURL()
-        }
-        // Without its path and query, which may let people in.
-        let origin = (try? TransferURL(parsing: transfer.round.url))?.origin ?? ""
-        let entry = JournalEntry(
-            time: now.date, decision: .mirrorAsked, task: transfer.record.id, error: failure, detail: "\(origin).")
-        await ask(transfer, entries + [entry])
-    }
-
-    /// Nobody has the file now.
-    private func giveUp(
-        _ start: ActiveTransfer, _ outcome: SourceRound.Outcome, _ entries: [JournalEntry]
-    ) async {
-        var transfer = start
-        let failure = outcome.failure
-        transfer.returnFromMirrors()
-        guard !failure.isPermanent else {
-            var told = failure
-            if !transfer.record.wrongSources.isEmpty { told.message += " Other URLs have sent the wrong file." }
-            return await fail(transfer, told, entries)
-        }
-        let id = transfer.record.id
-        let now = now
-        if failure.code == .inputOutput { transfer.record.partial?.distrustUnsynced() }
-        transfer.record.noteProgress()
-        let hold = pause(transfer, outcome, now)
-        let more = (try? transfer.record.apply(.hold(hold), now: now)) ?? []
-        _ = await save(transfer.record, entries + more)
-        logger.info(
-            "Transfer has to wait",
-            metadata: ["task": "\(id)", "code": "\(failure.code.rawValue)", "error": "\(failure.message)"])
-        release(id)
-        await pump()
-    }
-
-    func fail(_ start: ActiveTransfer, _ failure: TransferFailure, _ entries: [JournalEntry] = []) async {
-        var transfer = start
-        let id = transfer.record.id
-        hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
-        let token = Self.isResumable(transfer.record) ? Self.newToken() : nil
-        let discarded = transfer.record
-        let more = (try? transfer.record.apply(.fail(failure, file: nil, resumeData: token), now: now)) ?? []
-        if await save(transfer.record, entries + more), token == nil { discard(discarded) }
-        logger.info("Transfer failed", metadata: ["task": "\(id)", "code": "\(failure.code.rawValue)"])
-        release(id)
-        await pump()
     }
 
     /// The task is no longer active.
@@ -365,14 +214,6 @@ extension TransferService {
         }
     }
 
-    /// Whether a later task could continue from the bytes that are here, or at the server.
-    static func isResumable(_ record: TaskRecord) -> Bool {
-        if record.upload != nil { return true }
-        guard record.kind == .download, record.method == "GET", let partial = record.partial, record.received > 0
-        else { return false }
-        return ExchangePlan(partial: partial.bytes(count: record.received, checksum: nil)).asksForRange
-    }
-
     static func newToken() -> String {
         UUID().uuidString.lowercased().replacing("-", with: "")
     }
@@ -384,35 +225,11 @@ extension TransferService {
         let needed = total - max(opened.count, opened.allocated)
         return needed > free ? DiskTrouble.noSpace(needed: needed, free: free) : nil
     }
-
-    /// Questions asked again at once before the answers are taken for trouble.
-    private static let repetitionLimit = 6
 }
 
 extension Verdict {
     /// Whether the answer shows that the host is well, whatever it thinks of the request.
     fileprivate var clearsHost: Bool {
         if case .retryLater = self { false } else { true }
-    }
-}
-
-extension TransferFailure {
-    /// Going on would need that bytes are given up, for a mirror that may not have them.
-    static func keepsBytes(because reason: String) -> TransferFailure {
-        TransferFailure(.resourceChanged, "A mirror does not go on with the bytes that are here: \(reason).")
-    }
-}
-
-extension TransferFailure.Code {
-    /// Whether another server could do better.
-    fileprivate var isOfServer: Bool {
-        switch self {
-        case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure, .protocolError,
-            .serverUnavailable, .resourceChanged, .httpStatus, .tooManyRedirects, .redirectRefused, .untrustedServer:
-            true
-        case .proxyFailure, .diskFull, .inputOutput, .badURL, .unsupportedURL, .clientCertificate, .checksumMismatch,
-            .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge, .timedOut, .cancelled, .forceQuit:
-            false
-        }
     }
 }

@@ -11,14 +11,23 @@ extension TransferService {
     func finish(_ start: ActiveTransfer, _ descriptor: Int32, _ entries: [JournalEntry]) async {
         var record = start.record
         let id = record.id
-        finishing.insert(id)
+        finishing.begin(id)
         active[id] = nil
         let partial = record.partial
         let length = record.received
         let size = FileIdentity(descriptor: descriptor)?.size
         record.received = size ?? length
         var job = Publisher.Job(record: record, descriptor: descriptor, length: length, verified: [])
-        job.entries = entries + ((try? job.record.apply(.finish(nil), now: now)) ?? [])
+        job.entries = entries
+        // One that a crash has left finishing is so already.
+        if record.state != .finishing { job.entries += apply(.finish(nil), to: &job.record, now: now) }
+        guard job.record.state == .finishing else {
+            // A fault of the service's has ended it.
+            close(descriptor)
+            if !(await save(job.record, job.entries)) { settleSoon() }
+            endFinishing(id)
+            return await pump()
+        }
         if size != length || PartialStorage.hasHoles(descriptor, size: length) {
             close(descriptor)
             let words =
@@ -32,8 +41,8 @@ extension TransferService {
             // Hashing takes its time: what is going on is written down first.
             if await save(job.record, job.entries) { job.entries = [] }
             reporting.yield { await $0.pump() }
-            let stopping = stopping
-            let result = await hashDisk.run {
+            let stopping = disks.stopping
+            let result = await disks.hash.run {
                 Verification.verify(descriptor: descriptor, asked: asked, announced: announced) { stopping.value != 0 }
             }
             switch result {
@@ -47,7 +56,7 @@ extension TransferService {
                 return await wrongBytes(job, failure, wasContinued: start.startCount > 0 || start.wasDivided)
             }
         }
-        finishQueue.append(job)
+        finishing.append(job)
         startDraining()
         // The connection is free, whatever the disk still has to do.
         await pump()
@@ -75,7 +84,7 @@ extension TransferService {
             event = .hold(
                 Hold(reason: .retry, failure: failure, notBefore: now.bootSeconds + Self.storePause))
         }
-        job.entries += (try? job.record.apply(event, now: now)) ?? []
+        job.entries += apply(event, to: &job.record, now: now)
         if await save(job.record, job.entries) {
             if job.record.partial == nil { partials.discard(record) }
         } else {
@@ -89,34 +98,30 @@ extension TransferService {
     private func replacedBytes(_ start: Publisher.Job, _ failure: TransferFailure) async {
         var job = start
         let record = job.record
-        job.entries += (try? job.record.apply(.fetchAgain(failure), now: now)) ?? []
+        job.entries += apply(.fetchAgain(failure), to: &job.record, now: now)
         if await save(job.record, job.entries) { partials.discard(record) } else { settleSoon() }
         endFinishing(record.id)
         await pump()
     }
 
     private func startDraining() {
-        guard !isDraining else { return }
-        isDraining = true
+        guard finishing.beginDraining() else { return }
         reporting.yield { await $0.drain() }
     }
 
     /// Publishes what is finished, batch by batch, as long as there is any.
     private func drain() async {
-        while !finishQueue.isEmpty {
-            let jobs = Array(finishQueue.prefix(Self.batch))
-            finishQueue.removeFirst(jobs.count)
+        while let jobs = finishing.nextBatch() {
             await publish(jobs)
             // Connections may have been held back because too much waited here.
             await pump()
         }
-        isDraining = false
     }
 
     private func publish(_ jobs: [Publisher.Job]) async {
         let publisher = publisher
         var ready: [Publisher.Prepared] = []
-        for preparation in await finishDisk.run({ publisher.prepare(jobs) }) {
+        for preparation in await disks.finish.run({ publisher.prepare(jobs) }) {
             switch preparation {
             case .ready(let prepared): ready.append(prepared)
             case .failed(let job, let failure):
@@ -128,7 +133,7 @@ extension TransferService {
             }
         }
         guard await commitIntents(&ready) else { return }
-        let outcomes = await finishDisk.run { [ready] in publisher.publish(ready) }
+        let outcomes = await disks.finish.run { [ready] in publisher.publish(ready) }
         await commitOutcomes(outcomes)
     }
 
@@ -136,10 +141,19 @@ extension TransferService {
     private func commitIntents(_ ready: inout [Publisher.Prepared]) async -> Bool {
         let now = now
         for index in ready.indices {
-            let publication = ready[index].publication
-            ready[index].job.entries += (try? ready[index].job.record.apply(.publish(publication), now: now)) ?? []
+            var job = ready[index].job
+            job.entries += apply(.publish(ready[index].publication), to: &job.record, now: now)
+            ready[index].job = job
         }
-        if await save(ready.map { ($0.job.record, $0.job.entries) }) { return true }
+        if await save(ready.map { ($0.job.record, $0.job.entries) }) {
+            // Those that a fault of the service's has ended are not published.
+            for item in ready where item.job.record.state != .finishing {
+                close(item.job.descriptor)
+                endFinishing(item.job.record.id)
+            }
+            ready.removeAll { $0.job.record.state != .finishing }
+            return true
+        }
         // Most rows say that the bytes are still coming; a later attempt finds them all here. Others say 'finishing'.
         settleSoon()
         for item in ready {
@@ -158,7 +172,7 @@ extension TransferService {
             switch outcome {
             case .published(let item):
                 var record = item.job.record
-                let entries = (try? record.apply(item.publication.end, now: now)) ?? []
+                let entries = apply(item.publication.end, to: &record, now: now)
                 record.partial?.path = item.publication.to
                 settled.append((record, entries))
             case .nameTaken(let item):
@@ -173,20 +187,20 @@ extension TransferService {
             case .replaced(let item, let failure):
                 var record = item.job.record
                 replaced.append(record)
-                let entries = (try? record.apply(.fetchAgain(failure), now: now)) ?? []
+                let entries = apply(.fetchAgain(failure), to: &record, now: now)
                 settled.append((record, entries))
             case .failed(let item, let failure):
                 var record = item.job.record
                 let hold = Hold(
                     reason: failure.code == .diskFull ? .diskSpace : .retry, failure: failure,
                     notBefore: now.bootSeconds + Self.storePause)
-                let entries = (try? record.apply(.hold(hold), now: now)) ?? []
+                let entries = apply(.hold(hold), to: &record, now: now)
                 settled.append((record, entries))
             }
         }
         if await save(settled) {
             let ended = settled.map(\.record).filter(\.state.isTerminal)
-            await finishDisk.run { [partials, replaced] in
+            await disks.finish.run { [partials, replaced] in
                 for record in ended { partials.discardRest(record) }
                 for record in replaced { partials.discard(record) }
             }
@@ -211,19 +225,18 @@ extension TransferService {
         job.refusal = refusal
         job.entries = []
         if FileStanding(descriptor: descriptor)?.inode != item.publication.inode { job.length = -1 }
-        finishQueue.append(job)
+        finishing.append(job)
     }
 
     /// Looks again after a while at tasks whose next step to their end could not be written down.
     private func settleSoon() {
-        guard !settlesSoon else { return }
-        settlesSoon = true
+        guard finishing.beginSettling() else { return }
         reporting.yield { await $0.settleLater() }
     }
 
     private func settleLater() async {
         try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
-        settlesSoon = false
+        finishing.endSettling()
         guard !isStopping else { return }
         do {
             try await settleFinishing()
@@ -237,13 +250,13 @@ extension TransferService {
     /// Has the next pump carry on with tasks that the store says are finishing and nobody works on, where there are suspects
     /// of a fault: they are tried first, alone. Carries on with them at once where there are none.
     func settleFinishing() async throws(StoreError) {
-        settlesAfterTrials = trials.isPending
-        if !settlesAfterTrials { try await takeUpFinishing() }
+        finishing.settlesAfterTrials = trials.isPending
+        if !finishing.settlesAfterTrials { try await takeUpFinishing() }
     }
 
     /// Carries on with tasks that are finishing and nobody works on: a crash or a full disk left them.
     func takeUpFinishing() async throws(StoreError) {
-        settlesAfterTrials = false
+        finishing.settlesAfterTrials = false
         for record in try await store.read({ try $0.finishingTasks() }) where !finishing.contains(record.id) {
             await takeUp(record)
         }
@@ -251,10 +264,10 @@ extension TransferService {
 
     /// Carries on with one of them.
     func takeUp(_ record: TaskRecord) async {
-        finishing.insert(record.id)
+        finishing.begin(record.id)
         starts.begin(record.id)
         await settle(record)
-        if !finishQueue.isEmpty { startDraining() }
+        startDraining()
     }
 
     private func settle(_ start: TaskRecord) async {
@@ -263,7 +276,7 @@ extension TransferService {
         if let publication = record.publication {
             switch Publisher.look(at: publication) {
             case .done:
-                let entries = (try? record.apply(publication.end, now: now)) ?? []
+                let entries = apply(publication.end, to: &record, now: now)
                 record.partial?.path = publication.to
                 if await save(record, entries) { partials.discardRest(record) } else { settleSoon() }
                 return endFinishing(record.id)
@@ -271,14 +284,14 @@ extension TransferService {
                 settleSoon()
                 return endFinishing(record.id)
             case .pending(let descriptor):
-                finishQueue.append(
+                finishing.append(
                     Publisher.Job(
                         record: record, descriptor: descriptor, length: publication.size,
                         verified: publication.verified))
                 return
             case .lost:
                 let failure = TransferFailure(.inputOutput, "The finished bytes are gone; they are fetched again.")
-                let entries = (try? record.apply(.fetchAgain(failure), now: now)) ?? []
+                let entries = apply(.fetchAgain(failure), to: &record, now: now)
                 if !(await save(record, entries)) { settleSoon() }
                 return endFinishing(record.id)
             }
@@ -295,19 +308,16 @@ extension TransferService {
             close(opened.descriptor)
         }
         // Not all of it outlived the crash: the ordinary way goes on from what is here.
-        let entries = (try? record.apply(.interrupt(.starting), now: now)) ?? []
+        let entries = apply(.interrupt(.starting), to: &record, now: now)
         if !(await save(record, entries)) { settleSoon() }
         endFinishing(record.id)
     }
 
     private func endFinishing(_ id: TaskID) {
-        finishing.remove(id)
+        finishing.end(id)
         endStart(id)
         wakeQuietWaiters(id)
     }
-
-    /// Files that share the syncs of one batch.
-    private static let batch = 256
 }
 
 extension TransferFailure {

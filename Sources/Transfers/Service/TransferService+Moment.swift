@@ -1,4 +1,3 @@
-import Clock
 import Foundation
 package import NightshiftAPI
 import Scheduler
@@ -82,13 +81,10 @@ extension TransferService {
     func endProbations() {
         let awake = now.awakeSeconds
         for (id, transfer) in active {
-            guard let probation = transfer.probation else { continue }
-            if transfer.count != probation.count || transfer.awaitsResponse {
-                active[id]?.probation = nil
-            } else if awake >= probation.until, !transfer.isEnding {
-                active[id]?.probation = nil
-                interrupt(id, .reconnect)
-            }
+            guard transfer.probation != nil else { continue }
+            let actions = active[id]?.run.probationTick(
+                count: transfer.count, awaitsResponse: transfer.awaitsResponse, awake: awake)
+            if actions?.contains(.cancel) == true { cancelExchange(id) }
         }
     }
 

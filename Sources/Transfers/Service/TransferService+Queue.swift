@@ -26,55 +26,51 @@ extension TransferService {
 
     /// Starts what may start and sets the alarm for the next change that time brings.
     func pump() async {
-        pumpRequested = true
-        guard !isPumping else { return }
-        isPumping = true
-        while pumpRequested, !isStopping {
-            pumpRequested = false
+        guard admissions.loop.begin() else { return }
+        while admissions.loop.next(isStopping: isStopping) {
             do {
                 try await pumpOnce()
             } catch {
                 storeFailed(error)
             }
         }
-        isPumping = false
     }
 
     private func pumpOnce() async throws(StoreError) {
-        if let paused = storePausedUntil, paused > now.bootSeconds {
+        if let paused = admissions.pausedUntil, paused > now.bootSeconds {
             setAlarm(at: paused)
             return
         }
-        storePausedUntil = nil
+        admissions.pausedUntil = nil
         try await setAsideUnreadable()
         if try await trySuspects() { return setAlarm(at: trials.trial?.until) }
-        if settlesAfterTrials { try await takeUpFinishing() }
+        if finishing.settlesAfterTrials { try await takeUpFinishing() }
         var queue = try await look()
         if try await releaseDue(queue) { queue = try await look() }
         let now = now
         let lanes = queue.lanes.map { admissionLane($0, queue, now.bootSeconds) }
-        turns.keep(queue.lanes.map(\.id))
-        latestLanes = Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes))
-        heldClasses.update(queue.classes, moment, now)
+        admissions.turns.keep(queue.lanes.map(\.id))
+        admissions.look.note(Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes)))
+        admissions.heldClasses.update(queue.classes, moment, now)
         let plan = Admission.plan(
-            lanes: lanes, maximumTransfers: maximumTransfers, now: now.bootSeconds, isTurnOfFailed: turns.isTurnOfFailed
-        )
+            lanes: lanes, maximumTransfers: limits.maximumTransfers, now: now.bootSeconds,
+            isTurnOfFailed: admissions.turns.isTurnOfFailed)
         for id in plan.makeRoom { interrupt(id, .smallerFirst) }
         setAlarm(at: nextLook(queue, plan, now))
         defer { reportActivity(queue) }
         guard !plan.start.isEmpty else { return await spreadConnections() }
-        starting.formUnion(plan.start)
+        claims.beginStarting(plan.start)
         defer {
-            starting.subtract(plan.start)
+            claims.endStarting(plan.start)
             for id in plan.start { wakeQuietWaiters(id) }
         }
         let records = try await store.read { transaction in
             try plan.start.compactMap { try transaction.readableTask($0) }
         }
         // One that cannot be read must not take the place of others.
-        if records.count < plan.start.count { pumpRequested = true }
+        if records.count < plan.start.count { admissions.loop.request() }
         await makeWay(for: records)
-        for record in records where !isStopping && held[record.id] == nil && record.state == .waiting {
+        for record in records where !isStopping && !claims.isHeld(record.id) && record.state == .waiting {
             guard !trials.suspects.contains(record.id) else { continue }
             // The moment may be another one than the look's by now.
             if !moment.conditions.isSleeping, hold(record) == nil { await begin(record) }
@@ -88,9 +84,7 @@ extension TransferService {
         for lane in queue.lanes where allowance(way(of: lane), now) > 0 {
             discretionary += queue.classes(of: lane).count { $0.wantsWindow(moment.conditions) }
         }
-        let changes = (discretionary > 0) != (activity.discretionary > 0)
-        activity.discretionary = discretionary
-        if changes { environment.activity(activity) }
+        if admissions.look.note(discretionary: discretionary) { environment.activity(admissions.look.activity) }
     }
 
     /// Ends waits and tasks whose time has come, and loosens what others wait for; false when there are none.
@@ -110,7 +104,7 @@ extension TransferService {
         let overdue = try await store.read { try $0.overdueTasks(bootSeconds: now.bootSeconds, limit: 1_000) }
         // One that cannot be ended now keeps the queue busy, not stuck: it is looked at again with the next change.
         for id in overdue where !finishing.contains(id) { await timeOut(id) }
-        if overdue.count == 1_000 { pumpRequested = true }
+        if overdue.count == 1_000 { admissions.loop.request() }
         return true
     }
 
@@ -120,7 +114,7 @@ extension TransferService {
         let loosened = try await store.write { transaction in
             try transaction.tasksToLoosen(bootSeconds: now.bootSeconds, limit: limit).map { record in
                 var record = record
-                for entry in (try? record.apply(.loosen, now: now)) ?? [] { try transaction.record(entry) }
+                for entry in self.apply(.loosen, to: &record, now: now) { try transaction.record(entry) }
                 try transaction.putRules(record)
                 return record
             }
@@ -128,13 +122,13 @@ extension TransferService {
         for record in loosened where active[record.id] != nil {
             active[record.id]?.record.discretion = record.discretion
         }
-        if loosened.count == limit { pumpRequested = true }
+        if loosened.count == limit { admissions.loop.request() }
     }
 
     private func look() async throws(StoreError) -> Queue {
         // Rows of tasks that run still say 'waiting': read that many more, so that enough are left.
-        let margin = active.count + starting.count + finishing.count + held.count
-        let limit = maximumTransfers
+        let margin = active.count + finishing.count + claims.count
+        let limit = limits.maximumTransfers
         return try await store.read { [moment] transaction in
             var queue = Queue()
             queue.times = try transaction.nextTimes()
@@ -158,7 +152,7 @@ extension TransferService {
             maximumConnections: lane.maximumConnections,
             running: active.values.filter { $0.record.lane == lane.id }.map(\.running),
             small: (rows?.small ?? []).filter { !isBusy($0.id) }, large: (rows?.large ?? []).filter { !isBusy($0.id) },
-            allowance: allowance(way(of: lane), now), isTurnOfFailed: turns.isTurnOfFailed(in: lane.id))
+            allowance: allowance(way(of: lane), now), isTurnOfFailed: admissions.turns.isTurnOfFailed(in: lane.id))
     }
 
     /// How many transfers the state of a way lets start.
@@ -181,7 +175,7 @@ extension TransferService {
     nonisolated private var fallbackProxy: String? { environment.fallback.proxy.map { ProxyAddress($0).url } }
 
     func isBusy(_ id: TaskID) -> Bool {
-        active[id] != nil || starting.contains(id) || finishing.contains(id) || held[id] != nil
+        active[id] != nil || finishing.contains(id) || claims.contains(id)
     }
 
     private func nextLook(_ queue: Queue, _ plan: Admission.Plan, _ now: ClockReading) -> Double? {
@@ -189,17 +183,17 @@ extension TransferService {
         let times = queue.times
         let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
         // The store may have failed somebody else while this look was taken.
-        let paused = storePausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
+        let paused = admissions.pausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
         return ([times.notBefore, beginAt, times.loosensAt, times.deadline, plan.nextLook, paused] + hostEnds)
             .compactMap(\.self).min()
     }
 
     private func setAlarm(at bootSeconds: Double?) {
-        alarm.set(for: isStopping ? nil : bootSeconds, by: environment.clock) { await self.alarmRang($0) }
+        timers.alarm.set(for: isStopping ? nil : bootSeconds, by: environment.clock) { await self.alarmRang($0) }
     }
 
     private func alarmRang(_ bootSeconds: Double) async {
-        alarm.rang(bootSeconds)
+        timers.alarm.rang(bootSeconds)
         await pump()
     }
 
@@ -207,7 +201,7 @@ extension TransferService {
     func storeFailed(_ error: StoreError) {
         logger.error("The store failed", metadata: ["error": "\(error)"])
         let until = now.bootSeconds + Self.storePause
-        storePausedUntil = until
+        admissions.pausedUntil = until
         setAlarm(at: until)
     }
 

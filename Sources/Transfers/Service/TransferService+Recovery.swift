@@ -10,9 +10,8 @@ extension TransferService {
     /// - Throws: ``StoreError`` when the rows cannot be read.
     func recover() async throws(StoreError) {
         if let settings = try await store.read({ try $0.settings() }) {
-            rateLimit = settings.rateLimit
-            maximumTransfers = settings.maximumTransfers ?? Self.defaultMaximumTransfers
-            environment.transport.setRateLimit(rateLimit)
+            limits = ServiceLimits(settings)
+            environment.transport.setRateLimit(limits.rateLimit)
         }
         try await store.write { [now = now] transaction in
             if try transaction.sessionSettings(.terminal) == nil {
@@ -95,7 +94,7 @@ extension TransferService {
 
     /// Removes what the service holds for tasks; a file at its destination is its owner's. Returns when it is gone.
     func removeFiles(of records: [TaskRecord]) async {
-        await removalDisk.run { [self] in
+        await disks.removal.run { [self] in
             for record in records { removeFiles(of: record) }
         }
     }

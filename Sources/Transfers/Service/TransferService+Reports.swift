@@ -21,7 +21,7 @@ extension TransferService {
             if status.state == .suspended { status.wait = record.wait.map { record.visible($0, now) } }
             return status
         }
-        var status = transfer.record.status(now: now)
+        var status = transfer.run.shown.status(now: now)
         status.state = .running
         status.priority = record.priority
         status.rateLimit = record.request.rateLimit
@@ -46,7 +46,7 @@ extension TransferService {
         let since = Date(timeIntervalSince1970: max(record.createdAt, record.wait?.since ?? 0))
         let pause = hosts.pause(way(of: record), now.bootSeconds)
         var facts = WaitOrder.Facts(needs: record.needs)
-        facts.storePausedUntil = storePausedUntil
+        facts.storePausedUntil = admissions.pausedUntil
         facts.isAsked = record.question != nil
         facts.notBefore = record.wait == nil ? nil : record.notBefore
         facts.beginAt = record.beginAt
@@ -66,7 +66,7 @@ extension TransferService {
         case .moment(let reason):
             return Wait(
                 reason: reason,
-                since: max(since, Date(timeIntervalSince1970: heldClasses.since(record.needs) ?? 0)),
+                since: max(since, Date(timeIntervalSince1970: admissions.heldClasses.since(record.needs) ?? 0)),
                 detail: particulars(of: reason, record))
         case .sleeping: return Wait(reason: .sleeping, since: since)
         case .trial(let until):
@@ -85,15 +85,15 @@ extension TransferService {
     /// What a task waits for that could run but for others.
     private func placeInQueue(of record: TaskRecord, since: Date) -> Wait {
         var lane =
-            latestLanes[record.lane]
+            admissions.look.lanes[record.lane]
             ?? Admission.Lane(
                 maximumConnections: record.maximumConnections, running: [], small: [], large: [], allowance: 1)
         lane.running = active.values.filter { $0.record.lane == record.lane }.map(\.running)
         let reason = Admission.reason(
             isLarge: record.isLarge, hasFailed: record.fruitless > 0, lane: lane, running: active.count,
-            maximumTransfers: maximumTransfers,
-            smallWaitsElsewhere: latestLanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty },
-            othersFirst: Admission.othersFirst(latestLanes.values, maximumTransfers: maximumTransfers))
+            maximumTransfers: limits.maximumTransfers,
+            smallWaitsElsewhere: admissions.look.lanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty },
+            othersFirst: Admission.othersFirst(admissions.look.lanes.values, maximumTransfers: limits.maximumTransfers))
         let detail: String? =
             switch reason {
             case .connectionLimit: "\(lane.running.count) of \(record.maximumConnections) in use."
@@ -142,7 +142,7 @@ extension TransferService {
         return ServiceStatus(
             version: NightshiftVersion.current, processID: getpid(), startedAt: startedAt.date,
             home: environment.paths.state.path, networkAvailable: moment.conditions.network.isAvailable,
-            settings: ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers),
+            settings: limits.settings,
             tasks: Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, counts[$0] ?? 0) }),
             bytesPerSecond: active.values.reduce(0) { $0 + $1.speed.bytesPerSecond },
             lastJournalEntry: store.journalSignal.last, pausedHosts: paused)

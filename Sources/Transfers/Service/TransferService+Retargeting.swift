@@ -90,20 +90,3 @@ extension TransferService {
             now: now, pointer: "")
     }
 }
-
-extension TransferService {
-    /// What an exchange that compares has come to before the bytes agreed; nil once they have.
-    static func comparisonEnded(_ overlap: OverlapComparison?, _ outcome: ExchangeEnd.Outcome) -> Conclusion? {
-        switch (overlap?.finding, outcome) {
-        case (.agrees?, _): nil
-        case (.differs?, _): .again(nil, reason: "the file at the new URL is another one")
-        case (.provesNothing?, _): .again(nil, reason: RetargetedBytes.unproven)
-        case (.unreadable?, _), (nil, _), (.pending?, .challenged):
-            .trouble(TransferFailure(.inputOutput, "The bytes that are here could not be read."), after: nil)
-        case (.pending?, .cancelled): .interrupted
-        case (.pending?, .failed(let failure)): .trouble(failure, after: nil)
-        case (.pending?, .complete):
-            .trouble(TransferFailure(.truncated, "The connection ended within the bytes to be compared."), after: nil)
-        }
-    }
-}

@@ -37,7 +37,8 @@ extension TransferService {
                 }
                 guard record.state == .waiting, !busy.contains(id) else { continue }
                 ways.insert(self.way(of: record))
-                guard record.waitsAfterFailure, let entries = try? record.apply(.retry, now: now) else { continue }
+                guard record.waitsAfterFailure else { continue }
+                let entries = self.apply(.retry, to: &record, now: now)
                 response.count += 1
                 try transaction.update(record)
                 for entry in entries { try transaction.record(entry) }

@@ -47,10 +47,7 @@ extension TransferService {
         let accepted = AcceptedResponse(
             response: ResponseSummary(head), url: transfer.record.currentURL ?? transfer.record.request.url ?? head.url,
             partial: partial, isLarge: missing >= Admission.largeSize, offset: transfer.startCount, restart: nil)
-        transfer.isAccepted = true
-        var entries = (try? transfer.record.apply(.accept(accepted), now: now)) ?? []
-        if !transfer.inputs.isEmpty, !entries.isEmpty { entries[entries.count - 1].inputs = transfer.inputs }
-        transfer.entries += entries
+        transfer.run.accept(accepted, now)
         active[id] = transfer
         sourceAnswered(transfer, isOwn: url == transfer.record.request.url)
     }
@@ -133,54 +130,14 @@ extension TransferService {
         guard var transfer = active[id], let segments = transfer.segments else { return }
         segments.look.cancel()
         let map = segments.scheduler.map
-        let entries = transfer.entries
-        transfer.entries = []
         transfer.exchange = .starting
         transfer.record.received = map.count
         transfer.record.partial?.synced = map.synced.prefix
         if segments.isRecorded { transfer.record.partial?.segments = map }
         active[id] = transfer
-        let descriptor = segments.descriptor
-        switch segments.conclusion {
-        case .whole?:
-            transfer.record.partial?.segments = nil
-            await finish(transfer, descriptor, entries)
-        case .plain(let reason)? where transfer.stopping == nil && !transfer.mayRestart:
-            close(descriptor)
-            await trouble(transfer, .keepsBytes(because: reason), entries)
-        case .plain(let reason)? where transfer.stopping == nil:
-            await goOnPlainly(transfer, map, descriptor, reason, entries)
-        case .trouble(let failure, let notBefore)? where transfer.stopping == nil:
-            close(descriptor)
-            // Pauses that the server asked for; those between connections are not the task's.
-            let asked = failure.status == 429 || failure.status == 503 ? notBefore : nil
-            let after = asked.map { RetryAfter.seconds($0 - now.bootSeconds) }
-            await trouble(transfer, failure, after: after, at: segments.failurePoint, entries)
-        case .plain?, .trouble?, nil:
-            await interrupted(transfer, descriptor, entries)
+        await tell(id, file: segments.descriptor) {
+            $0.segmentsEnded(segments.conclusion, map, at: segments.failurePoint, $1, &$2)
         }
-    }
-
-    /// A plain exchange takes over behind the contiguous beginning, and judges the file anew.
-    private func goOnPlainly(
-        _ start: ActiveTransfer, _ map: SegmentMap, _ descriptor: Int32, _ reason: String, _ entries: [JournalEntry]
-    ) async {
-        var transfer = start
-        transfer.singleReason = reason
-        let isCut = PartialStorage.cut(descriptor, to: map.prefix)
-        close(descriptor)
-        guard isCut else {
-            let failure = TransferFailure(.inputOutput, "The file cannot be cut to what is contiguous of it.")
-            return await trouble(transfer, failure, entries)
-        }
-        let plain = map.cutToPrefix()
-        transfer.record.partial?.segments = nil
-        transfer.record.partial?.synced = plain.synced.prefix
-        transfer.record.partial?.length = plain.count
-        transfer.record.received = plain.count
-        let condition = transfer.record.partial.flatMap { RangeCondition(rawValue: $0.condition) } ?? .unusable
-        let entry = JournalEntry(time: now.date, decision: .undivided, task: transfer.record.id, detail: "\(reason).")
-        await again(transfer, condition, reason, entries + [entry])
     }
 }
 

@@ -10,7 +10,9 @@ extension TransferService {
 
     /// Lets others fetch parts of a file whose first response flows, where that is allowed and worth it.
     func divide(_ id: TaskID) async {
-        guard let transfer = active[id], transfer.stopping == nil, transfer.isAccepted, transfer.singleReason == nil,
+        // Of one whose exchange has ended meanwhile the file is closed already.
+        guard let transfer = active[id], transfer.run.phase == .exchanging, transfer.stopping == nil,
+            transfer.isAccepted, transfer.singleReason == nil,
             case .download(let receiver, let handle) = transfer.exchange, receiver.ceiling.value == .max,
             let partial = transfer.record.partial,
             // Asked of everything that runs whenever something ends: what is small is done with here.
@@ -69,7 +71,7 @@ extension TransferService {
             isRecorded: true)
         let actions = segments.scheduler.start(now: now)
         transfer.exchange = .segments(segments)
-        active[transfer.record.id] = transfer
+        exchangeBegan(transfer)
         await carryOut(actions, transfer.record.id)
         return true
     }
@@ -80,9 +82,9 @@ extension TransferService {
     private func segmentLimits(_ transfer: ActiveTransfer) -> SegmentLimits {
         let record = transfer.record
         let others = active.values.filter { $0.record.lane == record.lane && $0.record.id != record.id }
-        let used = others.reduce(laneReserve[record.lane] ?? 0) { $0 + $1.connectionCount }
+        let used = others.reduce(claims.reserved[record.lane] ?? 0) { $0 + $1.connectionCount }
         var most = max(record.request.connections ?? 1, record.maximumConnections - used)
-        if let host = hostConnections[record.origin]?.most(now: now.bootSeconds) { most = min(most, host) }
+        if let host = hosts.mostConnections(record.origin, now: now.bootSeconds) { most = min(most, host) }
         // A rate that one connection can carry needs no others.
         if record.request.rateLimit != nil { most = 1 }
         return SegmentLimits(
@@ -92,9 +94,9 @@ extension TransferService {
 
     /// Gives connections back that tasks are about to need, which start right behind this.
     func makeWay(for records: [TaskRecord]) async {
-        laneReserve = records.reduce(into: [:]) { $0[$1.lane, default: 0] += 1 }
+        claims.reserved = records.reduce(into: [:]) { $0[$1.lane, default: 0] += 1 }
         await spreadConnections()
-        laneReserve = [:]
+        claims.reserved = [:]
     }
 
     /// Holds every download to what it may use now: more where others have ended, less where some were begun.
@@ -149,10 +151,7 @@ extension TransferService {
                 // Without its path and query, which may let people in.
                 note(.mirrorDropped, id, "\(segments.origin(source)): \(reason).")
             case .limitHost(let source, let connections, let until):
-                let now = now.bootSeconds
-                hostConnections = hostConnections.filter { $0.value.most(now: now) != nil }
-                hostConnections[segments.origin(source), default: HostConnections()]
-                    .limit(to: connections, until: until, now: now)
+                hosts.limit(segments.origin(source), to: connections, until: until, now: now.bootSeconds)
                 note(.undivided, id, "The server takes no more than \(connections) connections at once.")
             case .single(let reason): note(.undivided, id, "\(reason).")
             case .finished: active[id]?.segments?.conclusion = .whole
@@ -248,7 +247,7 @@ extension DownloadReceiver.Reception {
 extension ActiveTransfer {
     /// The one that is asked first knows the file.
     fileprivate func sources(_ identity: SourceIdentity) -> [SegmentedDownload.Source] {
-        round.all.enumerated().map { index, url in
+        run.round.all.enumerated().map { index, url in
             SegmentedDownload.Source(url: url, identity: index == 0 ? identity : nil)
         }
     }

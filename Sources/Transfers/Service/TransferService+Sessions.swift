@@ -52,24 +52,22 @@ extension TransferService {
     }
 
     package func settings() async throws(Problem) -> ServiceSettings {
-        ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers)
+        limits.settings
     }
 
     package func change(_ settings: ServiceSettings) async throws(Problem) -> ServiceSettings {
         try RequestRules.check(settings)
-        let limit = settings.rateLimit.map { $0 == 0 ? nil : $0 } ?? rateLimit
-        let maximum = settings.maximumTransfers ?? maximumTransfers
+        let changed = limits.changed(by: settings)
         let now = now
         try await change { transaction -> Result<Void, Problem> in
-            try transaction.put(rateLimit: limit, maximumTransfers: maximum)
+            try transaction.put(rateLimit: changed.rateLimit, maximumTransfers: changed.maximumTransfers)
             try transaction.record(JournalEntry(time: now.date, decision: .changed, detail: "The service's settings."))
             return .success(())
         }
-        rateLimit = limit
-        maximumTransfers = maximum
-        environment.transport.setRateLimit(limit)
+        limits = changed
+        environment.transport.setRateLimit(changed.rateLimit)
         await pump()
-        return ServiceSettings(rateLimit: limit, maximumTransfers: maximum)
+        return changed.settings
     }
 }
 

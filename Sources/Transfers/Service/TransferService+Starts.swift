@@ -21,9 +21,10 @@ extension TransferService {
             try transaction.countFault(findings.counted)
             try transaction.forgetFaults(findings.cleared)
             for (task, faults) in findings.held.sorted(by: { $0.key < $1.key }) {
-                guard var record = try transaction.readableTask(task),
-                    let entries = try? record.apply(.setAside(faults: faults), now: now)
+                // Its owner may have suspended it, or it may have ended, just before the fault.
+                guard var record = try transaction.readableTask(task), record.allows(.setAside(faults: faults))
                 else { continue }
+                let entries = self.apply(.setAside(faults: faults), to: &record, now: now)
                 try transaction.update(record)
                 try transaction.putRules(record)
                 for entry in entries { try transaction.record(entry) }
@@ -59,13 +60,13 @@ extension TransferService {
                 continue
             }
             guard canStart(record) else { continue }
-            starting.insert(task)
+            claims.beginStarting([task])
             defer {
-                starting.remove(task)
+                claims.endStarting([task])
                 wakeQuietWaiters(task)
             }
             await makeWay(for: [record])
-            guard held[task] == nil else { continue }
+            guard !claims.isHeld(task) else { continue }
             trials.begin(task, now: now.bootSeconds)
             logger.warning("A task is tried alone", metadata: ["task": "\(task)"])
             await begin(record)

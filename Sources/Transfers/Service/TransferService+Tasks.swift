@@ -1,5 +1,6 @@
 import CNightshift
 import Foundation
+import Logging
 package import NightshiftAPI
 import Scheduler
 import Store
@@ -136,7 +137,7 @@ extension TransferService {
     static func cancellation(
         of record: TaskRecord, producingResumeData: Bool, because failure: TransferFailure?
     ) -> TaskEvent {
-        let keeps = producingResumeData && isResumable(record)
+        let keeps = producingResumeData && record.isResumable
         return .cancel(resumeData: keeps ? newToken() : nil, failure: failure)
     }
 
@@ -205,7 +206,7 @@ extension TransferService {
         _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
     ) async throws(Problem) -> Transition {
         guard !finishing.contains(id) else { throw Self.isBeingPlaced(id) }
-        held[id, default: 0] += 1
+        claims.hold(id)
         interrupt(id, .starting)
         await quiet(id)
         let now = now
@@ -218,7 +219,7 @@ extension TransferService {
         } catch {
             result = .failure(error)
         }
-        letGo(id)
+        claims.letGo(id)
         await pump()
         return try result.get()
     }
@@ -226,11 +227,18 @@ extension TransferService {
     /// Ends a task whose resource timeout has passed.
     func timeOut(_ id: TaskID) async {
         let failure = Discretion.TimeLimit.passed
-        let outcome = try? await transition(id) { record in
-            record.state == .waiting
-                ? .fail(failure, file: nil, resumeData: Self.isResumable(record) ? Self.newToken() : nil) : nil
+        do throws(Problem) {
+            let (before, after) = try await transition(id) { record in
+                record.state == .waiting
+                    ? .fail(failure, file: nil, resumeData: record.isResumable ? Self.newToken() : nil) : nil
+            }
+            if after.state == .failed, after.resumeData == nil { discard(before) }
+        } catch {
+            // It is being put in its place, or gone, or cannot be written down now: the queue looks at it again.
+            logger.debug(
+                "A task could not be timed out",
+                metadata: ["task": "\(id)", "problem": "\(error.detail ?? error.title)"])
         }
-        if let outcome, outcome.after.state == .failed, outcome.after.resumeData == nil { discard(outcome.before) }
     }
 
     /// A task before and after what has happened to it.
@@ -244,8 +252,12 @@ extension TransferService {
         guard let before = try transaction.task(id) else { return .failure(noTask(id)) }
         guard let event = event(before) else { return .success((before, before)) }
         var after = before
-        guard let entries = try? after.apply(event, now: now) else {
-            return .failure(.conflict("Task \(id) is \(before.state.rawValue)."))
+        let entries: [JournalEntry]
+        do throws(IllegalTransition) {
+            entries = try after.apply(event, now: now)
+        } catch {
+            // Clients ask for what they like, whatever the task has come to.
+            return .failure(.conflict("Task \(id) is \(error.state.rawValue)."))
         }
         for entry in entries { try transaction.record(entry) }
         try also(transaction, &after)
@@ -261,14 +273,9 @@ extension TransferService {
         .conflict("All bytes of task \(id) are here; it is being put in its place.")
     }
 
-    func letGo(_ id: TaskID) {
-        guard let count = held[id] else { return }
-        held[id] = count > 1 ? count - 1 : nil
-    }
-
     /// Returns when nothing runs for the task.
     func quiet(_ id: TaskID) async {
-        while active[id] != nil || starting.contains(id) || finishing.contains(id) {
+        while active[id] != nil || claims.isStarting(id) || finishing.contains(id) {
             await withCheckedContinuation { quietWaiters[id, default: []].append($0) }
         }
     }

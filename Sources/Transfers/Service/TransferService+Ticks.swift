@@ -6,8 +6,8 @@ import Store
 /// What is done every second while transfers run, and never otherwise; progress is told four times a second to an app that reads.
 extension TransferService {
     func startTicker() {
-        guard ticker == nil, !isStopping else { return }
-        ticker = Task { await self.tick() }
+        guard timers.ticker == nil, !isStopping else { return }
+        timers.ticker = Task { await self.tick() }
     }
 
     private func tick() async {
@@ -31,15 +31,15 @@ extension TransferService {
             store.messageSignal.pulse()
             for id in active.keys { await checkpoint(id) }
         }
-        ticker = nil
+        timers.ticker = nil
         if !active.isEmpty, !isStopping { startTicker() }
     }
 
     /// Whether a process of an app that can run reads of a transfer that does.
     private var isWatchedByApp: Bool {
         active.values.contains { transfer in
-            guard let app = transfer.record.app, isListening(app) else { return false }
-            return readers[transfer.record.session]?.reader != nil
+            guard let app = transfer.record.app, appSessions.isListening(app) else { return false }
+            return appSessions.reader(of: transfer.record.session) != nil
         }
     }
 
@@ -49,8 +49,8 @@ extension TransferService {
     /// Writes attempts down that are under way for a while, so that a service which dies again and again knows whom it has
     /// tried. What is through sooner costs no write.
     func noteAttemptsSoon() {
-        guard attemptNotes == nil, !isStopping else { return }
-        attemptNotes = Task { await self.noteAttempts() }
+        guard timers.attemptNotes == nil, !isStopping else { return }
+        timers.attemptNotes = Task { await self.noteAttempts() }
     }
 
     private func noteAttempts() async {
@@ -65,7 +65,7 @@ extension TransferService {
                 storeFailed(error)
             }
         }
-        attemptNotes = nil
+        timers.attemptNotes = nil
     }
 
     /// Syncs a download's bytes and writes down how many they are.
@@ -76,28 +76,13 @@ extension TransferService {
         guard let transfer = active[id], transfer.isAccepted, case .download(let receiver, _) = transfer.exchange,
             let partial = transfer.record.partial
         else { return }
-        let synced = partial.synced
         let position = receiver.position.value
-        let isDue =
-            position - synced >= Self.checkpointBytes
-            || now.bootSeconds - transfer.checkpointAt >= Self.checkpointSeconds
-        guard position > synced, isDue else { return }
+        guard transfer.run.isCheckpointDue(new: position - partial.synced, now: now.bootSeconds) else { return }
         // Opened anew, not duplicated: the exchange may close its own meanwhile, and the kernel tells each open file once
         // of bytes that it could not write. The sync at the end has to hear of them too.
         guard let isSynced = await sync(partial.path) else { return }
-        guard var current = active[id], case .download(let same, _) = current.exchange, same === receiver else {
-            return
-        }
-        guard isSynced else {
-            current.record.partial?.distrustUnsynced()
-            active[id] = current
-            return interrupt(id, .retry)
-        }
-        current.checkpointAt = now.bootSeconds
-        current.record.received = position
-        _ = try? current.record.apply(.checkpoint(synced: position), now: now)
-        active[id] = current
-        if !(await save(current.record, [])) { interrupt(id, .diskSpace) }
+        guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
+        await tell(id) { run, _, _ in run.checkpointed(isSynced, received: position, synced: position, now) }
     }
 
     /// The same for bytes that may lie behind gaps.
@@ -110,32 +95,24 @@ extension TransferService {
             active[id]?.segments?.scheduler.progressed(segments.positions, now: now.bootSeconds) ?? [], id)
         guard let map = active[id]?.segments?.scheduler.map else { return }
         let new = map.written.count - map.synced.count
-        let isDue =
-            new >= Self.checkpointBytes || now.bootSeconds - transfer.checkpointAt >= Self.checkpointSeconds
-        guard new > 0, isDue, let isSynced = await sync(path) else { return }
-        guard var current = active[id], current.segments?.ceiling === segments.ceiling else { return }
-        guard isSynced else {
-            current.record.partial?.distrustUnsynced()
-            active[id] = current
-            return interrupt(id, .retry)
+        guard transfer.run.isCheckpointDue(new: new, now: now.bootSeconds), let isSynced = await sync(path),
+            active[id]?.segments?.ceiling === segments.ceiling
+        else { return }
+        if isSynced { active[id]?.segments?.scheduler.synced(map.written) }
+        guard let current = active[id]?.segments else { return }
+        let latest = current.scheduler.map
+        await tell(id) { run, _, _ in
+            run.checkpointed(
+                isSynced, received: latest.count, synced: latest.synced.prefix, map: current.isRecorded ? latest : nil,
+                isDivided: true, now)
         }
-        current.segments?.scheduler.synced(map.written)
-        guard let latest = current.segments?.scheduler.map else { return }
-        current.checkpointAt = now.bootSeconds
-        current.record.received = latest.count
-        if current.segments?.isRecorded == true { current.record.partial?.segments = latest }
-        _ = try? current.record.apply(.checkpoint(synced: latest.synced.prefix), now: now)
-        let entries = current.entries
-        current.entries = []
-        active[id] = current
-        if !(await save(current.record, entries)) { interrupt(id, .diskSpace) }
     }
 
     /// Whether the file's bytes could be synced; nil where it cannot be opened.
     private func sync(_ path: String) async -> Bool? {
         let own = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard own >= 0 else { return nil }
-        return await syncDisk.run {
+        return await disks.sync.run {
             defer { close(own) }
             return fdatasync(own) == 0
         }
@@ -143,8 +120,4 @@ extension TransferService {
 
     /// Seconds: more than a small file takes on a good network, less than a service lives that does anything at all.
     private static let noteDelay: Double = 0.1
-    /// Bytes after which a checkpoint is due.
-    private static let checkpointBytes: Int64 = 8 << 20
-    /// Seconds after which a checkpoint is due.
-    static let checkpointSeconds: Double = 2
 }

@@ -8,7 +8,7 @@ import Store
 /// What becomes of an upload that is answered, or given up.
 extension TransferService {
     func uploadAnswered(
-        _ start: ActiveTransfer, _ head: ResponseHead, _ body: [UInt8], _ entries: [JournalEntry]
+        _ start: ActiveTransfer, _ head: ResponseHead, _ body: [UInt8]
     ) async {
         var transfer = start
         let request = transfer.record.request
@@ -18,45 +18,41 @@ extension TransferService {
             let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
             let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
             let point = FailurePoint(head)
-            return await trouble(transfer, passing, after: after, at: point, entries)
+            return await trouble(transfer, passing, after: after, at: point)
         }
         hostAnswered(transfer.record)
-        transfer.record.response = ResponseSummary(head)
-        transfer.record.currentURL = head.url == request.url ? nil : head.url
-        transfer.record.startedAt = transfer.record.startedAt ?? now.wallSeconds
-        transfer.record.upload = nil
-        await finishUpload(
-            transfer, body, (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status) ? failure : nil,
-            entries)
+        let isRefused = (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status)
+        transfer.run.uploadAnswered(head, now)
+        active[transfer.record.id] = transfer
+        await finishUpload(transfer, body, isRefused ? failure : nil)
     }
 
     /// Keeps an upload's response body and ends the task.
     private func finishUpload(
-        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?, _ earlier: [JournalEntry]
+        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?
     ) async {
         var record = start.record
         let id = record.id
         let path = environment.paths.files.appending(path: id.description).path
         var kept: String?
         if !body.isEmpty {
-            guard await finishDisk.run({ Self.keep(body, at: path) }) else {
-                return await trouble(
-                    start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0), earlier)
+            guard await disks.finish.run({ Self.keep(body, at: path) }) else {
+                return await trouble(start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0))
             }
             kept = path
         }
         let now = now
-        var entries = earlier
+        var entries = start.entries
         record.received = Int64(body.count)
         if let failure {
-            entries += (try? record.apply(.fail(failure, file: kept, resumeData: nil), now: now)) ?? []
+            entries += apply(.fail(failure, file: kept, resumeData: nil), to: &record, now: now)
         } else {
-            entries += (try? record.apply(.finish(nil), now: now)) ?? []
-            entries += (try? record.apply(.complete(file: kept, verified: []), now: now)) ?? []
+            entries += apply(.finish(nil), to: &record, now: now)
+            entries += apply(.complete(file: kept, verified: []), to: &record, now: now)
         }
         if !(await save(record, entries)) {
             // The upload is done, and not written down: it would be sent again, so writing is tried until it works.
-            return await finishUploadLater(start, body, failure, earlier)
+            return await finishUploadLater(start, body, failure)
         }
         sources.remove(record)
         release(id)
@@ -64,11 +60,11 @@ extension TransferService {
     }
 
     private func finishUploadLater(
-        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?, _ earlier: [JournalEntry]
+        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?
     ) async {
         guard !isStopping else { return release(start.record.id) }
         try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
-        await finishUpload(start, body, failure, earlier)
+        await finishUpload(start, body, failure)
     }
 
     private static func keep(_ body: [UInt8], at path: String) -> Bool {
@@ -88,22 +84,22 @@ extension TransferService {
     /// Tells the server that an upload is not wanted any more. Once, while there is a network, and a few at a time: what is not
     /// told expires with the server.
     func abandonUpload(_ record: TaskRecord) {
-        guard let resource = record.upload, let files = record.sentFiles, !isStopping, farewells < Self.farewellLimit,
+        guard let resource = record.upload, let files = record.sentFiles, !isStopping,
             moment.conditions.network.isAvailable || record.needs.isLoopback,
-            let request = ResumableUpload(record.uploadTarget(files), resource: resource).cancellation()
+            let request = ResumableUpload(record.uploadTarget(files), resource: resource).cancellation(),
+            cancellations.begin()
         else { return }
-        farewells += 1
         var wire = wireRequest(record)
         _ = fillIn(&wire, record)
         wire.asksAbout = []
         wire.take(request)
-        wire.idleTimeout = min(wire.idleTimeout, Self.farewellTimeout)
-        let receiver = FarewellReceiver { [reporting] in reporting.yield { await $0.farewellEnded() } }
+        wire.idleTimeout = min(wire.idleTimeout, Self.cancellationTimeout)
+        let receiver = CancellationReceiver { [reporting] in reporting.yield { await $0.cancellationEnded() } }
         _ = environment.transport.begin(wire, receiver: receiver)
     }
 
-    private func farewellEnded() {
-        farewells -= 1
+    private func cancellationEnded() {
+        cancellations.end()
     }
 
     /// Removes every byte of a task that has ended and that nobody continues, here and at the server.
@@ -115,7 +111,7 @@ extension TransferService {
 
     /// The same of many, away from the actor. Returns when the bytes here are gone.
     func discard(_ records: [TaskRecord]) async {
-        await removalDisk.run { [partials, sources] in
+        await disks.removal.run { [partials, sources] in
             for record in records {
                 partials.discard(record)
                 sources.remove(record)
@@ -124,14 +120,12 @@ extension TransferService {
         for record in records { abandonUpload(record) }
     }
 
-    /// Servers that are told something at once.
-    private static let farewellLimit = 16
     /// Seconds.
-    private static let farewellTimeout: Double = 10
+    private static let cancellationTimeout: Double = 10
 }
 
 /// Waits for an answer that does not matter.
-private final class FarewellReceiver: ExchangeReceiver {
+private final class CancellationReceiver: ExchangeReceiver {
     private let ended: @Sendable () -> Void
 
     init(ended: @escaping @Sendable () -> Void) {

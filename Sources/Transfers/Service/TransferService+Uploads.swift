@@ -10,13 +10,15 @@ extension TransferService {
         var transfer = start
         let record = transfer.record
         guard let source = record.sentFiles else {
-            return await fail(transfer, TransferFailure(.sourceMissing, "The upload has no file."))
+            let failure = TransferFailure(.sourceMissing, "The upload has no file.")
+            return await tell(record.id) { $0.fail(failure, $1, &$2) }
         }
         let files: UploadFiles
         do throws(TransferFailure) {
             files = try UploadFiles(opening: source, of: record)
         } catch {
-            return await failForGood(transfer, error)
+            let failure = error
+            return await tell(record.id) { $0.uploadFailed(failure, $1, &$2) }
         }
         var upload =
             transfer.upload
@@ -39,13 +41,13 @@ extension TransferService {
         wire.take(request)
         if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
         // A server that has just told its offset wants the rest, and one that keeps what arrives may get it early.
-        wire.asksBeforeLargeBody = request.purpose == .create && uploadManners[record.origin] == nil
+        wire.asksBeforeLargeBody = request.purpose == .create && hosts.uploadProtocol(of: record.origin) == nil
         // Sent again from the same offset, an append is a mistake, for which some servers drop the upload.
         wire.mayRepeatBody = request.purpose != .append
         let handle = environment.transport.begin(wire, receiver: receiver)
         transfer.upload = upload
         transfer.exchange = .upload(receiver, handle, files)
-        active[id] = transfer
+        exchangeBegan(transfer)
     }
 
     /// How a new upload of the task begins.
@@ -55,27 +57,18 @@ extension TransferService {
         case .tus: .tus
         // A condition would have to hold for each of several requests.
         case .draft where record.request.asksConditionally, nil where record.request.asksConditionally: .plain
-        case .draft, nil: uploadManners[record.origin] ?? .draft(.latest)
+        case .draft, nil: hosts.uploadProtocol(of: record.origin) ?? .draft(.latest)
         }
     }
 
     /// The server keeps what arrives: where, is written down while it does.
     private func uploadKept(_ id: TaskID, _ receiver: UploadReceiver) async {
-        guard var transfer = active[id], case .upload(let current, _, _) = transfer.exchange, current === receiver,
+        guard let transfer = active[id], case .upload(let current, _, _) = transfer.exchange, current === receiver,
             let resource = receiver.upload.resource
         else { return }
         hostAnswered(transfer.record)
-        learn(receiver.upload.manner, of: transfer.record.origin)
-        let entries = (try? transfer.record.apply(.keep(resource), now: now)) ?? []
-        transfer.checkpointAt = now.bootSeconds
-        active[id] = transfer
-        if !(await save(transfer.record, entries)) { interrupt(id, .diskSpace) }
-    }
-
-    private func learn(_ manner: UploadProtocol, of origin: String) {
-        if case .tus = manner { return }
-        if uploadManners.count >= Self.knownManners { uploadManners = [:] }
-        uploadManners[origin] = manner
+        hosts.learn(receiver.upload.manner, of: transfer.record.origin)
+        await tell(id) { run, context, _ in run.uploadKept(resource, context.now) }
     }
 
     private func uploadEnded(_ id: TaskID, _ receiver: UploadReceiver, _ end: ExchangeEnd) async {
@@ -93,103 +86,48 @@ extension TransferService {
         } else {
             verdict = upload.broke()
         }
-        if upload.manner != oldManner { learn(upload.manner, of: transfer.record.origin) }
+        if upload.manner != oldManner { hosts.learn(upload.manner, of: transfer.record.origin) }
         transfer.upload = upload
-        var entries: [JournalEntry] = []
-        if case .startAgain(let reason)? = verdict {
-            entries = (try? transfer.record.apply(.sendAgain(reason: reason), now: now)) ?? []
-        }
-        if let resource = upload.resource {
-            entries += (try? transfer.record.apply(.keep(resource), now: now)) ?? []
-        } else {
-            transfer.record.upload = nil
-        }
+        var restart: String?
+        if case .startAgain(let reason)? = verdict { restart = reason }
         let acknowledged = upload.resource?.offset ?? 0
-        transfer.record.sent = verdict == .finished ? max(handedOver, acknowledged) : acknowledged
+        transfer.run.uploadCame(
+            to: upload.resource, restart: restart,
+            sent: verdict == .finished ? max(handedOver, acknowledged) : acknowledged, now)
         active[id] = transfer
-        switch end.outcome {
-        case .challenged(let challenge): return await challenged(transfer, challenge, entries)
-        case .cancelled where transfer.stopping != nil || verdict == nil:
-            return await interrupted(transfer, nil, entries)
-        default: break
-        }
-        if let change { return await failForGood(transfer, change, entries) }
-        await conclude(transfer, receiver.request, verdict, end, entries)
-    }
-
-    private func conclude(
-        _ transfer: ActiveTransfer, _ request: UploadRequest, _ verdict: UploadVerdict?, _ end: ExchangeEnd,
-        _ entries: [JournalEntry]
-    ) async {
         let point = failurePoint(end)
-        switch verdict {
-        case nil:
+        switch (end.outcome, verdict) {
+        case (.challenged(let challenge), _): await tell(id) { run, _, _ in run.uploadQuestioned(challenge) }
+        case (.cancelled, _) where transfer.stopping != nil || verdict == nil:
+            await tell(id) { $0.uploadStopped($1, &$2) }
+        case (_, _) where change != nil:
+            guard let change else { return }
+            await tell(id) { $0.uploadFailed(change, $1, &$2) }
+        case (.failed(let failure), nil):
+            await tell(id) { $0.troubled(failure, at: point, $1, &$2) }
+        case (_, nil):
             let silence = TransferFailure(.protocolError, "The server sent no response.")
-            guard case .failed(let failure) = end.outcome else {
-                return await trouble(transfer, silence, at: point, entries)
-            }
-            await trouble(transfer, failure, at: point, entries)
-        case .finished?:
+            await tell(id) { $0.troubled(silence, at: point, $1, &$2) }
+        case (_, .finished?):
             guard let head = end.head else { return }
-            await uploadAnswered(transfer, head, end.body, entries)
-        case .proceed?, .askAgain?, .startAgain?:
+            await uploadAnswered(transfer, head, end.body)
+        case (_, .proceed?), (_, .askAgain?), (_, .startAgain?):
             hostAnswered(transfer.record)
-            await goOn(transfer, after: request, entries)
-        case .retryLater(let failure, let after)?:
-            await trouble(transfer, failure, after: after, at: point, entries)
-        case .fail(let failure)?:
-            await failForGood(transfer, failure, entries)
+            let isQueried = receiver.request.purpose == .query
+            await tell(id) { $0.uploadGoesOn(isQueried: isQueried, $1, &$2) }
+        case (_, .retryLater(let failure, let after)?):
+            await tell(id) { $0.troubled(failure, after: after, at: point, $1, &$2) }
+        case (_, .fail(let failure)?):
+            await tell(id) { $0.uploadFailed(failure, $1, &$2) }
         }
-    }
-
-    /// Sends the upload's next request at once.
-    private func goOn(_ start: ActiveTransfer, after request: UploadRequest, _ entries: [JournalEntry]) async {
-        var transfer = start
-        let id = transfer.record.id
-        var entries = entries
-        if request.purpose == .query, let resource = transfer.record.upload {
-            entries += (try? transfer.record.apply(.sendOn(from: resource.offset), now: now)) ?? []
-        }
-        transfer.exchange = .starting
-        active[id] = transfer
-        // Parts follow each other faster than their offsets need be written down.
-        if !entries.isEmpty {
-            guard await save(transfer.record, entries) else {
-                release(id)
-                return await pump()
-            }
-        }
-        guard let latest = active[id] else { return }
-        guard latest.stopping == nil, !isStopping else { return await interrupted(latest, nil, []) }
-        await exchange(latest)
-        // A stop that came while there was nothing to stop.
-        if let interruption = active[id]?.stopping { interrupt(id, interruption) }
-    }
-
-    /// Ends an upload that nothing can be continued of.
-    private func failForGood(
-        _ start: ActiveTransfer, _ failure: TransferFailure, _ entries: [JournalEntry] = []
-    ) async {
-        var transfer = start
-        abandonUpload(transfer.record)
-        transfer.record.upload = nil
-        await fail(transfer, failure, entries)
     }
 
     /// Writes down how far an upload is, so that a server that forgets is found out after a crash too.
     func checkpointUpload(_ id: TaskID, _ receiver: UploadReceiver) async {
-        guard var transfer = active[id], let known = transfer.record.upload, let resource = receiver.upload.resource,
-            resource != known, now.bootSeconds - transfer.checkpointAt >= Self.checkpointSeconds
-        else { return }
-        _ = try? transfer.record.apply(.keep(resource), now: now)
-        transfer.record.sent = receiver.progress
-        transfer.checkpointAt = now.bootSeconds
-        active[id] = transfer
-        if !(await save(transfer.record, [])) { interrupt(id, .diskSpace) }
+        guard let resource = receiver.upload.resource else { return }
+        let sent = receiver.progress
+        await tell(id) { run, context, _ in run.uploadCheckpoint(resource, sent: sent, context.now) }
     }
-
-    /// Origins whose way with uploads is remembered; more than a user's apps talk to.
-    private static let knownManners = 1_000
 }
 
 extension WireRequest {

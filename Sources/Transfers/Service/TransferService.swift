@@ -54,98 +54,62 @@ package actor TransferService {
         }
     }
 
-    /// Transfers at once unless set otherwise: enough for several hosts, few enough for a phone.
-    package static let defaultMaximumTransfers = 32
-
     nonisolated let environment: Environment
-    nonisolated let partials: PartialStorage
-    nonisolated let sources: SourceCopies
-    let publisher: Publisher
+    nonisolated let files: TransferFiles
     /// What is under way, for whoever comes after a fault.
     package nonisolated let starts: StartLog
     let startedAt: ClockReading
 
-    // What runs.
+    /// What runs.
     var active: [TaskID: ActiveTransfer] = [:]
-    /// Admitted, their records being read.
-    var starting: Set<TaskID> = []
-    /// Their bytes are all here.
-    var finishing: Set<TaskID> = []
-    var finishQueue: [Publisher.Job] = []
-    var isDraining = false
-    /// Whether rows that say 'finishing' will be looked at again after a while.
-    var settlesSoon = false
-    /// Whether they are looked at when the suspects of a fault have been tried.
-    var settlesAfterTrials = false
-    /// Tasks that a request of the API is changing: they are not started meanwhile. Counted.
-    var held: [TaskID: Int] = [:]
+    /// What somebody is about to start or to change.
+    var claims = TaskClaims()
+    /// What has all its bytes.
+    var finishing = FinishQueue<Publisher.Job>(batch: 256)
     /// Who waits for a task to be neither active nor finishing.
     var quietWaiters: [TaskID: [CheckedContinuation<Void, Never>]] = [:]
 
-    // Sessions of apps.
-    /// Who reads a session's messages.
-    var readers: [SessionID: WeakReader] = [:]
-    /// Apps that are suspended and read nothing.
-    var deaf: Set<AppID> = []
-    /// What apps have answered to servers.
-    var answers: [SessionID: ChallengeAnswers] = [:]
+    /// Who reads for apps, and what these have answered.
+    var appSessions = SessionTable<SessionReader>()
 
-    // What decides over starting.
     /// Which tasks have to show that they do not take the service down.
     var trials = StartTrials()
-    /// The lanes as the last decision saw them, to explain it.
-    var latestLanes: [LaneID: Admission.Lane] = [:]
-    /// What is known against origins, ways and proxies.
+    var admissions = Admissions()
+    /// What is known of origins, ways and proxies.
     var hosts = HostTable()
-    /// Whose turn it is where there is but one connection.
-    var turns = ConnectionTurns<LaneID>()
-    /// How many connections origins were seen to take.
-    var hostConnections: [String: HostConnections] = [:]
-    /// Connections for tasks that are about to start.
-    var laneReserve: [LaneID: Int] = [:]
     var moment: DeviceMoment
-    /// What the moment holds back, as the last decision found it, to say since when.
-    var heldClasses = HeldClasses()
-    var activity = TransferActivity()
-    var rateLimit: Int64?
-    var maximumTransfers = TransferService.defaultMaximumTransfers
-    /// Boot seconds until which nothing starts because the store cannot be written.
-    var storePausedUntil: Double?
-
-    // Uploads.
-    /// How origins take uploads, where they have shown it; by scheme, host and port.
-    var uploadManners: [String: UploadProtocol] = [:]
+    var limits = ServiceLimits()
     /// Requests under way that tell servers to forget an upload.
-    var farewells = 0
+    var cancellations = CancellationRequests()
 
-    /// Writes down attempts that last a while.
-    var attemptNotes: Task<Void, Never>?
-
-    // The loop.
-    /// Whether everything that the last service left has been looked at.
-    private(set) var isRunning = false
-    var isStopping = false
-    var isPumping = false
-    var pumpRequested = false
-    var alarm = Alarm()
-    var ticker: Task<Void, Never>?
+    private var phase = Phase.recovering
+    var timers = Timers()
+    /// What receivers and others want done on the actor.
     nonisolated let reporting = Mailbox<TransferService>()
 
-    // Where blocking work is done.
-    let syncDisk = DiskQueue("nightshift.sync")
-    let finishDisk = DiskQueue("nightshift.finish")
-    let hashDisk = DiskQueue("nightshift.hash")
-    let removalDisk = DiskQueue("nightshift.removal")
-    nonisolated let copyDisk = DiskQueue("nightshift.copy")
-    /// 1 from the moment the service stops: long work on disks looks at it.
-    let stopping = ByteMeter(0)
+    private enum Phase {
+        case recovering, running, stopping
+    }
+
+    /// Work that waits for its time.
+    struct Timers {
+        /// The next change that time brings to what waits.
+        var alarm = Alarm()
+        /// What is done every second while something runs.
+        var ticker: Task<Void, Never>?
+        /// Writes down attempts that last a while.
+        var attemptNotes: Task<Void, Never>?
+
+        func cancel() {
+            ticker?.cancel()
+            attemptNotes?.cancel()
+        }
+    }
 
     /// - Parameter fileMode: the mode of finished files.
     package init(_ environment: Environment, fileMode: UInt32 = 0o644) {
         self.environment = environment
-        partials = PartialStorage(paths: environment.paths)
-        sources = SourceCopies(paths: environment.paths, run: Self.newToken())
-        publisher = Publisher(paths: environment.paths, partials: partials, mode: fileMode)
+        files = TransferFiles(paths: environment.paths, run: Self.newToken(), mode: fileMode)
         startedAt = environment.clock.now()
         starts = StartLog(path: environment.paths.starts.path, bootID: startedAt.bootID)
         moment = environment.moment
@@ -156,7 +120,7 @@ package actor TransferService {
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func run() async throws(StoreError) {
         try await recover()
-        isRunning = true
+        if !isStopping { phase = .running }
         await pump()
         await reporting.run(by: self, beside: [{ await $0.followWallClock() }])
     }
@@ -164,22 +128,29 @@ package actor TransferService {
     /// Ends all exchanges, keeps what they brought, and lets ``run()`` return.
     package func stop() async {
         guard !isStopping else { return }
-        isStopping = true
-        stopping.value = 1
-        alarm.cancel()
+        phase = .stopping
+        files.disks.stopping.value = 1
+        timers.alarm.cancel()
         _ = try? await environment.store.write { [now = now] transaction in
             try transaction.note(now)
             try transaction.record(JournalEntry(time: now.date, decision: .serviceStopping))
         }
         for id in active.keys { interrupt(id, .starting) }
         for id in active.keys { await quiet(id) }
-        for id in finishing { await quiet(id) }
-        ticker?.cancel()
-        attemptNotes?.cancel()
+        for id in finishing.tasks { await quiet(id) }
+        timers.cancel()
         reporting.finish()
         starts.close()
     }
 
+    /// Whether everything that the last service left has been looked at.
+    var isRunning: Bool { phase != .recovering }
+    var isStopping: Bool { phase == .stopping }
+
+    nonisolated var partials: PartialStorage { files.partials }
+    nonisolated var sources: SourceCopies { files.sources }
+    nonisolated var publisher: Publisher { files.publisher }
+    nonisolated var disks: Disks { files.disks }
     nonisolated var now: ClockReading { environment.clock.now() }
     nonisolated var store: Store { environment.store }
     nonisolated var logger: Logger { environment.logger }

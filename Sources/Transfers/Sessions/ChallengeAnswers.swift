@@ -1,34 +1,36 @@
-import NightshiftAPI
+package import NightshiftAPI
 
 /// What apps have answered to servers, for one session: kept in memory only, as secrets are.
-struct ChallengeAnswers {
+package struct ChallengeAnswers: Sendable {
     /// By ``Challenge/origin``.
-    private(set) var byOrigin: [String: OriginAnswer] = [:]
+    package private(set) var byOrigin: [String: OriginAnswer] = [:]
     /// What a task does not want to be asked again, because the answer was to go on without.
     private var declined: [TaskID: Set<Challenge.Method>] = [:]
     /// Credentials in a row that a task's server did not take.
     private var refusals: [TaskID: Int] = [:]
 
-    func asksAbout(_ task: TaskID) -> Set<Challenge.Method> {
+    package init() {}
+
+    package func asksAbout(_ task: TaskID) -> Set<Challenge.Method> {
         Set(Challenge.Method.allCases).subtracting(declined[task] ?? [])
     }
 
-    mutating func keep(_ origin: String, _ change: (inout OriginAnswer) -> Void) {
+    package mutating func keep(_ origin: String, _ change: (inout OriginAnswer) -> Void) {
         change(&byOrigin[origin, default: OriginAnswer()])
     }
 
-    mutating func decline(_ methods: Set<Challenge.Method>, _ task: TaskID) {
+    package mutating func decline(_ methods: Set<Challenge.Method>, _ task: TaskID) {
         declined[task, default: []].formUnion(methods)
     }
 
     /// The server did not take a credential: it is not offered again. Returns how many that were for the task.
-    mutating func refused(_ task: TaskID, origin: String) -> Int {
+    package mutating func refused(_ task: TaskID, origin: String) -> Int {
         byOrigin[origin]?.credential = nil
         refusals[task, default: 0] += 1
         return refusals[task] ?? 0
     }
 
-    mutating func forget(_ task: TaskID) {
+    package mutating func forget(_ task: TaskID) {
         declined[task] = nil
         refusals[task] = nil
     }

@@ -12,7 +12,7 @@ extension TransferService {
         guard record.app != nil else { return [:] }
         // Its library knows what becomes of them.
         request.notesCookies = true
-        let kept = answers[record.session] ?? ChallengeAnswers()
+        let kept = appSessions[answersOf: record.session]
         request.asksAbout = kept.asksAbout(record.id)
         if let answer = kept.byOrigin[record.origin] {
             request.credential = answer.credential ?? request.credential
@@ -44,30 +44,23 @@ extension TransferService {
     }
 
     /// A server asks: the task waits for its app's answer, unless another task has had it meanwhile.
-    func challenged(_ start: ActiveTransfer, _ asked: Challenge, _ entries: [JournalEntry]) async {
-        var transfer = start
+    func challenged(_ id: TaskID, _ asked: Challenge) async {
+        guard let transfer = active[id] else { return }
         var challenge = asked
-        let id = transfer.record.id
-        var kept = answers[transfer.record.session] ?? ChallengeAnswers()
+        var kept = appSessions[answersOf: transfer.record.session]
         let known = kept.byOrigin[challenge.origin] ?? OriginAnswer()
         let shown = transfer.shown[challenge.origin] ?? OriginAnswer()
         // Answered while this exchange was under way: it starts again with that.
-        let isAnswered = known.answers(challenge, besides: shown)
+        guard !known.answers(challenge, besides: shown) else {
+            return await tell(id) { $0.answeredMeanwhile($1, &$2) }
+        }
         let asksForCredential = challenge.method == .basic || challenge.method == .digest
-        if asksForCredential, !isAnswered, shown.credential != nil {
+        if asksForCredential, shown.credential != nil {
             challenge.previousFailureCount = kept.refused(id, origin: challenge.origin)
-            answers[transfer.record.session] = kept
+            appSessions[answersOf: transfer.record.session] = kept
         }
-        if !isAnswered {
-            let more = (try? transfer.record.apply(.ask(challenge.sentence), now: now)) ?? []
-            let record = transfer.record
-            _ = await save([(record, entries + more)]) { [challenge] transaction in
-                try transaction.ask(record, challenge)
-            }
-        }
-        hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
-        release(id)
-        await pump()
+        let question = challenge
+        await tell(id) { $0.asked(question, $1, &$2) }
     }
 
     /// Takes an app's answer; the task goes on with it, or ends.
@@ -80,16 +73,16 @@ extension TransferService {
         }
         let id = message.task.id
         if answer.disposition == .cancel {
-            answers[session]?.forget(id)
+            appSessions.forgetAnswers([id], of: session)
             try await cancelAsked(id)
             return
         }
         switch message.kind {
         case .challenge:
             guard let challenge = message.challenge else { return }
-            var kept = answers[session] ?? ChallengeAnswers()
+            var kept = appSessions[answersOf: session]
             try Self.take(answer, to: challenge, of: id, into: &kept)
-            answers[session] = kept
+            appSessions[answersOf: session] = kept
             try await transition(
                 id, also: { transaction, _ in try transaction.deleteMessage(message.id) }, { _ in .answer })
         case .delayedRequest:

@@ -28,7 +28,7 @@ extension TransferService {
 
     /// Throws where a process other than `process` lives and reads the session's messages.
     package func requireFree(_ session: SessionID, for process: Int32) throws(Problem) {
-        guard let reader = readers[session]?.reader, reader.process != process, Self.lives(reader.process) else {
+        guard let reader = appSessions.reader(of: session), reader.process != process, Self.lives(reader.process) else {
             return
         }
         throw .sessionInUse("Process \(reader.process) has session '\(session)'.")
@@ -127,8 +127,7 @@ extension TransferService {
     package func invalidate(_ app: AppID, _ identifier: String) async throws(Problem) {
         let session = SessionID(app: app, identifier: identifier)
         try await removeSession(session)
-        answers[session] = nil
-        readers[session] = nil
+        appSessions.remove(session)
     }
 
     /// The user has force-quit the app: its tasks end, downloads with resume data where they can have it.
@@ -160,7 +159,7 @@ extension TransferService {
 
     /// Progress is not sent to an app that cannot read it: it would find it all, and old, when it goes on.
     package func setListening(_ app: AppID, _ isListening: Bool) {
-        if isListening { deaf.remove(app) } else { deaf.insert(app) }
+        appSessions.setListening(app, isListening)
     }
 
     nonisolated func requireSession(_ session: SessionID) async throws(Problem) {

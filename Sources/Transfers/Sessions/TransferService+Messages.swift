@@ -21,9 +21,9 @@ extension TransferService {
         let session = SessionID(app: app, identifier: identifier)
         try await requireSession(session)
         try requireFree(session, for: process)
-        await readers[session]?.reader?.end()
+        await appSessions.reader(of: session)?.end()
         let reader = SessionReader(service: self, app: app, session: session, process: process)
-        readers[session] = WeakReader(reader: reader)
+        appSessions.put(reader, for: session)
         return AsyncStream(unfolding: { await reader.next() })
     }
 
@@ -69,15 +69,10 @@ extension TransferService {
     }
 
     private func forgetAnswers(_ session: SessionID, of tasks: [TaskID]) {
-        for task in tasks { answers[session]?.forget(task) }
+        appSessions.forgetAnswers(tasks, of: session)
     }
 
-    func isListening(_ app: AppID) -> Bool { !deaf.contains(app) }
-}
-
-/// The one reader of a session, as long as its stream is there.
-struct WeakReader {
-    weak var reader: SessionReader?
+    func isListening(_ app: AppID) -> Bool { appSessions.isListening(app) }
 }
 
 /// One process's place in the messages of a session.

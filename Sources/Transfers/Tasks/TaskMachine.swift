@@ -3,7 +3,7 @@ import Scheduler
 package import Store
 
 /// What can happen to a task.
-package enum TaskEvent: Sendable {
+package enum TaskEvent: Hashable, Sendable {
     case suspend
     case resume
     /// It was under way whenever a fault ended the service, so often: it waits for a person.
@@ -46,7 +46,7 @@ package enum TaskEvent: Sendable {
 }
 
 /// What an accepted response says of the download.
-package struct AcceptedResponse: Sendable {
+package struct AcceptedResponse: Hashable, Sendable {
     package var response: ResponseSummary
     package var url: String
     package var partial: PartialFile
@@ -69,7 +69,7 @@ package struct AcceptedResponse: Sendable {
 }
 
 /// A pause after trouble.
-package struct Hold: Sendable {
+package struct Hold: Hashable, Sendable {
     package var reason: WaitReason
     package var failure: TransferFailure
     /// Boot seconds; nil leaves it to the queue.
@@ -82,29 +82,14 @@ package struct Hold: Sendable {
     }
 }
 
-/// The event is not possible in the task's present state.
-package struct IllegalTransition: Error {
-    package var state: TaskState
-    package var event: TaskEvent
-}
-
 extension TaskRecord {
     /// Changes the task as `event` says and gives the journal entries that belong to it.
     ///
-    /// The states and their legal exits:
-    ///
-    /// - `suspended`: `resume`, `cancel`, `answer`, `retarget`.
-    /// - `waiting` (and running, which is not stored): `suspend`, `begin`, `setAside`, `accept`, `checkpoint`, `interrupt`, `hold`,
-    ///   `finish`, `fail`, `cancel`, `ask`, `answer`, `loosen`, `retarget`, `retry`, `keep`, `sendOn`, `sendAgain`.
-    /// - `finishing`: `setAside`, `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
-    ///   came before everything was on disk), `fail`.
-    /// - `failed`: `retarget`, unless all its bytes are kept.
-    /// - `completed`, `cancelled`: none.
-    ///
-    /// - Throws: ``IllegalTransition``; the task is unchanged then.
+    /// - Throws: ``IllegalTransition`` where ``allows(_:)`` says no; the task is unchanged then.
     package mutating func apply(_ event: TaskEvent, now: ClockReading) throws(IllegalTransition) -> [JournalEntry] {
-        switch (state, event) {
-        case (.waiting, .suspend):
+        guard allows(event) else { throw IllegalTransition(state: state, event: event) }
+        switch event {
+        case .suspend:
             state = .suspended
             timeLeft = deadline.map { max(0, $0 - now.bootSeconds) }
             deadline = nil
@@ -112,7 +97,7 @@ extension TaskRecord {
             notBefore = nil
             wait = nil
             return [entry(.suspended, now)]
-        case (.suspended, .resume):
+        case .resume:
             state = .waiting
             deadline = timeLeft.map { now.bootSeconds + $0 }
             timeLeft = nil
@@ -121,61 +106,61 @@ extension TaskRecord {
             wait = nil
             scheduleLoosening()
             return [entry(.resumed, now)]
-        case (.waiting, .setAside(let faults)), (.finishing, .setAside(let faults)):
+        case .setAside(let faults):
             return setAside(faults, now)
-        case (.waiting, .begin):
+        case .begin:
             beginAttempt()
             return []
-        case (.waiting, .retry):
+        case .retry:
             notBefore = nil
             wait = nil
             failures = 0
             fruitless = 0
             return [entry(.retried, now)]
-        case (.waiting, .accept(let accepted)):
+        case .accept(let accepted):
             return accept(accepted, now)
-        case (.waiting, .checkpoint(let synced)):
+        case .checkpoint(let synced):
             partial?.synced = synced
             noteProgress()
             return []
-        case (.finishing, .interrupt):
+        case .interrupt where state == .finishing:
             state = .waiting
             publication = nil
             return []
-        case (.waiting, .interrupt(let reason, let detail)):
+        case .interrupt(let reason, let detail):
             noteProgress()
             withdrawAttempt()
             guard reason != .starting else { return [] }
             wait = StoredWait(reason: reason, since: now.wallSeconds, detail: detail)
             return [entry(.held, now, wait: wait)]
-        case (.waiting, .hold(let hold)), (.finishing, .hold(let hold)):
+        case .hold(let hold):
             return self.hold(hold, now)
-        case (.waiting, .keep(let resource)):
+        case .keep(let resource):
             return keep(resource, now)
-        case (.waiting, .sendOn(let offset)):
+        case .sendOn(let offset):
             return [entry(.uploadContinued, now, detail: "From byte \(offset).")]
-        case (.waiting, .sendAgain(let reason)):
+        case .sendAgain(let reason):
             upload = nil
             noteRestart()
             return [entry(.uploadRestarted, now, detail: reason)]
-        case (.waiting, .finish(let summary)):
+        case .finish(let summary):
             state = .finishing
             notBefore = nil
             wait = nil
             question = nil
             response = summary ?? response
             return [entry(.finishing, now)]
-        case (.finishing, .publish(let intent)):
+        case .publish(let intent):
             publication = intent
             return []
-        case (.finishing, .complete(let file, let verified)):
+        case .complete(let file, let verified):
             self.file = file
             self.verified = verified
             lastError = nil
             upload = nil
             end(.completed, now)
             return [entry(.completed, now, detail: file)]
-        case (.finishing, .fetchAgain(let failure, let notBefore)):
+        case .fetchAgain(let failure, let notBefore):
             state = .waiting
             partial = nil
             publication = nil
@@ -188,7 +173,7 @@ extension TaskRecord {
                 StoredWait(reason: .retry, since: now.wallSeconds, detail: described(failure))
             }
             return [entry(.restarted, now, error: failure)]
-        case (.waiting, .fail(let failure, let file, let token)), (.finishing, .fail(let failure, let file, let token)):
+        case .fail(let failure, let file, let token):
             error = failure
             lastError = failure
             self.file = file
@@ -196,31 +181,28 @@ extension TaskRecord {
             end(.failed, now)
             if token == nil { dropBytes() }
             return [entry(.failed, now, error: failure)]
-        case (.waiting, .ask(let detail)):
+        case .ask(let detail):
             question = .challenge
             wait = StoredWait(reason: .answer, since: now.wallSeconds, detail: detail)
             notBefore = nil
             return [entry(.asked, now, wait: wait)]
-        case (.waiting, .answer), (.suspended, .answer):
+        case .answer:
             question = nil
             wait = nil
             return [entry(.answered, now)]
-        case (.waiting, .loosen):
+        case .loosen:
             guard let detail = loosen() else { return [] }
             var loosened = entry(.conditionsLoosened, now, detail: detail)
             loosened.inputs = discretion.inputs
             return [loosened]
-        case (.waiting, .retarget(let request)), (.suspended, .retarget(let request)),
-            (.failed, .retarget(let request)) where file == nil:
+        case .retarget(let request):
             return retarget(request, now)
-        case (.waiting, .cancel(let token, let failure)), (.suspended, .cancel(let token, let failure)):
+        case .cancel(let token, let failure):
             resumeData = token
             error = failure
             end(.cancelled, now)
             if token == nil { dropBytes() }
             return [entry(.cancelled, now)]
-        default:
-            throw IllegalTransition(state: state, event: event)
         }
     }
 
@@ -320,7 +302,7 @@ extension TaskRecord {
         [failure.message, lossSentence].compactMap(\.self).joined(separator: " ")
     }
 
-    private mutating func end(_ state: TaskState, _ now: ClockReading) {
+    mutating func end(_ state: TaskState, _ now: ClockReading) {
         self.state = state
         endedAt = now.wallSeconds
         endedBoot = now.bootSeconds
@@ -333,7 +315,7 @@ extension TaskRecord {
         question = nil
     }
 
-    private func entry(
+    func entry(
         _ decision: Decision, _ now: ClockReading, wait: StoredWait? = nil, error: TransferFailure? = nil,
         detail: String? = nil
     ) -> JournalEntry {

@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 import Testing
 import Transfers
 
@@ -138,6 +139,21 @@ import Transfers
                 always(table.allowance(way, later) == .max, "seed \(seed)")
             }
         }
+    }
+
+    @Test func `What origins take is remembered, as long as it holds and for as many as need be`() {
+        var table = HostTable()
+        table.limit("http://a:80", to: 2, until: 10, now: 0)
+        #expect(table.mostConnections("http://a:80", now: 5) == 2)
+        #expect(table.mostConnections("http://b:80", now: 5) == nil)
+        #expect(table.mostConnections("http://a:80", now: 11) == nil)
+        table.learn(.tus, of: "http://a:80")
+        #expect(table.uploadProtocol(of: "http://a:80") == nil)
+        for number in 0..<HostTable.knownUploadProtocols { table.learn(.plain, of: "http://\(number):80") }
+        #expect(table.uploadProtocol(of: "http://0:80") == .plain)
+        table.learn(.draft(.latest), of: "http://one-more:80")
+        #expect(table.uploadProtocol(of: "http://0:80") == nil)
+        #expect(table.uploadProtocol(of: "http://one-more:80") == .draft(.latest))
     }
 }
 

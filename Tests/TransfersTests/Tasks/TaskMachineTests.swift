@@ -86,6 +86,7 @@ import Transfers
             var after = before
             let event = Self.event(kind, &random)
             let expected = TaskLegality.exit(from: state, by: kind)
+            #expect(before.allows(event) == (expected != nil))
             do {
                 let entries = try after.apply(event, now: Self.start)
                 #expect(after.state == expected)
@@ -96,6 +97,26 @@ import Transfers
                 #expect(after == before)
             }
         }
+    }
+
+    @Test(arguments: TaskState.allCases.filter { $0 != .running })
+    func `An event that is not possible fails a task, and nothing changes one that has ended`(_ state: TaskState) {
+        let before = Self.record(state)
+        var after = before
+        let fault = IllegalTransition(state: state, event: .sendAgain(reason: "a secret"))
+        let entries = after.failInternally(fault, now: Self.start)
+        guard !state.isTerminal else {
+            #expect(after == before)
+            #expect(entries.isEmpty)
+            return
+        }
+        #expect(after.state == .failed)
+        #expect(after.error?.code == .internalFault)
+        #expect(after.error?.message.contains("'sendAgain'") == true)
+        #expect(after.error?.message.contains("secret") == false)
+        #expect(entries.map(\.decision) == [.failed])
+        #expect(TaskLegality.faults(after).isEmpty, "\(TaskLegality.faults(after))")
+        #expect(after.partial == before.partial)
     }
 
     @Test(arguments: 1...200) func randomWalks(_ seed: Int) {

@@ -1,0 +1,35 @@
+package import NightshiftAPI
+package import Store
+
+/// Tasks of which nothing runs, and which nobody may start all the same. Pure.
+package struct TaskClaims: Sendable {
+    /// Admitted, their records being read.
+    package private(set) var starting: Set<TaskID> = []
+    /// Those that requests of clients are changing: by how many.
+    private var held: [TaskID: Int] = [:]
+    /// Connections for tasks that are about to start.
+    package var reserved: [LaneID: Int] = [:]
+
+    package init() {}
+
+    /// How many there are.
+    package var count: Int { starting.count + held.count }
+
+    package func contains(_ task: TaskID) -> Bool { starting.contains(task) || held[task] != nil }
+
+    package func isStarting(_ task: TaskID) -> Bool { starting.contains(task) }
+
+    package func isHeld(_ task: TaskID) -> Bool { held[task] != nil }
+
+    package mutating func beginStarting(_ tasks: [TaskID]) { starting.formUnion(tasks) }
+
+    package mutating func endStarting(_ tasks: [TaskID]) { starting.subtract(tasks) }
+
+    /// A request of a client is about to change the task: it is not started before as many ``letGo(_:)``.
+    package mutating func hold(_ task: TaskID) { held[task, default: 0] += 1 }
+
+    package mutating func letGo(_ task: TaskID) {
+        guard let count = held[task] else { return }
+        held[task] = count > 1 ? count - 1 : nil
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import Logging
+import NightshiftAPI
+import Store
+
+/// Carries out what the runs of transfers decide, and tells them what came of it. Decides nothing.
+extension TransferService {
+    typealias RunInput = (inout TransferRun, RunContext, inout HostTable) -> [TransferAction]
+
+    /// Gives a run an input and does what it wants.
+    ///
+    /// - Parameter file: of the exchange that has ended; closed, unless it is handed over.
+    func tell(_ id: TaskID, file: Int32? = nil, _ input: RunInput) async {
+        guard var run = active[id]?.run else {
+            if let file { close(file) }
+            return
+        }
+        let actions = input(&run, context(of: run), &hosts)
+        active[id]?.run = run
+        // What has ended is not asked how far it is any more.
+        if run.phase == .saving { active[id]?.exchange = .starting }
+        await carryOut(actions, id, file)
+    }
+
+    private func context(of run: TransferRun) -> RunContext {
+        RunContext(
+            now: now, way: way(of: run.record), hold: hold(run.record), isBehindPortal: isBehindPortal(run.record),
+            isServiceStopping: isStopping, random: environment.random, token: Self.newToken)
+    }
+
+    private func carryOut(_ actions: [TransferAction], _ id: TaskID, _ file: Int32?) async {
+        for action in actions {
+            switch action {
+            case .ask:
+                if let transfer = active[id] { await exchange(transfer) }
+            case .cancel: cancelExchange(id)
+            case .closeFile:
+                if let file { close(file) }
+            case .syncFile:
+                let isSynced = await syncAndClose(file)
+                await tell(id) { $0.synced(isSynced, $1, &$2) }
+            case .cutFile(let length):
+                let isCut = file.map { PartialStorage.cut($0, to: length) } ?? false
+                if let file { close(file) }
+                await tell(id) { $0.cut(isCut, $1, &$2) }
+            case .save(let record, let entries):
+                let isSaved = await save(record, entries)
+                await tell(id) { $0.saved(isSaved, $1, &$2) }
+            case .note(let record, let entries):
+                if !(await save(record, entries)) { interrupt(id, .diskSpace) }
+            case .finish(let entries):
+                if let transfer = active[id], let file { await finish(transfer, file, entries) }
+            case .question(let challenge): await challenged(id, challenge)
+            case .saveQuestion(let challenge, let record, let entries):
+                let isSaved = await save([(record, entries)]) { try $0.ask(record, challenge) }
+                await tell(id) { $0.saved(isSaved, $1, &$2) }
+            case .discard(let record): discard(record)
+            case .abandonUpload(let record): abandonUpload(record)
+            case .release:
+                release(id)
+                await pump()
+            case .report(let failure): report(failure, of: id)
+            case .fault(let fault): report(fault, of: id)
+            }
+        }
+    }
+
+    /// An exchange is under way for the task.
+    func exchangeBegan(_ transfer: ActiveTransfer) {
+        let id = transfer.record.id
+        active[id] = transfer
+        if active[id]?.run.exchangeBegan().contains(.cancel) == true { cancelExchange(id) }
+    }
+
+    /// Ends the exchange of a task; what follows is decided when it has ended.
+    func interrupt(_ id: TaskID, _ reason: WaitReason) {
+        interrupt(id, .wait(reason))
+    }
+
+    func interrupt(_ id: TaskID, _ interruption: Interruption) {
+        if active[id]?.run.interrupt(interruption).contains(.cancel) == true { cancelExchange(id) }
+    }
+
+    func cancelExchange(_ id: TaskID) {
+        for handle in active[id]?.handles ?? [] { handle.cancel() }
+    }
+
+    /// Something has failed; see ``TransferRun/troubled(_:after:at:_:_:)``.
+    ///
+    /// - Parameter transfer: as it is, but for whether it was told to stop.
+    func trouble(
+        _ transfer: ActiveTransfer, _ failure: TransferFailure, after: RetryAfter? = nil,
+        at point: FailurePoint? = nil
+    ) async {
+        put(transfer)
+        await tell(transfer.record.id) { $0.troubled(failure, after: after, at: point, $1, &$2) }
+    }
+
+    /// Keeps a changed copy of a transfer, with what it was told meanwhile.
+    func put(_ transfer: ActiveTransfer) {
+        guard let latest = active[transfer.record.id] else { return }
+        var transfer = transfer
+        transfer.run.keepStop(of: latest.run)
+        active[transfer.record.id] = transfer
+    }
+
+    /// Whether the file's bytes are on disk; nil where there is no file.
+    private func syncAndClose(_ file: Int32?) async -> Bool? {
+        guard let file else { return nil }
+        let isSynced = await disks.sync.run { fdatasync(file) == 0 }
+        close(file)
+        return isSynced
+    }
+
+    private func report(_ failure: TransferFailure, of task: TaskID) {
+        logger.info(
+            failure.isPermanent ? "Transfer failed" : "Transfer has to wait",
+            metadata: [
+                "task": "\(task)", "code": "\(failure.code.rawValue)", "error": "\(failure.message)",
+            ])
+    }
+}

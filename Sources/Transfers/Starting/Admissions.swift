@@ -1,0 +1,14 @@
+import Scheduler
+import Store
+
+/// What the service keeps of its decisions over starting, from one to the next. Pure.
+struct Admissions {
+    var loop = PumpLoop()
+    /// Whose turn it is where there is but one connection.
+    var turns = ConnectionTurns<LaneID>()
+    /// What the moment holds back, as the last decision found it, to say since when.
+    var heldClasses = HeldClasses()
+    var look = LatestLook()
+    /// Boot seconds until which nothing starts because the store cannot be written.
+    var pausedUntil: Double?
+}

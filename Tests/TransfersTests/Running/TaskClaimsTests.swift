@@ -1,0 +1,63 @@
+import NightshiftAPI
+import TestSupport
+import Testing
+import Transfers
+
+/// Tasks that somebody is about to start or to change.
+@Suite struct TaskClaimsTests {
+    @Test func `Requests that change one task are counted`() {
+        var claims = TaskClaims()
+        let task = TaskID(1)
+        claims.hold(task)
+        claims.hold(task)
+        claims.letGo(task)
+        #expect(claims.isHeld(task) && claims.contains(task) && !claims.isStarting(task))
+        claims.letGo(task)
+        #expect(!claims.contains(task))
+        // One that was not held.
+        claims.letGo(task)
+        #expect(claims.count == 0)
+    }
+
+    @Test(arguments: 1...50) func `Whatever order things happen in, who is claimed is known`(_ seed: Int) {
+        var random = SplitMix64(seed: UInt64(seed))
+        var claims = TaskClaims()
+        var starting: Set<TaskID> = []
+        var held: [TaskID: Int] = [:]
+        for _ in 0..<200 {
+            let task = TaskID(Int64.random(in: 1...5, using: &random))
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                claims.beginStarting([task])
+                starting.insert(task)
+            case 1:
+                claims.endStarting([task])
+                starting.remove(task)
+            case 2:
+                claims.hold(task)
+                held[task, default: 0] += 1
+            default:
+                claims.letGo(task)
+                held[task] = max(0, (held[task] ?? 0) - 1)
+            }
+            for number in 1...5 {
+                let task = TaskID(Int64(number))
+                let isHeld = held[task] ?? 0 > 0
+                #expect(claims.isStarting(task) == starting.contains(task), "seed \(seed)")
+                #expect(claims.isHeld(task) == isHeld, "seed \(seed)")
+                #expect(claims.contains(task) == (isHeld || starting.contains(task)), "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func `Servers are told a few at a time that an upload is not wanted`() {
+        var requests = CancellationRequests()
+        for _ in 0..<CancellationRequests.limit {
+            let mayBegin = requests.begin()
+            #expect(mayBegin)
+        }
+        #expect(requests.begin() == false)
+        requests.end()
+        #expect(requests.begin() == true)
+    }
+}

@@ -1,0 +1,250 @@
+import NightshiftAPI
+import Store
+import Testing
+import Transfers
+
+/// What a run decides, input by input.
+@Suite struct TransferRunTests {
+    private static func kinds(_ actions: [TransferAction]) -> [TransferAction.Kind] { actions.map(\.kind) }
+
+    private static func wait(_ actions: [TransferAction]) -> StoredWait? { actions.compactMap(\.record).last?.wait }
+
+    @Test func `A download that is whole is handed over with its entries`() {
+        var scene = TransferRunScene()
+        #expect(scene.run.exchangeBegan() == [])
+        var partial = TransferRunScene.partial(0)
+        partial.total = 10
+        scene.run.inputs = ["network": "wifi"]
+        let response = ResponseSummary(status: 200, headers: [], httpVersion: "1.1")
+        scene.run.accept(
+            AcceptedResponse(
+                response: response, url: "http://h/", partial: partial, isLarge: false, offset: 0, restart: nil),
+            scene.now)
+        let actions = scene.ended(.whole)
+        #expect(Self.kinds(actions) == [.finish])
+        #expect(actions.flatMap(\.entries).map(\.decision) == [.started])
+        #expect(actions.flatMap(\.entries).last?.inputs == ["network": "wifi"])
+        #expect(scene.run.phase == .handedOver)
+    }
+
+    @Test func `Whole bytes without a file are trouble`() {
+        var scene = TransferRunScene()
+        _ = scene.run.exchangeBegan()
+        let actions = scene.ended(.whole, hasFile: false)
+        #expect(Self.kinds(actions) == [.report, .save])
+        #expect(Self.wait(actions)?.reason == .retry)
+    }
+
+    @Test func `A stop that comes while there is nothing to stop is obeyed before anything is asked`() {
+        var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
+        _ = scene.run.exchangeBegan()
+        #expect(Self.kinds(scene.ended(.again(.unconditional, reason: "r"))) == [.closeFile, .save])
+        #expect(scene.run.interrupt(.wait(.smallerFirst)) == [])
+        let actions = scene.saved()
+        #expect(Self.kinds(actions) == [.save])
+        #expect(Self.wait(actions)?.reason == .smallerFirst)
+        #expect(Self.kinds(scene.saved()) == [.release])
+    }
+
+    @Test func `A stop that comes before the exchange is there ends it`() {
+        var scene = TransferRunScene()
+        #expect(scene.run.interrupt(.wait(.starting)) == [])
+        #expect(scene.run.exchangeBegan() == [.cancel])
+        #expect(scene.ended(.interrupted) == [.syncFile])
+        #expect(Self.kinds(scene.synced()) == [.save])
+        #expect(Self.kinds(scene.saved()) == [.release])
+    }
+
+    @Test func `A service that stops asks nobody any more`() {
+        var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
+        _ = scene.run.exchangeBegan()
+        _ = scene.ended(.again(.unconditional, reason: "r"))
+        scene.isServiceStopping = true
+        #expect(Self.kinds(scene.saved()) == [.save])
+        #expect(Self.kinds(scene.saved()) == [.release])
+    }
+
+    @Test func `What cannot be written down is not asked again, and is nobody's probe`() {
+        var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
+        let way = TransferRunScene.way
+        scene.hosts.failed(
+            way, .address, TransferRunScene.lost, began: 0, refusedUntil: nil, now: scene.now, random: 0.5)
+        let later = scene.now.bootSeconds + 10_000
+        let isProbe = scene.hosts.admit(way, now: later)
+        #expect(isProbe)
+        scene.now.bootSeconds = later
+        scene.run = TransferRun(record: scene.run.record, startedAt: later)
+        _ = scene.run.exchangeBegan()
+        _ = scene.ended(.again(.unconditional, reason: "r"))
+        #expect(scene.hosts.allowance(way, later) == 0)
+        #expect(Self.kinds(scene.saved(false)) == [.release])
+        #expect(scene.hosts.allowance(way, later) == 1)
+    }
+
+    @Test func `Answers that contradict each other are trouble in the end`() {
+        var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
+        for _ in 0..<TransferRun.repetitionLimit {
+            _ = scene.run.exchangeBegan()
+            #expect(Self.kinds(scene.ended(.again(.lastModified, reason: "r"))) == [.closeFile, .save])
+            #expect(scene.saved() == [.ask])
+        }
+        _ = scene.run.exchangeBegan()
+        let actions = scene.ended(.again(.lastModified, reason: "r"))
+        #expect(Self.kinds(actions) == [.closeFile, .report, .save])
+        #expect(Self.wait(actions)?.reason == .retry)
+    }
+
+    @Test func `Bytes that are worthless are asked for again only where they were continued`() {
+        var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
+        scene.run.startCount = 10
+        _ = scene.run.exchangeBegan()
+        var actions = scene.ended(.worthless(TransferRunScene.lost))
+        #expect(actions.compactMap(\.record).last?.partial?.lossReason == "gone")
+        #expect(scene.saved() == [.ask])
+        scene.run.startCount = 0
+        _ = scene.run.exchangeBegan()
+        actions = scene.ended(.worthless(TransferRunScene.lost))
+        #expect(actions.compactMap(\.record).last?.partial == nil)
+        #expect(Self.wait(actions)?.reason == .retry)
+    }
+
+    @Test func `A connection in doubt is replaced at once, unless the moment holds the task back`() {
+        for hold in [nil, WaitReason.network] {
+            var scene = TransferRunScene()
+            _ = scene.run.exchangeBegan()
+            scene.run.probation = Probation(count: 0, until: 200)
+            scene.hold = hold
+            let actions = scene.troubled(TransferRunScene.lost)
+            #expect(actions.flatMap(\.entries).contains { $0.decision == .reconnected } == (hold == nil))
+            if hold == nil { #expect(scene.saved() == [.ask]) }
+        }
+    }
+
+    @Test func `A connection that brings nothing in its time is broken off, and asked for anew`() {
+        var scene = TransferRunScene()
+        _ = scene.run.exchangeBegan()
+        scene.run.probation = Probation(count: 5, until: 200)
+        #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 199) == [])
+        #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 200) == [.cancel])
+        #expect(scene.ended(.interrupted) == [.syncFile])
+        #expect(scene.synced().flatMap(\.entries).map(\.decision) == [.reconnected])
+        #expect(scene.saved() == [.ask])
+        scene.run.probation = Probation(count: 5, until: 200)
+        #expect(scene.run.probationTick(count: 6, awaitsResponse: false, awake: 300) == [])
+        #expect(scene.run.probation == nil)
+    }
+
+    @Test func `What the moment forbids waits for the moment, whatever became of the connection`() {
+        var scene = TransferRunScene()
+        _ = scene.run.exchangeBegan()
+        #expect(scene.run.interrupt(.hold(.network, detail: "d", inputs: ["network": "none"])) == [.cancel])
+        let actions = scene.troubled(TransferRunScene.lost)
+        #expect(Self.wait(actions)?.reason == .network)
+        #expect(actions.flatMap(\.entries).last?.inputs == ["network": "none"])
+    }
+
+    @Test func `Mirrors are asked one after the other, then the task fails`() {
+        var scene = TransferRunScene { record in
+            record.request.mirrors = ["http://m1/", "http://m2/"]
+        }
+        for mirror in ["http://m1/", "http://m2/"] {
+            _ = scene.run.exchangeBegan()
+            let actions = scene.ended(.trouble(TransferRunScene.refused, after: nil))
+            #expect(actions.flatMap(\.entries).map(\.decision) == [.mirrorAsked])
+            #expect(scene.run.round.mirror == mirror)
+            #expect(scene.saved() == [.ask])
+        }
+        _ = scene.run.exchangeBegan()
+        let actions = scene.ended(.trouble(TransferRunScene.refused, after: nil))
+        #expect(Self.kinds(actions) == [.closeFile, .report, .save])
+        #expect(actions.compactMap(\.record).last?.state == .failed)
+        #expect(Self.kinds(scene.saved()) == [.discard, .release])
+    }
+
+    @Test func `A server that asks for time gets it`() {
+        var scene = TransferRunScene()
+        _ = scene.run.exchangeBegan()
+        let busy = TransferFailure(.serverUnavailable, "503", status: 503)
+        let actions = scene.ended(.trouble(busy, after: .seconds(30)))
+        #expect(Self.wait(actions)?.reason == .retryAfter)
+        #expect(actions.compactMap(\.record).last?.notBefore == scene.now.bootSeconds + 30)
+    }
+
+    @Test func `A failure that bytes outlive leaves resume data`() {
+        var scene = TransferRunScene { record in
+            record.partial = TransferRunScene.partial(10)
+            record.received = 10
+        }
+        let actions = scene.run.fail(TransferRunScene.refused, scene.context, &scene.hosts)
+        #expect(actions.compactMap(\.record).last?.resumeData == "token")
+        // Nobody sees it before it is on disk.
+        #expect(scene.run.shown.state == .waiting && scene.run.shown.error == nil)
+        #expect(Self.kinds(scene.saved()) == [.release])
+    }
+
+    @Test func `A question waits for the task's app, unless that has answered meanwhile; a mirror's is trouble`() {
+        let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
+        for isKnown in [true, false] {
+            var scene = TransferRunScene()
+            _ = scene.run.exchangeBegan()
+            #expect(scene.ended(.question(challenge)) == [.closeFile, .question(challenge)])
+            if isKnown {
+                #expect(scene.run.answeredMeanwhile(scene.context, &scene.hosts) == [.release])
+                continue
+            }
+            let actions = scene.run.asked(challenge, scene.context, &scene.hosts)
+            #expect(Self.kinds(actions) == [.saveQuestion])
+            #expect(Self.wait(actions)?.reason == .answer)
+            #expect(actions.flatMap(\.entries).map(\.decision) == [.asked])
+            #expect(Self.kinds(scene.saved()) == [.release])
+        }
+        var scene = TransferRunScene { $0.request.mirrors = ["http://m1/"] }
+        _ = scene.run.exchangeBegan()
+        _ = scene.ended(.trouble(TransferRunScene.lost, after: nil))
+        _ = scene.saved()
+        _ = scene.run.exchangeBegan()
+        #expect(!Self.kinds(scene.ended(.question(challenge))).contains(.question))
+    }
+
+    @Test func `Checkpoints are due after bytes or seconds, and only while an exchange goes on`() {
+        var scene = TransferRunScene { $0.partial = TransferRunScene.partial(0) }
+        let start = scene.now.bootSeconds
+        #expect(!scene.run.isCheckpointDue(new: TransferRun.checkpointBytes, now: start))
+        _ = scene.run.exchangeBegan()
+        #expect(scene.run.isCheckpointDue(new: TransferRun.checkpointBytes, now: start))
+        #expect(!scene.run.isCheckpointDue(new: 1, now: start))
+        #expect(scene.run.isCheckpointDue(new: 1, now: start + TransferRun.checkpointSeconds))
+        #expect(!scene.run.isCheckpointDue(new: 0, now: start + 100))
+        let actions = scene.run.checkpointed(true, received: 9, synced: 9, scene.now)
+        #expect(Self.kinds(actions) == [.note])
+        #expect(actions.compactMap(\.record).last?.partial?.synced == 9)
+        #expect(scene.run.checkpointed(false, received: 12, synced: 12, scene.now) == [.cancel])
+        _ = scene.ended(.trouble(TransferRunScene.refused, after: nil))
+        // The row of one that has ended is not written over.
+        #expect(scene.run.checkpointed(true, received: 20, synced: 20, scene.now) == [])
+    }
+
+    @Test func `A file with gaps is cut before one connection goes on alone`() {
+        var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
+        _ = scene.run.exchangeBegan()
+        let map = SegmentMap(total: 1_000_000, count: 10, synced: 10)
+        let actions = scene.run.segmentsEnded(
+            .plain(reason: "The server sends everything"), map, at: nil, scene.context, &scene.hosts)
+        #expect(actions == [.cutFile(to: 10)])
+        let next = scene.run.cut(true, scene.context, &scene.hosts)
+        #expect(next.flatMap(\.entries).map(\.decision) == [.undivided])
+        #expect(scene.run.singleReason == "The server sends everything")
+        #expect(scene.saved() == [.ask])
+    }
+
+    @Test func `An upload's parts follow each other without a commit, where nothing is to be told`() {
+        var scene = TransferRunScene()
+        scene.run.entries = []
+        _ = scene.run.exchangeBegan()
+        #expect(scene.run.uploadGoesOn(isQueried: false, scene.context, &scene.hosts) == [.ask])
+        _ = scene.run.exchangeBegan()
+        _ = scene.run.interrupt(.wait(.smallerFirst))
+        let actions = scene.run.uploadGoesOn(isQueried: false, scene.context, &scene.hosts)
+        #expect(Self.wait(actions)?.reason == .smallerFirst)
+    }
+}
