@@ -38,7 +38,7 @@ extension SystemProcessHost {
             guard let statistics = ProcessStatistics(of: process.pid), statistics.startTime == process.startTime,
                 !statistics.isZombie
             else { return false }
-            if statistics.isStopped { return true }
+            if statistics.isStopped(as: process.pid) { return true }
             guard let pause = patience.pause() else { return false }
             usleep(useconds_t(pause / .microseconds(1)))
         }
