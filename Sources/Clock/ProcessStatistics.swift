@@ -12,6 +12,23 @@ package struct ProcessStatistics: Hashable, Sendable {
     package let startTime: UInt64
 
     package var isStopped: Bool { state == "T" || state == "t" }
+
+    /// Whether a stop signal has reached the process, whose number is `process`.
+    ///
+    /// In the kernel it may wait for a stopped child of vfork(2) or posix_spawn(3), as a shell that starts a command does. It
+    /// stops only behind the child's exec, which the child comes to when both are continued; until then it stands still as well.
+    package func isStopped(as process: pid_t) -> Bool {
+        if isStopped { return true }
+        // Of the leader alone: another thread that waits so does not keep it from stopping.
+        let path = "/proc/\(process)/task/\(process)/children"
+        guard isInKernel, let children = try? String(contentsOfFile: path, encoding: .utf8) else { return false }
+        return children.split(separator: " ").contains { child in
+            pid_t(child).flatMap { ProcessStatistics(of: $0) }?.isStopped == true
+        }
+    }
+
+    /// It waits in the kernel for what no signal but SIGKILL interrupts: a disk, or a child of vfork(2).
+    private var isInKernel: Bool { state == "D" }
     /// It has ended, and nobody has asked for its status yet.
     package var isZombie: Bool { state == "Z" || state == "X" }
 

@@ -66,6 +66,8 @@ package struct ServiceLauncher: Sendable {
 
     /// What to wait before the next step; nil once the socket accepts connections.
     private func step(_ start: inout Start?) throws -> Duration? {
+        // Before the look: the last one comes behind the deadline, however late this program is given the processor.
+        let now = ContinuousClock.now
         switch ServiceSocket.state(of: socket) {
         case .accepting: return nil
         case .refused(let code): throw refusal(code)
@@ -77,7 +79,6 @@ package struct ServiceLauncher: Sendable {
             start = new
             return new.pause
         }
-        let now = ContinuousClock.now
         if current.process.exitStatus != nil && !current.hasEnded {
             // It ends at once where another one was faster; that one then answers.
             current.hasEnded = true

@@ -59,6 +59,34 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
+        func `One that waits for a child before its exec is suspended with it`(
+            suspension: SystemProcessHost.Suspension
+        ) async throws {
+            let scene = try Scene(suspension)
+            defer { scene.end() }
+            // The child opens a pipe that nobody writes to between vfork and exec, where its parent waits in the kernel.
+            let program = """
+                import os
+                opening = (os.POSIX_SPAWN_OPEN, 0, "pipe", os.O_RDONLY, 0)
+                os.posix_spawn("/bin/true", ["true"], {}, file_actions=[opening])
+                open("spawned", "w").close()
+                while True: pass
+                """
+            #expect(mkfifo(scene.scratch.path("pipe"), 0o600) == 0)
+            let process = try scene.launch(scene.plan("python3", ["-c", program]))
+            for _ in 0..<3 {
+                try await eventually("it to wait for its child") { Proc.fields(process.pid)?[0] == "D" }
+                #expect(scene.host.suspend(process))
+                #expect(scene.host.resume(process))
+            }
+            let writer = open(scene.scratch.path("pipe"), O_RDWR | O_CLOEXEC)
+            defer { close(writer) }
+            try await eventually("it to go on") {
+                FileManager.default.fileExists(atPath: scene.scratch.path("spawned"))
+            }
+        }
+
+        @Test(arguments: SystemProcessHost.Suspension.allCases)
         func `A thousand cycles, and none is stuck`(suspension: SystemProcessHost.Suspension) async throws {
             let scene = try Scene(suspension)
             defer { scene.end() }

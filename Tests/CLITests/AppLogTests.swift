@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 import Synchronization
 import TestSupport
 import Testing
@@ -78,23 +79,48 @@ struct AppLogTests {
         let world = try World()
         let service = try world.service { try log.answer($0) }
         defer { service.stop() }
-        let following = Task { await world.run("app", "log", "-f", "a") }
-        try await eventually("the beginning") { world.output.text.hasSuffix("line 500\n") }
+        let end = Watched<CLI.ExitStatus?>(nil)
+        let following = Task {
+            let status = await world.run("app", "log", "-f", "a")
+            end.update { $0 = status }
+            return status
+        }
+        try await comes("the beginning", "line 500\n", in: world, of: service, before: end)
         log.append("line 501\n")
-        try await eventually("what came later") { world.output.text.hasSuffix("line 501\n") }
+        try await comes("what came later", "line 501\n", in: world, of: service, before: end)
         log.cut(to: 2_000)
         log.append("line 502\n")
-        try await eventually("what came after the cut") { world.output.text.hasSuffix("line 502\n") }
+        try await comes("what came after the cut", "line 502\n", in: world, of: service, before: end)
         log.isAway.withLock { $0 = true }
         let asked = service.requests.count
         try await eventually("a try") { service.requests.count > asked }
         log.append("line 503\n")
         log.isAway.withLock { $0 = false }
-        try await eventually("what came while the service was away") { world.output.text.hasSuffix("line 503\n") }
+        try await comes("what came while the service was away", "line 503\n", in: world, of: service, before: end)
         following.cancel()
         #expect(await following.value == .interrupted)
         #expect(world.output.text == (1...503).map { "line \($0)\n" }.joined())
         #expect(world.errors.text.isEmpty)
+    }
+
+    /// Waits for a line that somebody follows. Where it does not come, says whether he has ended, asks, and could be answered.
+    private func comes(
+        _ what: String, _ line: String, in world: World, of service: ScriptedService,
+        before end: Watched<CLI.ExitStatus?>
+    ) async throws {
+        let asked = service.requests.count
+        do {
+            try await eventually(what) { world.output.text.hasSuffix(line) || end.read { $0 != nil } }
+        } catch {
+            let (requests, output) = (service.requests, world.output.text.suffix(40))
+            Issue.record(
+                """
+                \(requests.count - asked) requests since, the last \(requests.last?.path ?? ""); the socket is \
+                \(ServiceSocket.state(of: service.socketPath)); the output ends with \(output.debugDescription)
+                """)
+            throw error
+        }
+        try #require(end.read { $0 } == nil, "\(what): it has ended: \(world.errors.text)")
     }
 
     @Test func `L1: log -f says when it has missed something`() async throws {

@@ -62,7 +62,12 @@ final class ScriptedService: Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 let connection = accept(descriptor, nil, nil)
+                let error = errno
                 guard connection >= 0 else {
+                    let isStopped = state.withLock { $0.isStopped }
+                    if !isStopped, error == EINTR || error == ECONNABORTED { continue }
+                    // A service that nobody has stopped and that nobody reaches: a descriptor was closed that is not its closer's.
+                    precondition(isStopped, "accept: \(String(cString: strerror(error)))")
                     // Here, where nobody can be given its number in between.
                     close(descriptor)
                     return

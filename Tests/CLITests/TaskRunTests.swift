@@ -109,6 +109,27 @@ struct TaskRunTests {
         #expect(requests[2].path == Self.tasks + "/1")
     }
 
+    @Test func `L2: A stop that comes before the program has begun stops neither it nor who makes it`() async throws {
+        let world = try World()
+        let process = try GatedProcess(
+            executable: Self.program, program: "/bin/sh",
+            arguments: ["sh", "-c", "touch $HOME/begun; kill -TSTP $$; exit 5"],
+            environment: Self.environment(world, [:]), leadsGroup: true)
+        defer { process.abandon() }
+        // Pending from before its exec for all that it knows; had it stopped there, nobody here would ever have gone on.
+        for number in StopSignals.numbers { #expect(kill(-process.id, number) == 0) }
+        process.begin()
+        var events: [GatedProcess.Event] = []
+        for await event in process.events {
+            events.append(event)
+            let hasBegun = FileManager.default.fileExists(atPath: world.path + "/begun")
+            #expect(hasBegun, "\(event)")
+            kill(-process.id, SIGCONT)
+        }
+        // Its own stop, once it has begun, is one.
+        #expect(events == [.stopped(SIGTSTP), .ended(.exited(5))])
+    }
+
     // MARK: - Its end
 
     @Test(arguments: [("exit 0", Int32(0)), ("exit 42", 42), ("kill -KILL $$", 137), ("kill -TERM $$", 143)])

@@ -48,8 +48,11 @@ package func eventually(
     _ what: String, within bound: Duration = .seconds(20), _ condition: () async throws -> Bool
 ) async throws {
     let time = WaitingTime(within: bound)
-    while try await !condition() {
-        guard !time.isOver else { throw WaitedTooLong(what: what, bound: bound) }
+    while true {
+        // Before the look: the last one is begun behind the bound, however late this thread is given the processor.
+        let isLastLook = time.isOver
+        if try await condition() { return }
+        guard !isLastLook else { throw WaitedTooLong(what: what, bound: bound) }
         try await passTime(.milliseconds(10), because: "The condition is looked at again after a while.")
     }
 }
@@ -59,8 +62,10 @@ package func blockUntil(
     _ what: String, within bound: Duration = .seconds(20), _ condition: () throws -> Bool
 ) throws {
     let time = WaitingTime(within: bound)
-    while try !condition() {
-        guard !time.isOver else { throw WaitedTooLong(what: what, bound: bound) }
+    while true {
+        let isLastLook = time.isOver
+        if try condition() { return }
+        guard !isLastLook else { throw WaitedTooLong(what: what, bound: bound) }
         blockThread(for: .milliseconds(5), because: "The condition is looked at again after a while.")
     }
 }

@@ -52,7 +52,7 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
     package func block(within bound: Duration = .seconds(20), _ isSatisfied: (Value) -> Bool) -> Bool {
         let time = WaitingTime(within: bound)
         while !block(until: .now + min(bound, .seconds(1)), isSatisfied) {
-            if time.isOver { return false }
+            if time.isOver { return read(isSatisfied) }
         }
         return true
     }
@@ -68,6 +68,8 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
                 repeat {
                     try await passTime(min(bound, .seconds(1)), because: "The wait is bounded.")
                 } while !time.isOver
+                // The waiter that has what it waited for may not have run yet.
+                if self.read(isSatisfied) { return }
                 throw WaitedTooLong(what: what, bound: bound)
             }
             defer { group.cancelAll() }

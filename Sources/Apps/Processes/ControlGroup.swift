@@ -20,12 +20,13 @@ struct ControlGroup: Hashable, Sendable {
     /// Opens the file through which a process moves itself in; -1 with errno set where it cannot be.
     func openProcesses() -> Int32 { open("\(path)/cgroup.procs", O_WRONLY | O_CLOEXEC) }
 
-    /// Blocks until every process in it stands still; false when that takes longer than `bound`.
+    /// Blocks until every process in it stands still; false when that takes longer than ``Patience`` of `bound`.
     func waitUntilFrozen(within bound: Duration) -> Bool {
         let descriptor = open("\(path)/cgroup.events", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        let end = ContinuousClock.now + bound
+        // A notice ends a pause.
+        var patience = Patience(bound, first: .milliseconds(100), longest: .milliseconds(100))
         var buffer = [UInt8](repeating: 0, count: 256)
         while true {
             // Reading also arms the notice for the next change.
@@ -33,10 +34,9 @@ struct ControlGroup: Hashable, Sendable {
             guard count >= 0 else { return false }
             let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
             if lines.contains("frozen 1") { return true }
-            let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
-            guard left > 0 else { return false }
+            guard let pause = patience.pause() else { return false }
             var event = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
-            poll(&event, 1, Int32(saturating: left.rounded(.up)))
+            poll(&event, 1, Int32(saturating: (pause / .milliseconds(1)).rounded(.up)))
         }
     }
 

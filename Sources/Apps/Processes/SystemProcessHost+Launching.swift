@@ -40,7 +40,7 @@ extension SystemProcessHost {
         guard host(process, group: group) else { return false }
         // The service before this one, and its guardian with it, may have been ended without a chance to thaw.
         _ = group?.thaw()
-        if statistics.isStopped { process.signalGroup(SIGCONT) }
+        if statistics.isStopped(as: process.pid) { process.signalGroup(SIGCONT) }
         return true
     }
 

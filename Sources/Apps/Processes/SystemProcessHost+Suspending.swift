@@ -34,17 +34,15 @@ extension SystemProcessHost {
     /// The signal is on its way to every process of the group; each stops before it runs another instruction of its
     /// own. Nothing announces it to those who are not the parent, so the leader is looked at.
     private func waitUntilStopped(_ process: ProcessIdentity) -> Bool {
-        let end = ContinuousClock.now + Self.patience
-        var pause: useconds_t = 100
-        while ContinuousClock.now < end {
+        var patience = Patience(Self.patience, first: .microseconds(100), longest: .milliseconds(10))
+        while true {
             guard let statistics = ProcessStatistics(of: process.pid), statistics.startTime == process.startTime,
                 !statistics.isZombie
             else { return false }
-            if statistics.isStopped { return true }
-            usleep(pause)
-            pause = min(pause * 2, 10_000)
+            if statistics.isStopped(as: process.pid) { return true }
+            guard let pause = patience.pause() else { return false }
+            usleep(useconds_t(pause / .microseconds(1)))
         }
-        return false
     }
 }
 

@@ -37,6 +37,7 @@ struct TaskExecCommand: ClientCommand {
         guard isOpened() else { return .whole }
         // As a shell does, also for a script that does not say what reads it.
         let words = arguments.map { strdup($0) } + [nil]
+        StopSignals.admit()
         execvp(program, words)
         let reason = errno
         invocation.errors.line("nightshift: \(program) cannot be run: \(String(cString: strerror(reason)))")

@@ -105,10 +105,12 @@ final class GatedProcess: Sendable {
         }
         // Onto itself: it stays open.
         posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor)
-        // This thread's mask is not the one that the program's user has chosen.
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
+        // This thread's mask is not the one that the program's user has chosen. A process that is stopped before its exec stops this
+        // one in the middle of posix_spawn, where it cannot stop itself, and its shell waits for ever: ^Z waits behind the gate.
+        var mask = sigset_t()
+        sigemptyset(&mask)
+        for number in StopSignals.numbers { sigaddset(&mask, number) }
+        posix_spawnattr_setsigmask(&attributes, &mask)
         var flags = POSIX_SPAWN_SETSIGMASK
         if leadsGroup { flags |= POSIX_SPAWN_SETPGROUP }
         posix_spawnattr_setflags(&attributes, Int16(flags))

@@ -1,0 +1,35 @@
+import Testing
+
+@testable import Apps
+
+/// How long others are waited for: in pauses that were taken, not by a clock.
+struct PatienceTests {
+    @Test func `The pauses double up to the longest, and make the total together`() {
+        var patience = Patience(.milliseconds(40), first: .milliseconds(1), longest: .milliseconds(10))
+        var pauses: [Duration] = []
+        while let pause = patience.pause() { pauses.append(pause) }
+        #expect(pauses == [1, 2, 4, 8, 10, 10, 5].map { .milliseconds($0) })
+        #expect(patience.pause() == nil)
+    }
+
+    @Test func `Where there is none, the first look is the last`() {
+        var patience = Patience(.zero, first: .milliseconds(1), longest: .milliseconds(10))
+        #expect(patience.pause() == nil)
+    }
+
+    /// The machine stands still for an hour in each of the pauses in turn, and those who are waited for need one pause more.
+    @Test func `A machine that stands still in a pause makes nobody late`() {
+        var whole = Patience(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
+        var count = 0
+        while whole.pause() != nil { count += 1 }
+        for stoodStill in 0..<(count - 1) {
+            var patience = Patience(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
+            var (taken, clock) = (0, Duration.zero)
+            while taken <= stoodStill + 1, let pause = patience.pause() {
+                clock += taken == stoodStill ? .seconds(3_600) : pause
+                taken += 1
+            }
+            #expect(taken == stoodStill + 2 && clock > .seconds(3_600), "in pause \(stoodStill)")
+        }
+    }
+}
