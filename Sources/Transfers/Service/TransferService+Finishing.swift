@@ -257,13 +257,14 @@ extension TransferService {
     /// Carries on with tasks that are finishing and nobody works on: a crash or a full disk left them.
     func takeUpFinishing() async throws(StoreError) {
         finishing.settlesAfterTrials = false
-        for record in try await store.read({ try $0.finishingTasks() }) where !finishing.contains(record.id) {
-            await takeUp(record)
-        }
+        for record in try await store.read({ try $0.finishingTasks() }) { try await takeUp(record.id) }
     }
 
-    /// Carries on with one of them.
-    func takeUp(_ record: TaskRecord) async {
+    /// Carries on with one of them, as it is now: it may have come to its end since somebody has read its row.
+    func takeUp(_ id: TaskID) async throws(StoreError) {
+        guard !finishing.contains(id), let record = try await store.read({ try $0.readableTask(id) }),
+            record.state == .finishing, !finishing.contains(id)
+        else { return }
         finishing.begin(record.id)
         starts.begin(record.id)
         await settle(record)

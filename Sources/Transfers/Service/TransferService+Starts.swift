@@ -55,7 +55,7 @@ extension TransferService {
             if record.state == .finishing, !isBusy(task) {
                 trials.begin(task, now: now.bootSeconds)
                 logger.warning("A task is finished alone", metadata: ["task": "\(task)"])
-                await takeUp(record)
+                try await takeUp(task)
                 if trials.trial != nil { return true }
                 continue
             }
