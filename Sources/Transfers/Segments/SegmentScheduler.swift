@@ -16,7 +16,7 @@ package struct SegmentScheduler: Sendable {
     /// By number.
     var connections: [SegmentConnection] = []
     var sources: [SegmentSource]
-    var climb = ConnectionClimb()
+    var countController = ConnectionCountController()
     /// Why there is but one connection, where an answer gave the reason.
     var singleReason: String?
     /// Why not even single parts can be asked for.
@@ -142,7 +142,7 @@ extension SegmentScheduler {
         guard !isOver else { return nil }
         if isReadingDue { return sampledAt }
         guard mostConnections > 1 else { return sampledAt + Self.idleInterval }
-        let isClose = climb.isSearching || secondsLeft < Self.endGame
+        let isClose = countController.isSearching || secondsLeft < Self.endGame
         return sampledAt + (isClose ? Self.searchInterval : Self.interval)
     }
 
@@ -173,7 +173,7 @@ extension SegmentScheduler {
     /// Connections that are wanted now.
     var wantedConnections: Int {
         if limits.forced != nil { return mostConnections }
-        return min(climb.target, mostConnections)
+        return min(countController.target, mostConnections)
     }
 
     private var secondsLeft: Double {
@@ -199,7 +199,7 @@ extension SegmentScheduler {
         }
         actions += stopRedundant()
         actions += stopSilent(now)
-        if limits.forced == nil, singleReason == nil, sampledAt == now { climb.update(reading(now)) }
+        if limits.forced == nil, singleReason == nil, sampledAt == now { countController.update(reading(now)) }
         actions += stopSurplus()
         actions += stopSlow(now)
         actions += lengthen()
@@ -212,10 +212,10 @@ extension SegmentScheduler {
         return actions
     }
 
-    private func reading(_ now: Double) -> ConnectionClimb.Reading {
-        let mark = climb.newcomersFrom
+    private func reading(_ now: Double) -> ConnectionCountController.Reading {
+        let mark = countController.newcomersFrom
         let flowing = connections.filter(\.flows)
-        return ConnectionClimb.Reading(
+        return ConnectionCountController.Reading(
             now: now, bytes: map.count, flowing: flowing.count, most: mostConnections, missing: map.missing.count,
             latency: sources.compactMap(\.latency).min(),
             newcomersLag: { before in

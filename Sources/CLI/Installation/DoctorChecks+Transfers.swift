@@ -1,7 +1,7 @@
 import NightshiftAPI
 import NightshiftClient
 
-extension Examination {
+extension DoctorChecks {
     /// Transfers that only a person can help: held back for taking the service down, or of which nothing can be read.
     func checkTransfers() async -> Finding {
         var held: [TaskID] = []
