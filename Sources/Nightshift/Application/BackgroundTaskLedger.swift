@@ -21,7 +21,7 @@ struct BackgroundTaskLedger {
     }
 
     /// Asks for a task; its number.
-    mutating func ask(_ name: String, _ handler: Handler?) -> Int64 {
+    mutating func add(_ name: String, _ handler: Handler?) -> Int64 {
         lastNumber += 1
         tasks[lastNumber] = Entry(name: name, handler: handler)
         return lastNumber
@@ -83,7 +83,7 @@ struct BackgroundTaskLedger {
     var nextEnd: Int64? { ended.first }
 
     /// The service has heard of an end.
-    mutating func told(_ number: Int64) {
+    mutating func removeEnd(_ number: Int64) {
         ended.removeAll { $0 == number }
     }
 }

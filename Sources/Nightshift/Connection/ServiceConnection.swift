@@ -18,8 +18,8 @@ package final class ServiceConnection: Sendable {
     package let paths: ServicePaths
     let client: ServiceClient
     let sessions = SessionRegistry()
-    let commands = CommandDesk()
-    let backgroundTasks = BackgroundTaskDesk()
+    let commands = CommandHandler()
+    let backgroundTasks = BackgroundTaskHandler()
     private let launcher: ServiceLauncher
     private let channelSource: EventSource
     private let queue = DispatchQueue(label: "nightshift.channel")
@@ -95,7 +95,7 @@ package final class ServiceConnection: Sendable {
     ///
     /// - Parameters:
     ///   - hasty: whether to give up at once where there is no service, and none can be started.
-    func ask<Answer>(
+    func request<Answer>(
         _ endpoint: Endpoint<Answer>, hasty: Bool = false, patience: Duration, while isWanted: () -> Bool = { true }
     ) throws -> Answer {
         try endpoint.answer(
@@ -107,7 +107,7 @@ package final class ServiceConnection: Sendable {
     /// - Parameters:
     ///   - channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
     ///   - retries: which refusals pass.
-    func tell<Answer>(
+    func notify<Answer>(
         _ endpoint: Endpoint<Answer>, on channel: String? = nil, hasty: Bool = false, patience: Duration,
         retries: (Problem) -> Bool = \.isPassing
     ) throws {
@@ -284,7 +284,7 @@ package final class ServiceConnection: Sendable {
         }
         // Before anybody goes on, and perhaps ends the process.
         if isNews {
-            Notice.say(
+            Notice.print(
                 "The service cannot be reached. Transfers and background tasks wait until it can be; 'nightshift service start' "
                     + "starts it, 'nightshift doctor' says what is wrong. \(trouble)")
         }

@@ -131,7 +131,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         }
         core.callDelegate { session, delegate in
             (delegate as? any URLSessionDataDelegate)?.urlSession(session, dataTask: task, didReceive: response) {
-                reply.give($0)
+                reply.resolve($0)
             }
         }
     }
@@ -214,9 +214,9 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             queue.addOperation { [self] in
                 switch disposition {
                 case .useCredential:
-                    if let credential { again(load, credential) } else { finish(load) }
+                    if let credential { retry(load, credential) } else { finish(load) }
                 case .performDefaultHandling:
-                    if let proposed, refusals == 0 { again(load, proposed) } else { finish(load) }
+                    if let proposed, refusals == 0 { retry(load, proposed) } else { finish(load) }
                 case .cancelAuthenticationChallenge: core.ended(task, error: URLError.cancelled(task))
                 default: finish(load)
                 }
@@ -225,15 +225,15 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         let asked = URLAuthenticationChallenge(
             protectionSpace: space, proposedCredential: proposed, previousFailureCount: refusals,
             failureResponse: load.held?.response ?? challenge.failureResponse, error: nil, sender: reply)
-        guard core.delegate is any URLSessionTaskDelegate else { return reply.give(.performDefaultHandling, nil) }
+        guard core.delegate is any URLSessionTaskDelegate else { return reply.resolve(.performDefaultHandling, nil) }
         core.callDelegate { session, delegate in
             (delegate as? any URLSessionTaskDelegate)?.urlSession(session, task: task, didReceive: asked) {
-                reply.give($0, $1)
+                reply.resolve($0, $1)
             }
         }
     }
 
-    private func again(_ load: Load, _ credential: URLCredential) {
+    private func retry(_ load: Load, _ credential: URLCredential) {
         guard load.task.state != .canceling else {
             return core.ended(load.task, error: URLError.cancelled(load.task))
         }
@@ -313,7 +313,7 @@ private final class DispositionReply: Sendable {
 
     init(_ take: @escaping @Sendable (URLSession.ResponseDisposition) -> Void) { self.take = Mutex(take) }
 
-    func give(_ disposition: URLSession.ResponseDisposition) {
+    func resolve(_ disposition: URLSession.ResponseDisposition) {
         let take = take.withLock { take in
             defer { take = nil }
             return take
@@ -321,5 +321,5 @@ private final class DispositionReply: Sendable {
         take?(disposition)
     }
 
-    deinit { give(.allow) }
+    deinit { resolve(.allow) }
 }

@@ -95,7 +95,7 @@ extension SessionCore {
         task.core.count(
             received: progress.countOfBytesReceived, expectedToReceive: progress.countOfBytesExpectedToReceive,
             sent: progress.countOfBytesSent, expectedToSend: progress.countOfBytesExpectedToSend)
-        guard let news = task.core.news() else { return }
+        guard let news = task.core.takeProgress() else { return }
         callDelegate { session, delegate in Self.report(news, of: task, session, delegate) }
     }
 
@@ -152,7 +152,7 @@ extension SessionCore {
                 error = .make(NSURLErrorCannotOpenFile, "The finished file is gone.", url: url)
             }
         }
-        let news = task.core.news()
+        let news = task.core.takeProgress()
         task.core.end(error: error)
         callDelegate { [error, link, body] session, delegate in
             if let news, error == nil { Self.report(news, of: task, session, delegate) }
@@ -214,7 +214,7 @@ extension SessionCore {
         guard !ids.isEmpty else { return }
         var isDone = false
         do {
-            try connection.tell(
+            try connection.notify(
                 .acknowledge(MessageAcknowledgement(messages: ids), inSession: identifier), hasty: true,
                 patience: patience)
             isDone = true

@@ -208,7 +208,7 @@ final class TaskCore: Sendable {
     }
 
     /// How many bytes are new to the delegate, and how many there are with them; nil where none are.
-    func news() -> (bytes: Int64, total: Int64, expected: Int64)? {
+    func takeProgress() -> (bytes: Int64, total: Int64, expected: Int64)? {
         state.withLock { state in
             let total = kind == .download ? state.received : state.sent
             let expected = kind == .download ? state.expectedToReceive : state.expectedToSend
