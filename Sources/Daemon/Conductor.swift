@@ -83,9 +83,9 @@ actor Conductor {
         parts.withLock { $0 = Parts(transfers: transfers, apps: apps) }
     }
 
-    nonisolated func heard(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
+    nonisolated func activityChanged(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
 
-    nonisolated func heard(_ activity: TransferActivity) { continuation.yield(.transfers(activity)) }
+    nonisolated func activityChanged(_ activity: TransferActivity) { continuation.yield(.transfers(activity)) }
 
     /// Takes up what was set and where doze was, and tells the first moment. Before apps and transfers begin anything.
     ///
@@ -105,7 +105,7 @@ actor Conductor {
         }
         report = monitor.report
         await parts.withLock(\.self)?.apps.apply(self.settings)
-        await carryOut(machine.begin(report.conditions, now: now))
+        await execute(machine.begin(report.conditions, now: now))
     }
 
     /// Follows the device until ``stop()``.
@@ -114,7 +114,7 @@ actor Conductor {
             group.addTask {
                 for await _ in self.monitor.changes { self.continuation.yield(.deviceChanged) }
             }
-            for await event in events { await take(event) }
+            for await event in events { await handle(event) }
             group.cancelAll()
         }
     }
@@ -174,7 +174,7 @@ actor Conductor {
 
     func request(_ phase: DozePhase) async throws(Problem) -> DeviceStatus {
         switch machine.request(phase, now: clock.now()) {
-        case .success(let actions): await carryOut(actions)
+        case .success(let actions): await execute(actions)
         case .failure(let refusal):
             let wish = phase == .window ? "There is no window outside of doze" : "The device does not doze now"
             throw .conflict("\(wish): \(refusal.reason.sentence)")
@@ -184,7 +184,7 @@ actor Conductor {
 
     // MARK: - Deciding
 
-    private func take(_ event: Event) async {
+    private func handle(_ event: Event) async {
         guard !isStopping else { return }
         switch event {
         case .deviceChanged: await deviceChanged()
@@ -196,7 +196,7 @@ actor Conductor {
             await activityChanged()
         case .alarm(let time):
             alarm.rang(time)
-            await carryOut(machine.tick(now: clock.now()))
+            await execute(machine.tick(now: clock.now()))
         }
     }
 
@@ -205,15 +205,15 @@ actor Conductor {
         let actions = machine.changed(to: latest.conditions, now: clock.now())
         guard !actions.isEmpty else { return }
         report = latest
-        await carryOut(actions)
+        await execute(actions)
     }
 
     private func activityChanged() async {
-        await carryOut(machine.changed(activity.facts, now: clock.now()))
+        await execute(machine.changed(activity.facts, now: clock.now()))
     }
 
     /// Writes down what was decided, then lets everybody act on it.
-    private func carryOut(_ actions: [MomentMachine.Action]) async {
+    private func execute(_ actions: [MomentMachine.Action]) async {
         setAlarm()
         var entries: [JournalEntry] = []
         for case .record(let more) in actions { entries += more }
@@ -221,7 +221,7 @@ actor Conductor {
         for action in actions {
             switch action {
             case .record: break
-            case .tell: await tell()
+            case .announce: await announceMoment()
             case .holdAwake(let reason): if !isStopping { monitor.holdAwake(reason) }
             }
         }
@@ -253,7 +253,7 @@ actor Conductor {
     }
 
     /// Tells everybody the moment that is on disk.
-    private func tell() async {
+    private func announceMoment() async {
         guard let parts = parts.withLock(\.self) else { return }
         let moment = told.machine.moment
         await parts.apps.apply(moment)

@@ -49,7 +49,7 @@ package struct Daemon {
         let environment = TransferService.Environment(
             // The conductor tells the real one before anything runs.
             paths: paths, store: store, transport: transport, clock: clock, moment: DeviceMoment(),
-            activity: { conductor.heard($0) },
+            activity: { conductor.activityChanged($0) },
             fallback: TransferService.NetworkFallback(proxy: configuration.proxy, tls: configuration.tls),
             random: { Double.random(in: 0..<1) }, logger: logger)
         let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
@@ -115,7 +115,7 @@ package struct Daemon {
             transfers: AppService.TransferHooks(transfers, logger: logger),
             variables: configuration.absoluteEnvironment, sessionVariables: { manager.environment() },
             homeDirectory: configuration.homeDirectory.path,
-            fileCreationMask: fileCreationMask, activity: { conductor.heard($0) }, logger: logger)
+            fileCreationMask: fileCreationMask, activity: { conductor.activityChanged($0) }, logger: logger)
     }
 
     /// What the device says, or the trace that is played in its place.

@@ -16,7 +16,7 @@ package struct MomentMachine: Sendable {
         /// Into the journal, in one transaction with where doze is now.
         case record([JournalEntry])
         /// Everybody hears of the moment, once what was decided is on disk.
-        case tell
+        case announce
         /// The device is held awake for these reasons, or let go.
         case holdAwake(String?)
     }
@@ -126,7 +126,7 @@ package struct MomentMachine: Sendable {
                 JournalEntry(time: now.date, decision: $0.decision, detail: $0.sentence, inputs: inputs)
             }
         var actions: [Action] = all.isEmpty ? [] : [.record(all)]
-        if tells || !changes.isEmpty { actions.append(.tell) }
+        if tells || !changes.isEmpty { actions.append(.announce) }
         return actions
     }
 }

@@ -61,7 +61,7 @@ struct SimulatedApp {
     // MARK: - Sums
 
     /// So many seconds pass in which nothing changes and the machine does not sleep.
-    mutating func pass(_ seconds: Double, holdsAwake: Bool) {
+    mutating func advance(_ seconds: Double, holdsAwake: Bool) {
         switch machine.record.state {
         case .active, .inactive: totals.foreground += seconds
         case .background where process?.isFrozen == false: totals.background += seconds

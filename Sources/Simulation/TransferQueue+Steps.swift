@@ -115,7 +115,7 @@ extension TransferQueue {
     }
 
     /// The app is in front of its user: what it added in the background need not wait any more.
-    mutating func lift(_ app: AppID, _ now: ClockReading) {
+    mutating func liftConditions(of app: AppID, _ now: ClockReading) {
         var lifted = 0
         for index in transfers.indices where transfers[index].app == app && transfers[index].state != .ended {
             if transfers[index].pause?.reason == .relaunchDelay { endPause(index, now.bootSeconds) }
@@ -149,7 +149,7 @@ extension TransferQueue {
 
     // MARK: - Time
 
-    /// Boot seconds at which ``pass(_:)`` has something to do.
+    /// Boot seconds at which ``tick(_:)`` has something to do.
     func nextDeadline(_ now: Double) -> Double? {
         let share = bytesPerSecond / Double(max(1, running.count))
         let done = running.map { transfers[$0].missing }.min().map { missing in
@@ -175,7 +175,7 @@ extension TransferQueue {
     }
 
     /// Completes what is whole, and does what time asks for.
-    mutating func pass(_ now: ClockReading) {
+    mutating func tick(_ now: ClockReading) {
         let time = now.bootSeconds
         // Half a byte: what rounding may have left.
         for index in running where transfers[index].missing < 0.5 {

@@ -9,12 +9,12 @@ extension World {
         for key in DeviceKey.allCases {
             if let text = values[key] { _ = new.set(key, to: text) }
         }
-        carryOut(machine.changed(to: new, now: now))
+        execute(machine.changed(to: new, now: now))
     }
 
     mutating func request(_ phase: DozePhase) {
         switch machine.request(phase, now: now) {
-        case .success(let actions): carryOut(actions)
+        case .success(let actions): execute(actions)
         // What was asked for cannot be: the journal shows what was there instead.
         case .failure: break
         }
@@ -32,7 +32,7 @@ extension World {
     }
 
     /// Does what the machine wants, and counts what has become of the device's rest.
-    mutating func carryOut(_ actions: [MomentMachine.Action]) {
+    mutating func execute(_ actions: [MomentMachine.Action]) {
         for action in actions {
             switch action {
             case .record(let entries):
@@ -43,12 +43,12 @@ extension World {
                     }
                     ledger.windows[reason, default: 0] += 1
                 }
-            case .tell: hasToTell = true
+            case .announce: hasToAnnounce = true
             // There is no machine here that would fall asleep by itself.
             case .holdAwake: break
             }
         }
-        ledger.heard(isResting: isResting)
+        ledger.setResting(isResting)
     }
 
     /// The device is asleep, or dozes outside of a window.

@@ -107,7 +107,7 @@ import Transfers
         let scene = try ConductorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
-            scene.conductor.heard(TransferActivity(discretionary: 3))
+            scene.conductor.activityChanged(TransferActivity(discretionary: 3))
             _ = try await scene.conductor.request(.window)
             let end = ConductorScene.start + DozeMachine.longestWindow
             try await scene.waitForAlarm(at: end)

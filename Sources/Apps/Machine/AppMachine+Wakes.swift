@@ -4,9 +4,9 @@ package import Store
 /// Why an app is awake in the background, and when it may rest.
 extension AppMachine {
     /// Every reason to wake it that there is now.
-    package mutating func want(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
+    package mutating func setWantedWakes(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
         wanted = wakes
-        return dropOutdated(now) + consider(now)
+        return dropOutdated(now) + beginPossibleWakes(now)
     }
 
     /// The reasons, as the world sees them.
@@ -26,8 +26,8 @@ extension AppMachine {
     private func isOpen(_ wake: WantedWake) -> Bool { wake.through > finished[wake.identity] ?? 0 }
 
     /// Begins what may begin.
-    mutating func consider(_ now: ClockReading) -> [AppAction] {
-        lookAtPause(now)
+    mutating func beginPossibleWakes(_ now: ClockReading) -> [AppAction] {
+        updateLaunchPause(now)
         let wakes = fresh(now)
         guard !wakes.isEmpty, !record.isForceQuit, ending == nil else { return [] }
         switch phase {
@@ -47,7 +47,7 @@ extension AppMachine {
         case .frozen, .standing:
             // A frozen program that does not link the library has no way to hear of it.
             guard hasConnected else { return [] }
-            let actions = phase == .standing ? goOn(now) : wakeUp(now)
+            let actions = phase == .standing ? leaveStandstill(now) : wakeUp(now)
             return actions + beginHere(wakes, now)
         case .present:
             guard hasConnected else { return [] }
@@ -78,11 +78,11 @@ extension AppMachine {
     }
 
     /// Suspends it when there is nothing left to do in the background.
-    mutating func rest(_ now: ClockReading) -> [AppAction] {
+    mutating func suspendIfIdle(_ now: ClockReading) -> [AppAction] {
         guard phase == .present else { return [] }
-        guard !isUnhurried else { return consider(now) }
+        guard !isUnhurried else { return beginPossibleWakes(now) }
         guard record.state == .background, begun.isEmpty, isAtRest else { return [] }
-        let wakes = consider(now)
+        let wakes = beginPossibleWakes(now)
         guard wakes.isEmpty else { return wakes }
         guard record.background.tasks.isEmpty else { return standStill(now) }
         if needsSnapshot, isConnected {
@@ -133,7 +133,7 @@ extension AppMachine {
 
     /// Asks the app to handle what it was woken for.
     mutating func handle(_ index: Int, _ now: ClockReading) -> [AppAction] {
-        told(index, now)
+        startDeadline(ofWake: index, now)
         let wake = begun[index].wake
         var command = newCommand(wake.source == .session ? .handleEvents : .handleWake)
         if wake.source == .session {

@@ -122,7 +122,7 @@ package struct AppMachine: Sendable {
         return now.wallSeconds >= start && now.wallSeconds < end ? end : nil
     }
 
-    mutating func lookAtPause(_ now: ClockReading) {
+    mutating func updateLaunchPause(_ now: ClockReading) {
         faultPauseEnd = launchesPausedUntil(now: now).map { now.awakeSeconds + $0 - now.wallSeconds }
     }
 }

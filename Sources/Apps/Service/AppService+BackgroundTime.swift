@@ -45,7 +45,7 @@ extension AppService {
     ) async throws(Problem) {
         let id = try app(ofProcess: pid, channel: channel)
         let guest = connections[pid]?.isGuest == true ? pid : nil
-        await lookAgain(id)
+        await refreshWantedWakes(of: id)
         await perform(id) { $0.endTask(number, of: guest, now: $1) }
     }
 
@@ -63,7 +63,7 @@ extension AppService {
             machine.record.background.policy = policy
             machines[id] = machine
             // As a step of its own, so that it is written and sees the new terms.
-            await perform(id) { $0.reconsider(now: $1) }
+            await perform(id) { $0.termsChanged(now: $1) }
             await write(id, [], [])
         }
         return try await status(id)
@@ -73,7 +73,7 @@ extension AppService {
     package func apply(_ settings: DeviceSettings) async {
         self.settings = settings
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {
-            await perform(id) { $0.reconsider(now: $1) }
+            await perform(id) { $0.termsChanged(now: $1) }
         }
     }
 
@@ -82,7 +82,7 @@ extension AppService {
         let woke = wasAsleep && !moment.conditions.isSleeping
         wasAsleep = moment.conditions.isSleeping
         // Pauses pass while the machine sleeps; the clock that the alarm counts in does not.
-        if woke { await look() }
+        if woke { await updateWantedWakes() }
         guard phase != moment.phase else { return }
         phase = moment.phase
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {

@@ -18,7 +18,7 @@ extension AppService {
         writeClock(id)
         reportActivity()
         if actions.isEmpty, machine.record == before { return setAlarm() }
-        await carryOut(actions, id)
+        await execute(actions, id)
     }
 
     /// The machine of an app, with what its entry says now.
@@ -52,7 +52,7 @@ extension AppService {
     }
 
     /// Processes first, in the order that was decided; then what is written down of it; then who has to know.
-    func carryOut(_ actions: [AppAction], _ id: AppID) async {
+    func execute(_ actions: [AppAction], _ id: AppID) async {
         unwritten[id, default: 0] += 1
         var actions = actions
         var entries: [JournalEntry] = []
@@ -97,7 +97,7 @@ extension AppService {
         if let listening { await environment.transfers.setListening(id, listening) }
         if hasLifted { await environment.transfers.cameToFront(id) }
         // What was finished may have made room for what came meanwhile.
-        if !finished.isEmpty { await look() }
+        if !finished.isEmpty { await updateWantedWakes() }
     }
 
     /// Suspends the app, unless that would leave others waiting for a lock of its.

@@ -86,7 +86,7 @@ extension AppService {
     package func acknowledge(process pid: Int32, channel: String? = nil, command: Int64) async throws(Problem) {
         let id = try app(ofProcess: pid, channel: channel)
         guard isOwn(pid) else { return }
-        await lookAgain(id)
+        await refreshWantedWakes(of: id)
         await perform(id) { $0.acknowledged(command, now: $1) }
     }
 
@@ -97,7 +97,7 @@ extension AppService {
         }
         let id = try app(ofProcess: pid, channel: channel)
         guard isOwn(pid) else { return }
-        await lookAgain(id)
+        await refreshWantedWakes(of: id)
         await perform(id) { $0.changed(to: state, now: $1) }
     }
 
@@ -175,7 +175,7 @@ extension AppService {
         // Its next process reads again, though this one may have ended suspended.
         await environment.transfers.setListening(id, true)
         // What it handled last is nothing to launch it for.
-        await lookAgain(id)
+        await refreshWantedWakes(of: id)
         await perform(id) { $0.exited(exit, now: $1) }
         clocks.removeValue(forKey: id)?.remove()
         if id.isProgram {
@@ -183,7 +183,7 @@ extension AppService {
             reportActivity()
         }
         for waiter in endWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
-        await look()
+        await updateWantedWakes()
     }
 
     /// The app that the service has launched, and that the process is of.

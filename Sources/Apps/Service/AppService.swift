@@ -102,10 +102,10 @@ package actor AppService {
     private var isPrepared = false
     /// What ``run()`` has to do first.
     private var recovered: [(AppID, [AppAction])] = []
-    private var isLooking = false
-    private var lookRequested = false
+    private var isUpdatingWakes = false
+    private var isUpdateRequested = false
     /// Who waits for a look that began after they came.
-    private var lookWaiters: [CheckedContinuation<Void, Never>] = []
+    private var updateWaiters: [CheckedContinuation<Void, Never>] = []
     nonisolated let reporting = Mailbox<AppService>()
 
     struct Connection {
@@ -132,14 +132,14 @@ package actor AppService {
         environment.logger.info("Apps are suspended by \(environment.host.name)")
         try await prepare()
         for (id, actions) in recovered {
-            await carryOut(actions, id)
+            await execute(actions, id)
             // A program without an entry is known only while it runs.
             if id.isProgram, machines[id]?.record.process == nil { machines[id] = nil }
         }
         recovered = []
         // What comes during the first look is seen by the next one.
         let (messages, wakes) = (store.messageSignal.last, store.wakeSignal.last)
-        await look()
+        await updateWantedWakes()
         await reporting.run(
             by: self,
             beside: [
@@ -204,7 +204,7 @@ package actor AppService {
             // That of messages is also given for progress, which wakes nobody.
             guard last > seen else { continue }
             seen = last
-            await look()
+            await updateWantedWakes()
         }
     }
 
@@ -213,33 +213,33 @@ package actor AppService {
     }
 
     /// Tells every app what there is to wake it for. One look at a time: an older one must not undo a newer.
-    func look() async {
-        lookRequested = true
-        guard !isLooking else { return }
-        isLooking = true
-        while lookRequested, !isStopping {
-            lookRequested = false
-            let waiters = lookWaiters
-            lookWaiters = []
-            await lookOnce()
+    func updateWantedWakes() async {
+        isUpdateRequested = true
+        guard !isUpdatingWakes else { return }
+        isUpdatingWakes = true
+        while isUpdateRequested, !isStopping {
+            isUpdateRequested = false
+            let waiters = updateWaiters
+            updateWaiters = []
+            await readWantedWakes()
             for waiter in waiters { waiter.resume() }
         }
-        isLooking = false
+        isUpdatingWakes = false
         // Nobody looks any more where the service stops.
-        for waiter in lookWaiters { waiter.resume() }
-        lookWaiters = []
+        for waiter in updateWaiters { waiter.resume() }
+        updateWaiters = []
     }
 
     /// Looks again where an app may have handled meanwhile what it was to be woken for: nothing tells of that.
-    func lookAgain(_ id: AppID) async {
+    func refreshWantedWakes(of id: AppID) async {
         guard machines[id]?.wanted.isEmpty == false else { return }
-        guard isLooking else { return await look() }
+        guard isUpdatingWakes else { return await updateWantedWakes() }
         // The look under way may have read what was before.
-        lookRequested = true
-        await withCheckedContinuation { lookWaiters.append($0) }
+        isUpdateRequested = true
+        await withCheckedContinuation { updateWaiters.append($0) }
     }
 
-    private func lookOnce() async {
+    private func readWantedWakes() async {
         let wakes: [WantedWake]
         do {
             wakes = try await store.read { try $0.wantedWakes() }
@@ -250,7 +250,7 @@ package actor AppService {
         let byApp = Dictionary(grouping: wakes, by: \.app)
         for id in Set(byApp.keys).union(machines.keys) where !isStopping {
             guard !id.isProgram || machines[id] != nil else { continue }
-            await perform(id) { $0.want(byApp[id] ?? [], now: $1) }
+            await perform(id) { $0.setWantedWakes(byApp[id] ?? [], now: $1) }
         }
     }
 }
