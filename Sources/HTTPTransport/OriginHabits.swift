@@ -17,7 +17,7 @@ struct OriginHabits {
     }
 
     /// A response has come as far as `bytes`.
-    mutating func note(_ origin: String, bytes: Int64) {
+    mutating func record(_ origin: String, bytes: Int64) {
         let index = runs.firstIndex { $0.origin == origin }
         let count = index.map { runs.remove(at: $0).count } ?? 0
         guard bytes <= Self.smallBytes else { return }

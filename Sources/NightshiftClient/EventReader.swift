@@ -108,13 +108,13 @@ private final class Core: CurlDelegate {
         for event in events {
             queue.async { [self] in
                 if !state.withLock(\.isCancelled) { onEvent(event) }
-                took()
+                eventHandled()
             }
         }
         return .taken
     }
 
-    private func took() {
+    private func eventHandled() {
         let exchange = state.withLock { state -> CurlExchange? in
             state.waiting -= 1
             guard state.isPaused, state.waiting < EventReader.mostWaiting / 2 else { return nil }

@@ -202,7 +202,7 @@ final class Transfer {
         options.set(CURLOPT_XFERINFODATA, Unmanaged.passUnretained(self).toOpaque())
         options.setProgress { context, _, _, _, _ in
             guard let context else { return 0 }
-            Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.closeNotify?.look() }
+            Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.closeNotify?.update() }
             return 0
         }
         options.set(CURLOPT_NOPROGRESS, 0)
@@ -359,7 +359,7 @@ final class Transfer {
         let now = LoopCore.now()
         if let delay = ownLimit?.delay(now: now), delay > 0 {
             wakeTime = now + max(delay, CommonLimit.shortestPause)
-            core.attend(at: wakeTime)
+            core.scheduleAttention(at: wakeTime)
             return false
         }
         return core.admits(self, now: now)
@@ -367,7 +367,7 @@ final class Transfer {
 
     private func moved(_ count: Int) {
         ownLimit?.take(count, now: LoopCore.now())
-        core.took(count, by: self)
+        core.countBytes(count, of: self)
     }
 
     /// Whether it is paused because its own limit or the common one is used up.

@@ -27,10 +27,10 @@ package struct RedirectCookies: Sendable {
 
     package init() {}
 
-    /// Takes over what a redirect's head sets.
+    /// Stores the cookies that a redirect's head sets.
     ///
-    /// - Parameter url: where that has come from.
-    package mutating func take(_ headers: [HeaderField], from url: String) {
+    /// - Parameter url: the address that answered with the redirect.
+    package mutating func store(_ headers: [HeaderField], from url: String) {
         guard let origin = try? TransferURL(parsing: url) else { return }
         let date = headers.first("Date").flatMap { HTTPDate.parse($0) }
         for text in headers.all("Set-Cookie")

@@ -57,12 +57,12 @@ package struct SourceRound: Hashable, Sendable {
     /// - Parameter bytes: the URL that they came from; nil where there are none.
     package func mayRestart(bytes: String?) -> Bool { isOwn || isOwnGone || bytes == nil || bytes == url }
 
-    /// Takes in how asking ended, and goes on to the next URL.
+    /// Records how the request to the present URL ended, and moves on to the next URL.
     ///
     /// - Returns: nil where there is a next one, else what the round comes to: the task's own URL before the mirrors, and what
     ///   may pass before what will not.
-    package mutating func turn(
-        _ failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: Blame = .nobody
+    package mutating func advance(
+        after failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: Blame = .nobody
     ) -> Outcome? {
         let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn, blame: blame)
         if isOwn { isOwnGone = failure.code == .httpStatus }

@@ -89,7 +89,7 @@ extension SegmentScheduler {
         isReadingDue = true
         connections[index].answeredAt = now
         connections[index].heardAt = now
-        relieve(connections[index])
+        endRelieved(by: connections[index])
         let source = connections[index].source
         let latency = max(0, now - connections[index].begunAt)
         sources[source].latency = ((sources[source].latency ?? latency) + latency) / 2
@@ -203,7 +203,7 @@ extension SegmentScheduler {
         actions += stopSurplus()
         actions += stopSlow(now)
         actions += lengthen()
-        actions += fill(now)
+        actions += beginConnections(now)
         if connections.isEmpty {
             isOver = true
             let until = sources.filter { !$0.isDropped }.map(\.pausedUntil).min() ?? 0
@@ -230,7 +230,7 @@ extension SegmentScheduler {
     }
 
     /// The part that a connection has taken over begins where the other one is to end.
-    private mutating func relieve(_ connection: SegmentConnection) {
+    private mutating func endRelieved(by connection: SegmentConnection) {
         guard let relieved = connection.relieves.flatMap(index), connections[relieved].stopping == nil,
             connection.range.lowerBound < connections[relieved].toldEnd
         else { return }

@@ -98,7 +98,7 @@ extension TransferService {
         transfer.record.received = receiver.startCount
         transfer.record.noteStart()
         var request = wireRequest(record)
-        transfer.shown = fillIn(&request, record)
+        transfer.shown = addAnswers(to: &request, record)
         if let mirror = transfer.round.mirror { request = request.moved(to: mirror) }
         request.headers += plan.headers
         let handle = environment.transport.begin(request, receiver: receiver)
@@ -267,7 +267,7 @@ extension TransferService {
         if failure.code.isOfServer || blame == .address, !hasAdvanced, mayAskElsewhere(transfer, failure),
             active[transfer.record.id]?.stopping == nil, !isStopping
         {
-            guard let ended = transfer.round.turn(failure, after, blame) else {
+            guard let ended = transfer.round.advance(after: failure, after, blame) else {
                 return await askElsewhere(transfer, failure, entries)
             }
             outcome = ended

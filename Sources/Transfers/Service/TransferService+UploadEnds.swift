@@ -94,7 +94,7 @@ extension TransferService {
         else { return }
         farewells += 1
         var wire = wireRequest(record)
-        _ = fillIn(&wire, record)
+        _ = addAnswers(to: &wire, record)
         wire.asksAbout = []
         wire.take(request)
         wire.idleTimeout = min(wire.idleTimeout, Self.farewellTimeout)

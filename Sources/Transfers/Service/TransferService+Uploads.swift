@@ -20,7 +20,7 @@ extension TransferService {
         }
         var upload =
             transfer.upload
-            ?? ResumableUpload(record.uploadTarget(source), resource: record.upload, manner: manner(of: record))
+            ?? ResumableUpload(record.uploadTarget(source), resource: record.upload, uploadProtocol: manner(of: record))
         if transfer.upload == nil {
             transfer.startCount = upload.resource?.offset ?? 0
             transfer.record.noteStart()
@@ -35,7 +35,7 @@ extension TransferService {
             }
         }
         var wire = wireRequest(record)
-        transfer.shown = fillIn(&wire, record)
+        transfer.shown = addAnswers(to: &wire, record)
         wire.take(request)
         if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
         // A server that has just told its offset wants the rest, and one that keeps what arrives may get it early.
@@ -65,7 +65,7 @@ extension TransferService {
             let resource = receiver.upload.resource
         else { return }
         hostAnswered(transfer.record)
-        learn(receiver.upload.manner, of: transfer.record.origin)
+        learn(receiver.upload.uploadProtocol, of: transfer.record.origin)
         let entries = (try? transfer.record.apply(.keep(resource), now: now)) ?? []
         transfer.checkpointAt = now.bootSeconds
         active[id] = transfer
@@ -86,14 +86,14 @@ extension TransferService {
         files.close()
         var upload = receiver.upload
         let handedOver = upload.progress(handedOver: receiver.sent.value)
-        let oldManner = upload.manner
+        let oldManner = upload.uploadProtocol
         var verdict: UploadVerdict?
         if case .complete = end.outcome, let head = end.head {
             verdict = upload.answered(head, now: now.wallSeconds)
         } else {
             verdict = upload.broke()
         }
-        if upload.manner != oldManner { learn(upload.manner, of: transfer.record.origin) }
+        if upload.uploadProtocol != oldManner { learn(upload.uploadProtocol, of: transfer.record.origin) }
         transfer.upload = upload
         var entries: [JournalEntry] = []
         if case .startAgain(let reason)? = verdict {

@@ -86,7 +86,7 @@ package actor TransferService {
     /// Who reads a session's messages.
     var readers: [SessionID: WeakReader] = [:]
     /// Apps that are suspended and read nothing.
-    var deaf: Set<AppID> = []
+    var suspendedApps: Set<AppID> = []
     /// What apps have answered to servers.
     var answers: [SessionID: ChallengeAnswers] = [:]
 

@@ -13,7 +13,7 @@ struct ChallengeAnswers {
         Set(Challenge.Method.allCases).subtracting(declined[task] ?? [])
     }
 
-    mutating func keep(_ origin: String, _ change: (inout OriginAnswer) -> Void) {
+    mutating func update(_ origin: String, _ change: (inout OriginAnswer) -> Void) {
         change(&byOrigin[origin, default: OriginAnswer()])
     }
 
@@ -28,7 +28,7 @@ struct ChallengeAnswers {
         return refusals[task] ?? 0
     }
 
-    mutating func forget(_ task: TaskID) {
+    mutating func remove(_ task: TaskID) {
         declined[task] = nil
         refusals[task] = nil
     }

@@ -65,7 +65,7 @@ extension TransferService {
                 pointer: "/tasks/\(index)/clientData")
         }
         do throws(Problem) {
-            return try await take(request.tasks, session, process, terms)
+            return try await addTasks(request.tasks, session, process, terms)
         } catch {
             // The same request may have come twice at once: then the other one has taken what both bring.
             let known = try await known(numbers, session)
@@ -80,7 +80,7 @@ extension TransferService {
         }
     }
 
-    private nonisolated func take(
+    private nonisolated func addTasks(
         _ tasks: [SessionTaskRequest], _ session: SessionID, _ process: Int32, _ terms: AppTaskTerms.Query?
     ) async throws(Problem) -> [TaskID] {
         let numbers = tasks.map(\.taskIdentifier)
@@ -160,7 +160,7 @@ extension TransferService {
 
     /// Progress is not sent to an app that cannot read it: it would find it all, and old, when it goes on.
     package func setListening(_ app: AppID, _ isListening: Bool) {
-        if isListening { deaf.remove(app) } else { deaf.insert(app) }
+        if isListening { suspendedApps.remove(app) } else { suspendedApps.insert(app) }
     }
 
     nonisolated func requireSession(_ session: SessionID) async throws(Problem) {

@@ -69,10 +69,10 @@ extension TransferService {
     }
 
     private func forgetAnswers(_ session: SessionID, of tasks: [TaskID]) {
-        for task in tasks { answers[session]?.forget(task) }
+        for task in tasks { answers[session]?.remove(task) }
     }
 
-    func isListening(_ app: AppID) -> Bool { !deaf.contains(app) }
+    func isListening(_ app: AppID) -> Bool { !suspendedApps.contains(app) }
 }
 
 /// The one reader of a session, as long as its stream is there.

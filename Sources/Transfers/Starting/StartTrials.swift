@@ -112,7 +112,7 @@ package struct StartTrials: Sendable {
     }
 
     /// The suspect waits for a person: it is not tried before that.
-    package mutating func pass(_ task: TaskID) {
+    package mutating func removeSuspect(_ task: TaskID) {
         suspects.removeAll { $0 == task }
     }
 

@@ -28,7 +28,7 @@ extension ResumableUpload {
 
     private func creation() -> UploadRequest {
         let whole = 0..<target.length
-        switch manner {
+        switch uploadProtocol {
         case .plain:
             return create(target.method, target.headers, body: whole, completes: true)
         case .draft(let version):

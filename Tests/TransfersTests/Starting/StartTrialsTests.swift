@@ -94,7 +94,7 @@ import Transfers
             let (examined, findings) = StartTrials.examine(legacy, known: known)
             var trials = examined
             // These are suspended.
-            for task in held.union(findings.held.keys) { trials.pass(task) }
+            for task in held.union(findings.held.keys) { trials.removeSuspect(task) }
             known = trials.faults
             held.formUnion(findings.held.keys)
             let killedAt =
