@@ -6,9 +6,9 @@ extension DoctorChecks {
     func checkTransfers() async -> Finding {
         var held: [TaskID] = []
         var unreadable: [UnreadableTask] = []
-        func keep(_ task: UnreadableTask) { unreadable.append(task) }
+        func collect(_ task: UnreadableTask) { unreadable.append(task) }
         do {
-            try await invocation.service.forEachTask(TaskFilter(states: [.suspended]), unreadable: keep) { task in
+            try await invocation.service.forEachTask(TaskFilter(states: [.suspended]), unreadable: collect) { task in
                 if task.wait?.reason == .serviceFault { held.append(task.id) }
             }
         } catch {
