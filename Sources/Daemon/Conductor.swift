@@ -19,13 +19,13 @@ actor Conductor {
     private let parts = Mutex<Parts?>(nil)
     private var settings = DeviceSettings()
     private var machine: MomentMachine
-    /// What the last decision saw of the device, with who says it.
+    /// The device's report at the last decision.
     private var report: DeviceReport
     private var activity = Activity()
     private var alarm = Alarm()
     /// How many decisions with journal entries there were.
     private var decisions = 0
-    /// What is on disk of all this, and may be told.
+    /// The decision that is on disk, and may be announced.
     private var told: Told
     private var isStopping = false
     private let events: AsyncStream<Event>
@@ -78,7 +78,7 @@ actor Conductor {
         (events, continuation) = AsyncStream.makeStream()
     }
 
-    /// Whom to tell. Once, before anything runs.
+    /// Sets the parts to which moments are announced. To be called once, before anything runs.
     nonisolated func connect(_ transfers: TransferService, _ apps: AppService) {
         parts.withLock { $0 = Parts(transfers: transfers, apps: apps) }
     }
@@ -212,7 +212,7 @@ actor Conductor {
         await execute(machine.changed(activity.facts, now: clock.now()))
     }
 
-    /// Writes down what was decided, then lets everybody act on it.
+    /// Writes the decisions down, then executes the other actions.
     private func execute(_ actions: [MomentMachine.Action]) async {
         setAlarm()
         var entries: [JournalEntry] = []
@@ -252,7 +252,7 @@ actor Conductor {
         }
     }
 
-    /// Tells everybody the moment that is on disk.
+    /// Announces the moment that is on disk to apps and transfers.
     private func announceMoment() async {
         guard let parts = parts.withLock(\.self) else { return }
         let moment = told.machine.moment

@@ -77,7 +77,7 @@ package struct Daemon {
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // Whoever asks a service to leave waits for it.
+        // The process that asks a service to leave waits for it.
         groupConfiguration.maximumGracefulShutdownDuration = .seconds(2)
         group = ServiceGroup(configuration: groupConfiguration)
         stop.group = group

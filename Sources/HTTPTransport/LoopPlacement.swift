@@ -6,7 +6,7 @@
 struct LoopPlacement {
     /// Exchanges that each loop carries now.
     private var running: [Int]
-    /// Whose connections each loop may still have, the latest last.
+    /// The origins to which each loop may still have connections, the latest last.
     private(set) var origins: [[String]]
     private var habits = OriginHabits()
 
@@ -21,7 +21,7 @@ struct LoopPlacement {
         origins = Array(repeating: [], count: loops)
     }
 
-    /// What is known of an exchange before it begins.
+    /// The facts about an exchange that are known before it begins.
     struct Request: Sendable {
         var origin: String
         var isSecure: Bool

@@ -55,7 +55,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         setServerFields()
     }
 
-    /// What the server of this hop is shown.
+    /// Sets the fields, credentials and certificates for the server of this hop.
     private func setServerFields() {
         request.headers = Self.curlFields(fieldsWithCookies(for: wire.url))
         request.credential = wire.credential.map(CurlCredential.init)
@@ -245,7 +245,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         receiver.exchangeEnded(end)
     }
 
-    /// What goes out: framing is libcurl's, and bytes come as they are stored.
+    /// The header fields that are sent: framing is libcurl's, and bytes come as they are stored.
     private static func curlFields(_ fields: [HeaderField]) -> [CurlField] {
         var result = fields.filter { !["content-length", "transfer-encoding"].contains($0.name.lowercased()) }
         if result.first("Accept-Encoding") == nil {

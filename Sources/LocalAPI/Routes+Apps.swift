@@ -3,7 +3,7 @@ import Hummingbird
 import NightshiftAPI
 
 extension Routes {
-    /// What people and their window system do with apps.
+    /// Routes for people and their window system.
     var appRoutes: [Route] { appListRoutes + oneAppRoutes + appActionRoutes }
 
     private var appListRoutes: [Route] {

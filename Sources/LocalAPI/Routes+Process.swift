@@ -3,7 +3,7 @@ import Hummingbird
 import NightshiftAPI
 
 extension Routes {
-    /// What the process of an app says and hears of itself.
+    /// Routes for the process of an app, about itself.
     var processRoutes: [Route] {
         [
             Route(.get, "/v1/process/commands", query: ["executable", "app", "run", "guest"]) { call in

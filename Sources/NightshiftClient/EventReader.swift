@@ -6,8 +6,8 @@ import Synchronization
 
 /// One event stream of the service, handed to a serial queue event by event.
 ///
-/// Whoever is slow on that queue holds the stream up, not the memory: with ``mostWaiting`` events on the queue nothing more is
-/// read from the socket.
+/// A slow handler on that queue holds the stream up and uses no more memory: with ``mostWaiting`` events on the queue
+/// nothing more is read from the socket.
 package final class EventReader: Sendable {
     /// How a stream came to its end.
     package enum End: Sendable {

@@ -82,7 +82,7 @@ private final class StreamBuffer: CurlDelegate {
         var end: CurlEnd?
         var waiter: Waiter?
 
-        /// What the waiter can have now.
+        /// Takes the step that the waiter can have now; nil where it has to wait on.
         mutating func takeStep(for wish: Waiter.Wish) -> Step? {
             switch wish {
             case .head:

@@ -2,7 +2,7 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// What the loop's thread works with; never leaves that thread.
+/// The state of the loop's thread; never leaves that thread.
 final class LoopCore {
     private let loop: CurlLoop
     private let multi: Multi

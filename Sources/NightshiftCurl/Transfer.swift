@@ -31,14 +31,14 @@ final class Transfer {
     private var closeNotify: CloseNotify?
     /// Where the next byte of the body to send is read.
     private var sendOffset: Int64 = 0
-    /// What a callback found wrong, in place of libcurl's own words.
+    /// The failure that a callback has found, in place of libcurl's own words.
     private var failure: (code: CURLcode, message: String, systemError: Int32)?
 
     /// Paused by the delegate.
     var isHeld = false
     /// Waits in the queue of the common limit.
     var isQueued = false
-    /// What is left of its present turn under the common limit.
+    /// The bytes that are left of its present turn under the common limit.
     var turnBytes = 0
     private var ownLimit: TokenBucket?
     private var wakeTime = Double.infinity

@@ -45,7 +45,7 @@ struct SimulatedApp {
     /// Whether its process can hear of anything.
     var isListening: Bool { process.map { $0.isConnected && !$0.isFrozen } ?? false }
 
-    /// What there is to wake it for.
+    /// The wakes that are wanted.
     var wanted: [WantedWake] {
         sessions.compactMap { session in
             session.wakeReason.map { WantedWake(app: id, reason: $0, key: session.name, through: session.messages) }

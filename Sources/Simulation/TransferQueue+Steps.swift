@@ -82,7 +82,7 @@ extension TransferQueue {
         entries.append(entry)
     }
 
-    /// What stands for chance in the service's pauses after failures: the mean.
+    /// The value that replaces chance in the service's pauses after failures: the mean.
     static let jitter = 0.5
 
     mutating func end(_ index: Int, _ decision: Decision, error: TransferFailure? = nil, _ now: ClockReading) {
@@ -129,7 +129,7 @@ extension TransferQueue {
 
     /// A host fails from now on, or does not any more.
     mutating func change(_ host: TracedHost, _ now: ClockReading) {
-        // What is lost is lost once.
+        // A lost connection ends the transfers of this moment only.
         failing[host.name] = host.failing == .lost ? nil : host.failing
         guard host.failing == .lost else { return }
         for index in running where lanes[transfers[index].lane].host == host.name {

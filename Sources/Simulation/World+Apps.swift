@@ -23,7 +23,7 @@ extension World {
         perform(index) { $0.termsChanged(now: $1) }
     }
 
-    /// What the app asks for goes before what the device gives; what stands in place of all policies goes before both.
+    /// The app's own policy goes before the device's; a policy in place of all goes before both.
     private func terms(_ behaviour: AppBehaviour) -> BackgroundTerms {
         BackgroundTerms(
             user: nil, manifest: policy == nil ? behaviour.backgroundPolicy : nil,
@@ -84,7 +84,7 @@ extension World {
 
     // MARK: - Processes
 
-    /// What a process has done.
+    /// Ends a job of a process.
     mutating func finish(_ job: Process.Job.Kind, of index: Int) {
         let behaviour = apps[index].behaviour
         switch job {

@@ -20,7 +20,7 @@ extension World {
         }
     }
 
-    /// What apps and transfers make of the device, as the conductor hears of it.
+    /// The activity of apps and transfers, as the conductor hears of it.
     var activity: MomentMachine.Activity {
         let apps = AppActivity(apps.map(\.machine))
         var activity = MomentMachine.Activity()
@@ -31,7 +31,7 @@ extension World {
         return activity
     }
 
-    /// Does what the machine wants, and counts what has become of the device's rest.
+    /// Executes the machine's actions, and counts wake-ups and windows.
     mutating func execute(_ actions: [MomentMachine.Action]) {
         for action in actions {
             switch action {

@@ -4,7 +4,7 @@ import Scheduler
 
 /// The whole of what a trace plays in: a device, its doze, its apps and its transfers, at one moment.
 ///
-/// What happens at one moment happens in this order: the lines of the trace, what processes have done, what time asks of apps,
+/// The events of one moment happen in this order: the lines of the trace, what processes have done, what time asks of apps,
 /// transfers and doze. After each of them ``propagateChanges()`` lets everybody hear of what has changed.
 struct World {
     private let lines: [TraceLine]
@@ -14,14 +14,14 @@ struct World {
     /// Stands in place of every policy of the trace.
     let policy: BackgroundPolicy?
     var clock: VirtualClock
-    /// What decides over the moment, as the service's conductor has it.
+    /// The machine that decides about the moment, as the service's conductor has it.
     var machine: MomentMachine
     /// In the order in which the trace first names them.
     var apps: [SimulatedApp] = []
     var transfers: TransferQueue
     var ledger: Ledger
     private var journal: [JournalEntry] = []
-    /// What apps and transfers were told last.
+    /// The moment that was last announced to apps and transfers.
     var toldMoment = DeviceMoment()
     /// Whether they are to be told again.
     var hasToAnnounce = false
@@ -112,7 +112,7 @@ struct World {
         propagateChanges()
     }
 
-    /// What the trace says first of the device is no change: it is how the device is found.
+    /// The first lines about the device are no changes: they say how the device is found.
     private mutating func firstConditions() -> DeviceConditions {
         var conditions = DeviceConditions()
         while nextLine < lines.count, lines[nextLine].at == 0 {
@@ -143,7 +143,7 @@ struct World {
         if let transfer = line.transfer { add(transfer, app: index) }
     }
 
-    /// Lets everybody hear of what has changed, until nothing changes any more.
+    /// Announces changes to apps and transfers until nothing changes any more.
     mutating func propagateChanges() {
         var isChanging = true
         var rounds = 0

@@ -10,7 +10,7 @@ import Transfers
 
 @testable import Daemon
 
-/// What the conductor decides, when, and what it writes down (mission rows L4, L6; decision 0012).
+/// The conductor's decisions, their times and their journal entries (mission rows L4, L6; decision 0012).
 @Suite(.timeLimit(.minutes(20))) struct ConductorTests {
     @Test func `L6: It begins with all that the device says, and with what was set before`() async throws {
         let scene = try ConductorScene(#""power": "external", "idle": false"#)

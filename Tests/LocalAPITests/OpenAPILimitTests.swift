@@ -66,7 +66,7 @@ import Testing
         return "/components/schemas/" + parts[0] + (parts.count > 1 ? "/properties/" + parts[1] : "")
     }
 
-    /// What stands behind a JSON pointer.
+    /// The value behind a JSON pointer.
     private func value(at pointer: String) -> JSONValue {
         pointer.split(separator: "/").reduce(document) { value, part in
             if let members = value.array { return Int(part).map { members[$0] } ?? .null }

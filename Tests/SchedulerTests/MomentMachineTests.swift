@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What the device says becomes moments and journal entries.
+/// Conditions of the device become moments and journal entries.
 @Suite struct MomentMachineTests {
     private static func now(_ seconds: Double) -> ClockReading {
         ClockReading(bootID: "boot", bootSeconds: seconds, wallSeconds: 1_000 + seconds)

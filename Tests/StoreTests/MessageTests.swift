@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What apps must learn: written with the change it tells of, by the database itself.
+/// Messages to apps are written by the database itself, with the change that they tell of.
 @Suite struct MessageTests {
     private static let app = AppID(rawValue: "org.example.app")
     private static let session = SessionID(app: app, identifier: "photos")

@@ -50,7 +50,7 @@ extension AppMachine {
         return ended.isEmpty ? [] : ended + requestEnded(now)
     }
 
-    /// Something that wanted time does so no more.
+    /// A task or another process has ended its use of background time.
     private mutating func requestEnded(_ now: ClockReading) -> [AppAction] {
         guard phase == .standing, !hasTasks else { return suspendIfIdle(now) }
         // It stands still already, and stays so.
@@ -58,7 +58,7 @@ extension AppMachine {
         return suspend(now)
     }
 
-    /// Its background time is nearly over: it is told. Or it is over: who has open tasks is ended.
+    /// Tells the app that its background time is nearly over, or ends an app with open tasks when the time is over.
     mutating func expire(_ now: ClockReading) -> [AppAction] {
         guard record.background.stint?.isExpiring == true else { return sendExpiration(now) }
         guard hasTasks else {
@@ -70,7 +70,7 @@ extension AppMachine {
     }
 
     private mutating func sendExpiration(_ now: ClockReading) -> [AppAction] {
-        // Who is told late, because the service was away or busy, has as long all the same.
+        // An app that is told late, because the service was away or busy, has as long all the same.
         let left = max(remaining(now) ?? 0, terms.effectiveLead)
         setCounting(true, now)
         record.background.stint?.left = left
@@ -90,7 +90,7 @@ extension AppMachine {
         actions += guests.map { .tellGuest($0, command) }
         guard record.background.tasks.contains(where: { $0.guest == nil }) else { return actions }
         guard hasConnected else { return actions + [.terminate, .send(command)] }
-        // Who is not connected hears of it when it is.
+        // A process that is not connected is told when it connects.
         commands.append(PendingCommand(command: command))
         if isConnected { actions.append(.send(command)) }
         return actions

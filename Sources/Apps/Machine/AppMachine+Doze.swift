@@ -21,7 +21,7 @@ extension AppMachine {
 
     var isFrozen: Bool { phase == .frozen || phase == .standing }
 
-    /// Whether doze keeps it from running. Who was told that its time is nearly over has the rest of it.
+    /// Whether doze keeps it from running. An app that was told that its time is nearly over may use the rest of it.
     private var mayStand: Bool {
         device == .dozing && terms.policy.kind == .opportunistic && record.background.stint?.isExpiring != true
     }

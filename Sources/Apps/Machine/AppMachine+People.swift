@@ -1,7 +1,7 @@
 package import NightshiftAPI
 import Store
 
-/// What people and the app itself ask for.
+/// Inputs from people and from the app itself.
 extension AppMachine {
     /// Starts it, or brings it to the front where it runs.
     package mutating func launch(background: Bool, arguments: [String], now: ClockReading) -> [AppAction] {
@@ -23,7 +23,7 @@ extension AppMachine {
             actions.append(.thaw)
             expectConfirmation(now)
         }
-        // Who is looked at may take its time.
+        // An app in front of its user has no time limit.
         for index in begun.indices { begun[index].deadline = nil }
         commands.removeAll { $0.command.action == .expire }
         connectBy = nil
@@ -87,7 +87,7 @@ extension AppMachine {
         if phase == .standing { actions += leaveStandstill(now) }
         guard phase == .present, record.process != nil else {
             ending = RequestedEnd(cause: cause, deadline: nil)
-            // As on iOS: who is suspended is not told.
+            // As on iOS: a suspended app is not told.
             return actions + [.kill]
         }
         ending = RequestedEnd(cause: cause, deadline: now.awakeSeconds + Self.quitLimit)

@@ -1,7 +1,7 @@
 package import NightshiftAPI
 package import Store
 
-/// What happens to the process.
+/// Inputs from the process: its start, its connection and its end.
 extension AppMachine {
     package var isManaged: Bool { record.process?.isManaged ?? false }
 
@@ -168,7 +168,7 @@ extension AppMachine {
             + endOfTransfers + beginPossibleWakes(now)
     }
 
-    /// What becomes of its transfers when its process is gone: a force quit ends them.
+    /// The effect on its transfers when its process is gone: a force quit ends them.
     var endOfTransfers: [AppAction] {
         record.isForceQuit ? [.cancelTransfers] : []
     }

@@ -91,7 +91,7 @@ extension AppMachine {
 
     // MARK: - The next service
 
-    /// What a service that starts makes of what the last one left.
+    /// Takes over the process that the last service has left.
     ///
     /// - Parameter isAlive: whether the process of the record is still there; it is not frozen then.
     package mutating func recover(isAlive: Bool, now: ClockReading) -> [AppAction] {

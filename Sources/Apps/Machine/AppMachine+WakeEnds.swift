@@ -14,7 +14,7 @@ extension AppMachine {
         return now.awakeSeconds + wake.source.limit(declared: wakeLimit) + (isHeardLater ? Self.launchLimit : 0)
     }
 
-    /// What is under way has its time from now on.
+    /// The time of every wake under way begins now.
     mutating func limitWakes(_ now: ClockReading) {
         for index in begun.indices { begun[index].deadline = deadline(of: begun[index].wake, now) }
     }
@@ -32,7 +32,7 @@ extension AppMachine {
 
     /// Awake seconds at which it has taken too long over what it was woken for, and why it is ended then.
     ///
-    /// Who completes everything with one exit status has the time of the longest wake.
+    /// A program that completes everything with one exit status has the time of the longest wake.
     var overdueWake: (deadline: Double, cause: ExitCause)? {
         let limited = begun.compactMap { wake in
             wake.deadline.map { (deadline: $0, cause: wake.wake.source.rules.overdue) }
@@ -71,7 +71,7 @@ extension AppMachine {
         return discard(dropped, why)
     }
 
-    /// What came under the same key meanwhile may have been given up before this.
+    /// A later wake of the same key may have been given up before this one.
     private mutating func finish(_ wake: WantedWake) {
         finished[wake.identity] = max(finished[wake.identity] ?? 0, wake.through)
     }
@@ -80,7 +80,7 @@ extension AppMachine {
         begun.contains { $0.wake.identity == wake.identity && $0.wake.through == wake.through }
     }
 
-    /// Those that are done with already are left as they are.
+    /// Wakes that have ended already are left as they are.
     private mutating func discard(_ wakes: [WantedWake], _ why: String) -> [AppAction] {
         wakes.flatMap { wake -> [AppAction] in
             guard wake.through > finished[wake.identity] ?? 0 else { return [] }

@@ -3,19 +3,19 @@ package import Store
 
 /// Why an app is awake in the background, and when it may rest.
 extension AppMachine {
-    /// Every reason to wake it that there is now.
+    /// Replaces the wanted wakes by those that the store has now, and begins what may begin.
     package mutating func setWantedWakes(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
         wanted = wakes
         return dropOutdated(now) + beginPossibleWakes(now)
     }
 
-    /// The reasons, as the world sees them.
+    /// The wakes that are under way or wanted, for the API.
     package func wakes(now: ClockReading) -> [WakeStatus] {
         begun.map { WakeStatus($0.wake, deadline: $0.deadline.map { now.wallTime(ofAwakeSeconds: $0) }) }
             + fresh(now).map { WakeStatus($0, deadline: nil) }
     }
 
-    /// Reasons that it was not woken for yet, and may be.
+    /// Wanted wakes that are not under way and may begin.
     private func fresh(_ now: ClockReading) -> [WantedWake] {
         wanted.filter { wake in
             isOpen(wake) && !begun.contains { $0.wake.identity == wake.identity } && !wake.isExpired(now)
@@ -25,7 +25,7 @@ extension AppMachine {
 
     private func isOpen(_ wake: WantedWake) -> Bool { wake.through > finished[wake.identity] ?? 0 }
 
-    /// Begins what may begin.
+    /// Begins the wanted wakes that may begin now.
     mutating func beginPossibleWakes(_ now: ClockReading) -> [AppAction] {
         updateLaunchPause(now)
         let wakes = fresh(now)
@@ -58,7 +58,8 @@ extension AppMachine {
         }
     }
 
-    /// Begins wakes of a process that is there. Whose connection is broken hears of them when it is back, or is late.
+    /// Begins wakes of a running process. A process whose connection is broken is told when it is back; else the wakes
+    /// are overdue.
     private mutating func beginHere(_ wakes: [WantedWake], _ now: ClockReading) -> [AppAction] {
         let first = begun.count
         begin(wakes, now)

@@ -8,7 +8,7 @@ import Store
 extension AppService {
     /// The app of the calling process has work to finish: it is not suspended before that ends or its time is over.
     ///
-    /// Whoever has the answer has the time: it is on disk. The same number again is the same task.
+    /// An answer means that the task is on disk. The same number again is the same task.
     package func beginBackgroundTask(
         process pid: Int32, channel: String? = nil, _ request: BackgroundTaskRequest
     ) async throws(Problem) {
@@ -69,7 +69,7 @@ extension AppService {
         return try await status(id)
     }
 
-    /// What people have set for the device. May come before ``run()``.
+    /// Applies the settings that the user has made for the device. May be called before ``run()``.
     package func apply(_ settings: DeviceSettings) async {
         self.settings = settings
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {
@@ -77,7 +77,7 @@ extension AppService {
         }
     }
 
-    /// What moment it is: whether background work runs. May come before ``run()``.
+    /// Applies a moment, which says whether background work runs. May be called before ``run()``.
     package func apply(_ moment: DeviceMoment) async {
         let woke = wasAsleep && !moment.conditions.isSleeping
         wasAsleep = moment.conditions.isSleeping

@@ -91,7 +91,7 @@ extension AppService {
             await environment.transfers.acknowledge(id, wake.key, wake.through)
         }
         let hasLifted = await write(id, entries, finished.map(\.wake), isInFront: isInFront)
-        // Who asked for it is answered behind this.
+        // The caller is answered after this.
         if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
         if let listening { await environment.transfers.setListening(id, listening) }

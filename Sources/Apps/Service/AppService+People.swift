@@ -2,7 +2,7 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// What people ask of apps.
+/// Operations that people ask for.
 extension AppService {
     /// Every app that is installed for the background, or that the service knows otherwise.
     package func apps() async throws(Problem) -> [AppStatus] {

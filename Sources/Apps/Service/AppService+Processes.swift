@@ -4,7 +4,7 @@ import Glibc
 package import NightshiftAPI
 import Store
 
-/// What the processes of apps say, and what becomes of them.
+/// The connections and the ends of apps' processes.
 extension AppService {
     /// The commands for the calling process, beginning with who it is taken for. The stream's end disconnects it.
     ///
@@ -33,7 +33,7 @@ extension AppService {
         var hello = ProcessHello(
             app: id, isInstalled: machine.isInstalled, isManaged: machine.isManaged && !isGuest,
             state: isGuest ? .active : machine.record.state)
-        // Who starts in the foreground becomes active only after it has said hello.
+        // An app that starts in the foreground becomes active only after its process has connected.
         if !isGuest, !machine.hasConnected, hello.state == .active || hello.state == .notRunning {
             hello.state = .inactive
         }
@@ -62,7 +62,7 @@ extension AppService {
         return stream
     }
 
-    /// Who a connected process is.
+    /// The identity of a connected process.
     ///
     /// - Parameter channel: the stream of commands that the process believes to have: where that is not the one it has, what
     ///   it says was meant for an earlier one. A request may reach a service that was started after it was sent: there a

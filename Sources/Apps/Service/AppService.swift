@@ -79,32 +79,32 @@ package actor AppService {
     /// Processes that read commands, by their number.
     var connections: [Int32: Connection] = [:]
     var nextConnection = 0
-    /// How many steps of each app are not on disk yet, and who waits for them.
+    /// The number of steps of each app that are not on disk yet, and the callers that wait for them.
     var unwritten: [AppID: Int] = [:]
     var writeWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// Apps that came to the front in a step that could not be written: the next one that can lifts what that was to lift.
     var unlifted: Set<AppID> = []
-    /// Who waits for an app's process to be gone.
+    /// The callers that wait for an app's process to be gone.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// The next look at the clocks, in awake seconds.
     var alarm = Alarm()
     var isStopping = false
-    /// What people have set for the device.
+    /// The settings that the user has made for the device.
     var settings = DeviceSettings()
     /// Whether background work runs on the device.
     var phase = DozePhase.awake
     /// Whether the machine was about to sleep when that was last told.
     var wasAsleep = false
-    /// What was last told of it.
+    /// The activity that was last reported.
     var activity = AppActivity()
-    /// What processes read their time from.
+    /// The files from which processes read their background time.
     var clocks: [AppID: ClockFile] = [:]
     private var isPrepared = false
-    /// What ``run()`` has to do first.
+    /// The actions that ``run()`` executes first.
     private var recovered: [(AppID, [AppAction])] = []
     private var isUpdatingWakes = false
     private var isUpdateRequested = false
-    /// Who waits for a look that began after they came.
+    /// The callers that wait for an update that begins after their call.
     private var updateWaiters: [CheckedContinuation<Void, Never>] = []
     nonisolated let reporting = Mailbox<AppService>()
 
@@ -137,7 +137,7 @@ package actor AppService {
             if id.isProgram, machines[id]?.record.process == nil { machines[id] = nil }
         }
         recovered = []
-        // What comes during the first look is seen by the next one.
+        // Rows that are added during the first update are seen by the next one.
         let (messages, wakes) = (store.messageSignal.last, store.wakeSignal.last)
         await updateWantedWakes()
         await reporting.run(
@@ -212,7 +212,7 @@ package actor AppService {
         for await (process, end) in environment.host.exits { await exited(process, end) }
     }
 
-    /// Tells every app what there is to wake it for. One look at a time: an older one must not undo a newer.
+    /// Gives every app's machine the wakes that are wanted. One update runs at a time: an older one must not undo a newer.
     func updateWantedWakes() async {
         isUpdateRequested = true
         guard !isUpdatingWakes else { return }
@@ -225,16 +225,16 @@ package actor AppService {
             for waiter in waiters { waiter.resume() }
         }
         isUpdatingWakes = false
-        // Nobody looks any more where the service stops.
+        // A service that stops updates nothing any more.
         for waiter in updateWaiters { waiter.resume() }
         updateWaiters = []
     }
 
-    /// Looks again where an app may have handled meanwhile what it was to be woken for: nothing tells of that.
+    /// Updates the wanted wakes of an app that may have handled some meanwhile: no signal tells of that.
     func refreshWantedWakes(of id: AppID) async {
         guard machines[id]?.wanted.isEmpty == false else { return }
         guard isUpdatingWakes else { return await updateWantedWakes() }
-        // The look under way may have read what was before.
+        // The update under way may have read the rows of before.
         isUpdateRequested = true
         await withCheckedContinuation { updateWaiters.append($0) }
     }
@@ -255,7 +255,7 @@ package actor AppService {
     }
 }
 
-/// What the stream of commands of one process carries.
+/// An element of the stream of commands to one process.
 package enum ProcessEvent: Hashable, Sendable {
     case hello(ProcessHello)
     case command(ProcessCommand)

@@ -111,7 +111,7 @@ actor Follower {
     /// Reads the statuses that were asked for; those that cannot be read stay asked for.
     private func readUnread() async throws {
         while !unread.isEmpty {
-            // Whoever came first reads; who comes meanwhile waits for it, and reads what it has left.
+            // The first caller reads. A caller that comes meanwhile waits for it, and reads what it has left.
             let task =
                 reading
                 ?? Task {

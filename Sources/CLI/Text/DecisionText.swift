@@ -39,7 +39,7 @@ struct DecisionText {
 }
 
 extension Decision {
-    /// Who it is about, where that is no task and no app.
+    /// The subject, where that is no task and no app.
     fileprivate var subject: String {
         switch self {
         case .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke, .dozeBegan, .dozeEnded,

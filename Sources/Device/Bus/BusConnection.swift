@@ -28,7 +28,7 @@ final class BusConnection {
 
     var descriptor: Int32 { sd_bus_get_fd(bus) }
 
-    /// What to poll for.
+    /// The events to poll for.
     var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
 
     /// Seconds of CLOCK_MONOTONIC at which sd-bus wants to look again; nil when it waits for the bus alone.

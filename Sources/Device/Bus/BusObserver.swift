@@ -7,7 +7,7 @@ struct BusObserver {
         case close(Int32)
     }
 
-    /// What is known of an object's properties.
+    /// The known properties of an object.
     struct Knowledge: Equatable {
         /// nil until they have been told, and when they cannot be had.
         var properties: [String: BusValue]?
@@ -145,7 +145,7 @@ struct BusObserver {
         objects[object] = nil
     }
 
-    /// What was known counts until the answer comes.
+    /// Requests an object's properties. The old ones count until the answer comes.
     private mutating func requestProperties(_ object: BusObject, now: Double) -> [Action] {
         // The answer that is under way will be as new as what made somebody ask.
         guard self[object].question == nil else { return [] }
@@ -165,7 +165,7 @@ struct BusObserver {
 
     private mutating func changed(_ object: BusObject, _ change: PropertyChange, now: Double) -> [Action] {
         objects[object]?.properties?.merge(change.changed) { _, new in new }
-        // Who could not tell before may be able to now.
+        // A service that could not answer before may be able to now.
         let isOutOfDate = !change.invalidated.isEmpty || self[object].failure != nil
         return isOutOfDate ? requestProperties(object, now: now) : []
     }

@@ -11,7 +11,7 @@ struct ForeignInterface {
     /// NM_DEVICE_STATE_UNMANAGED.
     private static let unmanaged: Int64 = 10
 
-    /// Asks where NetworkManager knows of no network and yet there is a route.
+    /// Returns the question to ask where NetworkManager knows of no network and yet there is a route.
     mutating func check(_ interface: String?, isDisconnected: Bool) -> BusRequest? {
         guard let interface, isDisconnected else {
             forget()

@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// What carries the service's commands out: the app, once it runs as an ``Application``.
+/// Executes the service's commands: the app, once it runs as an ``Application``.
 protocol CommandReceiver: AnyObject, Sendable {
     /// - Parameter done: called when the delegate has returned.
     func enter(_ state: AppState, done: @escaping @Sendable () -> Void)
@@ -55,7 +55,7 @@ final class CommandHandler: Sendable {
     /// Commands that may still come again.
     private static let mostKnown = 64
     private static let patience: Duration = .seconds(30)
-    /// What the sessions have for handing over their tasks before the app may be stopped.
+    /// The time that sessions have to hand over their tasks before the app may be stopped.
     private static let handoverPatience: Duration = .seconds(3)
 
     func connect(to connection: ServiceConnection) {

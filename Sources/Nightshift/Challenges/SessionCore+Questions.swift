@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// What the service wants to know of the app. The delegate may take its time: other messages go on.
+/// Questions of the service to the app. The delegate may take its time: other messages go on.
 extension SessionCore {
     func ask(_ task: any BackgroundTask, _ message: SessionMessage) {
         guard let asked = message.challenge else {

@@ -79,7 +79,7 @@ package final class ServiceConnection: Sendable {
         backgroundTasks.connect(to: self)
     }
 
-    /// What the service tells an app at its launch.
+    /// The environment variables that the service sets for an app at its launch.
     private static let ownVariables: Set<String> = [
         "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SESSION", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE",
         "NIGHTSHIFT_WAKE_LIMIT",
@@ -87,7 +87,7 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - Requests
 
-    /// What the service answers, asked for again and again until `patience` is over: every request of the library may be
+    /// Sends a request and returns its answer. It is sent again until `patience` is over: every request of the library may be
     /// repeated. Blocks; never to be called on ``queue``.
     ///
     /// Throws ``Problem`` for a refusal that will stand, ``ServiceUnreachable`` otherwise, `CancellationError` behind ``close()``, and
@@ -102,7 +102,7 @@ package final class ServiceConnection: Sendable {
             from: send(try endpoint.encoded(), nil, hasty, patience, while: isWanted, retries: \.isPassing))
     }
 
-    /// The same where only matters that the service has taken it: its answer is not looked at.
+    /// Sends a request whose answer is not needed: it only matters that the service has accepted it.
     ///
     /// - Parameters:
     ///   - channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
@@ -141,7 +141,7 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - The channel
 
-    /// Who the service takes this process for; waits until the channel is open.
+    /// The app that the service takes this process for. Waits until the channel is open.
     @discardableResult
     package func openChannel(until deadline: ContinuousClock.Instant, hasty: Bool = false) throws -> ProcessHello {
         while true {
@@ -271,7 +271,7 @@ package final class ServiceConnection: Sendable {
             let isNews = hasFailed && !state.isUnreachable && !state.wasStopped && !state.isClosed
             state.isUnreachable = state.isUnreachable || hasFailed
             state.hello = nil
-            // Whoever is refused for having used it does not drop the one that is being opened.
+            // A caller that is refused for having used it does not drop the one that is being opened.
             state.channel = nil
             state.reader = nil
             state.trouble = trouble

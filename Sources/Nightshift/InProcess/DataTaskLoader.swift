@@ -70,7 +70,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         state.withLock { $0.loads[loading.taskIdentifier] }
     }
 
-    /// What FoundationNetworking still says of it is nobody's business.
+    /// Later callbacks of FoundationNetworking about it are ignored.
     private func drop(_ loading: URLSessionTask) {
         state.withLock { _ = $0.loads.removeValue(forKey: loading.taskIdentifier) }
     }
@@ -176,7 +176,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         core.ended(load.task, error: error)
     }
 
-    /// What is to outlive this process is the service's: it asks for the file again.
+    /// A download that is to outlive this process belongs to the service, which requests the file again.
     private func becomeDownload(_ task: BackgroundDataTask) {
         let request = task.content.withLock { content in
             content.phase = .completed
@@ -257,12 +257,12 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     }
 }
 
-/// What is under way for one task. Touched on the loader's queue only, once it is in its list.
+/// The load of one task. Used on the loader's queue only, once it is in its list.
 private final class Load: @unchecked Sendable {
     let task: BackgroundDataTask
     /// Whether the app has yet to say what becomes of the body.
     var isDeciding = false
-    /// What has come meanwhile.
+    /// Callbacks that have come meanwhile.
     var pending: [Message] = []
     /// A 401 that the app may have an answer to, with its body: shown only where it has none.
     var held: (response: HTTPURLResponse, body: Data)?
@@ -287,7 +287,7 @@ extension URLError {
 }
 
 extension BackgroundConfiguration {
-    /// What loads data tasks in this process, as far as FoundationNetworking heeds it.
+    /// The configuration that loads data tasks in this process, as far as FoundationNetworking heeds it.
     fileprivate var inProcess: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         configuration.requestCachePolicy = requestCachePolicy

@@ -181,7 +181,7 @@ extension SessionCore {
         if !isInUse { Notice.print("The session \(identifier) is refused: \(problem.detail ?? problem.title)") }
         for task in tasks { endHere(task.core, error: error) }
         for task in openDataTasks { task.cancel() }
-        // Whoever was just making a task hears of its end first.
+        // A caller that is just making a task is told of its end first.
         events.asyncAfter(deadline: .now() + .seconds(1)) { [self] in invalidate(error) }
     }
 }

@@ -18,7 +18,7 @@ extension SessionCore {
         }
     }
 
-    /// What is not here up to this message was handled before, by this process or an earlier one.
+    /// Notes that every message up to this one that is missing was handled before, by this process or an earlier one.
     private func caughtUp(_ through: Int64) {
         folder.withLock { $0?.arrived(through + 1) }
         let waiters = state.withLock { state in
@@ -200,7 +200,7 @@ extension SessionCore {
         if isNeeded { requests.async { [self] in sendAcknowledgements() } }
     }
 
-    /// What is left of them, from whatever thread is about to end the process.
+    /// Delivers the rest of them, from whichever thread is about to end the process.
     func acknowledge(until deadline: ContinuousClock.Instant) {
         let left = deadline - .now
         if left > .zero, !state.withLock(\.unacknowledged.isEmpty) { sendAcknowledgements(patience: left) }

@@ -251,7 +251,7 @@ extension SessionCore {
         requests.asyncAfter(deadline: .now() + .milliseconds(100)) { [self] in runWaiting() }
     }
 
-    /// The service is there for what has waited for it.
+    /// Runs the closures that have waited for the service to be back.
     func runWaiting() {
         let bodies = state.withLock { state in
             defer { state.whenBack = [] }

@@ -16,7 +16,7 @@ package enum AnswerDoubts {
     /// Seconds to wait after an answer of this kind has come so often.
     package static func pause(times: Int) -> Double { pauses[min(max(times, 1), pauses.count) - 1] }
 
-    /// What is to be made of a response for which the file that is known would be given up.
+    /// The decision about a response for which the known file would be given up.
     ///
     /// - Returns: nil where it is to be believed, else what to keep in mind, and why, for a person.
     static func doubt(

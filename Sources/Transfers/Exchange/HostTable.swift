@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// What is known against origins, the ways to them, and proxies, while there is anything.
+/// The troubles of origins, of the ways to them, and of proxies, as long as there are any.
 ///
 /// Pure. Each has its own ``HostBackoff``: one pause for all that meet in it, then one probe. A transfer begins where none of
 /// those on its way forbids it, and is then the probe of each that wants one.
@@ -16,7 +16,7 @@ package struct HostTable: Sendable {
             self.proxy = proxy
         }
 
-        /// Whatever can be in trouble on it.
+        /// The parts of a way that can be in trouble.
         fileprivate var parts: [Part] {
             let proxy = proxy.flatMap { $0.isEmpty ? nil : Part.proxy($0) }
             return [.origin(origin), .way(self)] + (proxy.map { [$0] } ?? [])
@@ -67,7 +67,7 @@ package struct HostTable: Sendable {
         way.parts.compactMap { entries[$0]?.backoff.blockedUntil(now) }.max()
     }
 
-    /// What a task on this way waits for; nil where there is nothing against it.
+    /// The trouble that a task on this way waits for; nil where there is none.
     package func pause(_ way: Way, _ now: Double) -> Pause? {
         let known = way.parts.compactMap { entries[$0] }
         guard
@@ -140,7 +140,7 @@ package struct HostTable: Sendable {
         entries = entries.filter { $0.value.backoff.isRefused }
     }
 
-    /// Somebody knows better: nothing is held against what is on the way any more, whoever asked for a pause.
+    /// Removes the troubles of all parts of a way, pauses that servers asked for included.
     package mutating func forget(_ way: Way) {
         for part in way.parts { entries[part] = nil }
     }

@@ -6,7 +6,7 @@ package import NightshiftAPI
 /// hosts. Whether strangers share a parent domain (co.uk, github.io), only a list could say that changes every week.
 package struct RedirectCookies: Sendable {
     private var cookies: [Cookie] = []
-    /// What servers have said, for the app's own store.
+    /// The received cookies, for the app's own store.
     package private(set) var received: [SetCookie] = []
 
     fileprivate struct Cookie: Sendable {

@@ -20,7 +20,7 @@ package struct SourceRound: Hashable, Sendable {
         package var retryAfter: RetryAfter?
         /// Whether the task's own URL was asked.
         package var isOwn: Bool
-        /// Whom it speaks against.
+        /// The tasks that the failure is held against.
         package var blame: Blame
     }
 

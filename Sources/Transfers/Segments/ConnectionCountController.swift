@@ -12,7 +12,7 @@ struct ConnectionCountController: Hashable, Sendable {
     private(set) var newcomersFrom = 0
     private var phase = Phase.settling(since: nil)
     private var trial = Trial.standard
-    /// What numbers of connections have brought since the last rest; ascending.
+    /// The rates of the numbers of connections that were measured since the last rest, by ascending number.
     private var levels: [Level] = []
     private var restLength = ConnectionCountController.shortestRest
     private var doubles = true
@@ -24,9 +24,9 @@ struct ConnectionCountController: Hashable, Sendable {
         case resting(until: Double)
     }
 
-    /// What is being found out.
+    /// The question that the present measurement answers.
     private enum Trial: Hashable {
-        /// What the present number brings.
+        /// The rate of the present number.
         case standard
         /// Whether it brings more than `lower`.
         case more(than: Level)
@@ -39,7 +39,7 @@ struct ConnectionCountController: Hashable, Sendable {
         var rate: Double
     }
 
-    /// What it decides from.
+    /// The measured values that it decides from.
     struct Reading {
         var now: Double
         /// Bytes of the file that have come so far.
@@ -164,7 +164,7 @@ struct ConnectionCountController: Hashable, Sendable {
     private static let enoughShare = 0.92
     /// Seconds that have to be left for another connection to be worth it.
     private static let leastLeft: Double = 1
-    /// Trials in a row that a slow newcomer may excuse.
+    /// Trials in a row that are tolerated although the total did not rise, because a new connection is slow by itself.
     private static let mostToleratedTrials = 2
     private static let shortestRest: Double = 5
     private static let longestRest: Double = 60

@@ -28,7 +28,7 @@ package struct SegmentScheduler: Sendable {
     var slowStops = 0
     /// Whether a connection has begun to flow since positions were told.
     var isReadingDue = false
-    /// What was decided while an input was taken in.
+    /// Actions that were decided while an input was handled.
     var notices: [SegmentAction] = []
 
     /// - Parameter sources: the task's URL and its mirrors.
@@ -126,7 +126,7 @@ extension SegmentScheduler {
         return decide(now)
     }
 
-    /// What may be used has changed.
+    /// Applies changed limits.
     package mutating func change(_ limits: SegmentLimits, now: Double) -> [SegmentAction] {
         self.limits = limits
         return isOver ? [] : decide(now)
@@ -146,7 +146,7 @@ extension SegmentScheduler {
         return sampledAt + (isClose ? Self.searchInterval : Self.interval)
     }
 
-    /// What each connection is to fetch at present, as it stands: for a display.
+    /// The part that each connection is to fetch at present, for a display.
     package var segments: [(id: ConnectionID, source: Int, range: Range<Int64>)] {
         connections.map { ($0.id, $0.source, $0.rest) }
     }

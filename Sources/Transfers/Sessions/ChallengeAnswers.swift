@@ -1,10 +1,10 @@
 import NightshiftAPI
 
-/// What apps have answered to servers, for one session: kept in memory only, as secrets are.
+/// The app's answers to servers, for one session: kept in memory only, as secrets are.
 struct ChallengeAnswers {
     /// By ``Challenge/origin``.
     private(set) var byOrigin: [String: OriginAnswer] = [:]
-    /// What a task does not want to be asked again, because the answer was to go on without.
+    /// The challenges that a task does not ask about again, because the answer was to go on without a credential.
     private var declined: [TaskID: Set<Challenge.Method>] = [:]
     /// Credentials in a row that a task's server did not take.
     private var refusals: [TaskID: Int] = [:]

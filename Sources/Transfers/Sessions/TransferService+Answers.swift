@@ -4,7 +4,7 @@ import Store
 
 /// Questions of servers, and apps' answers.
 extension TransferService {
-    /// What the app has answered so far, as far as the exchange can use it.
+    /// Adds the app's answers so far to a request, as far as the exchange can use them.
     ///
     /// - Returns: what servers are shown and allowed, by ``Challenge/origin``.
     func addAnswers(to request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {
@@ -188,7 +188,7 @@ extension Challenge {
         certificates?.first.flatMap { Data(base64Encoded: $0) }.flatMap { Verification.sha256($0) }
     }
 
-    /// What is asked, in a person's words.
+    /// The question, in a person's words.
     var sentence: String {
         switch method {
         case .basic, .digest: "\(host) asks for a name and password\(realm.map { " for '\($0)'" } ?? "")."

@@ -3,7 +3,7 @@ import Glibc
 package import NightshiftAPI
 import Store
 
-/// What the stream of one session carries.
+/// An element of the stream of one session.
 package enum SessionEvent: Hashable, Sendable {
     case message(SessionMessage)
     case progress(TaskProgress)
@@ -88,7 +88,7 @@ actor SessionReader {
     private let session: SessionID
     private var cursor: Int64 = 0
     private var pending: ArraySlice<SessionEvent> = []
-    /// What was said of each task last, so that nothing is said twice.
+    /// The last progress that was sent of each task, so that none is sent twice.
     private var reported: [TaskID: TaskProgress] = [:]
     private var hasEnded = false
     private var hasCaughtUp = false

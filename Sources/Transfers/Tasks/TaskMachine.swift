@@ -2,7 +2,7 @@ package import NightshiftAPI
 import Scheduler
 package import Store
 
-/// What can happen to a task.
+/// An input of a task's machine.
 package enum TaskEvent: Sendable {
     case suspend
     case resume
@@ -21,7 +21,7 @@ package enum TaskEvent: Sendable {
     case keep(UploadResource)
     /// The upload goes on where the server is.
     case sendOn(from: Int64)
-    /// What the server had of the upload is lost.
+    /// The server has lost its part of the upload.
     case sendAgain(reason: String)
     /// Every byte is here.
     case finish(ResponseSummary?)

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Store
 
-/// What comes in.
+/// The responses to an upload's requests.
 extension ResumableUpload {
     /// An interim response to the request under way.
     ///
@@ -79,7 +79,7 @@ extension ResumableUpload {
 
     // MARK: - Versions
 
-    /// What to do about an answer of another version; nil where it is of this one, or of none.
+    /// The verdict on an answer of another version; nil where it is of this one, or of none.
     private mutating func negotiate(
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields
     ) -> UploadVerdict? {

@@ -112,7 +112,7 @@ extension ResumableUpload {
         return retry("The server is at byte \(offset).")
     }
 
-    /// What an append's answer means that took nothing, in the draft and in tus.
+    /// Judges the answer to an append that took nothing, in the draft and in tus.
     mutating func refused(_ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields) -> UploadVerdict {
         moved = nil
         switch head.status {

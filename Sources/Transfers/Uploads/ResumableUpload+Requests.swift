@@ -2,7 +2,7 @@ import Foundation
 import NightshiftAPI
 import Store
 
-/// What goes out.
+/// The requests of an upload.
 extension ResumableUpload {
     /// The request to send now. Every other input until the next call belongs to it.
     package mutating func next() -> UploadRequest {

@@ -88,7 +88,7 @@ package struct ResumableUpload: Hashable, Sendable {
     ]
 }
 
-/// What follows from an answer or a break.
+/// The verdict on an answer or a break.
 package enum UploadVerdict: Hashable, Sendable {
     /// The head that was told last, with its body, is the answer to the upload, whatever its status.
     case finished
@@ -103,7 +103,7 @@ package enum UploadVerdict: Hashable, Sendable {
     case fail(TransferFailure)
 }
 
-/// What an interim response asks for.
+/// The verdict on an interim response.
 package enum InterimVerdict: Hashable, Sendable {
     case ignored
     /// More has arrived; see ``ResumableUpload/progress(handedOver:)``.

@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// What no death of a service changes.
+    /// Properties that no death of a service changes.
     private struct Facts: Equatable {
         var hasConnected, isCommand, isBackgroundLaunch: Bool
         var launchedAt: Double?
