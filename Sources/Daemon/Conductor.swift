@@ -99,7 +99,7 @@ actor Conductor {
         if let state { machine = MomentMachine(doze: state.state(now: now)) }
         monitor.setOverrides(self.settings.overrides)
         monitor.start()
-        // What is assumed until everybody has answered could end a doze, or let something go that has to wait.
+        // Values that are assumed until every source has answered could end a doze, or let something start that has to wait.
         if !monitor.report.isSettled {
             for await _ in monitor.changes where monitor.report.isSettled { break }
         }
@@ -130,7 +130,7 @@ actor Conductor {
 
     func status() -> DeviceStatus {
         let latest = monitor.report
-        // What the journal says nothing of is told as it is.
+        // Values that are not journalled are given as they are now.
         let isDecided = !latest.conditions.differences(from: told.report.conditions).contains {
             MomentMachine.journalled.contains($0)
         }
@@ -241,7 +241,7 @@ actor Conductor {
                 try transaction.put(doze: kept)
             }
         } catch {
-            // What was decided holds all the same: the next service would begin with what it finds.
+            // The decision holds all the same: the next service would begin with the state that it finds.
             logger.error("The store failed", metadata: ["error": "\(error)"])
         }
         // Later decisions may have come meanwhile, and may be on disk already.

@@ -94,7 +94,7 @@ package struct Daemon {
             }
         }
         do {
-            // The moment first: who is taken up has to know whether the device dozes.
+            // The moment first: apps that are taken up have to know whether the device dozes.
             try await conductor.prepare()
             try await apps.prepare()
             try await group.run()
@@ -144,7 +144,7 @@ package struct Daemon {
     /// The umask of whoever started the service, which is for finished files and for apps. Called before any thread could
     /// create a file.
     private static func takeFileCreationMask() -> UInt32 {
-        // What the service makes for itself holds credentials: from here on it is private from its first moment.
+        // Files of the service hold credentials: from here on they are private from their first moment.
         umask(0o077)
     }
 }

@@ -1,7 +1,7 @@
 import CNightshift
 import Synchronization
 
-/// A response whose body is read as it comes; whoever does not read holds the server up, not the memory.
+/// A response whose body is read as it comes; a reader that does not read holds the server up and uses no more memory.
 ///
 /// For one reader. Letting go of it, or cancelling the reading task, ends the exchange.
 package final class CurlStream: AsyncSequence, AsyncIteratorProtocol, Sendable {

@@ -15,7 +15,7 @@ extension World {
     mutating func request(_ phase: DozePhase) {
         switch machine.request(phase, now: now) {
         case .success(let actions): execute(actions)
-        // What was asked for cannot be: the journal shows what was there instead.
+        // The phase that was asked for is refused: the journal shows the one that was there instead.
         case .failure: break
         }
     }

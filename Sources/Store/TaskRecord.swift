@@ -51,7 +51,7 @@ package struct TaskRecord: Sendable, Hashable {
     package var restarts: Int
     /// Failures in a row without progress in between.
     package var failures: Int
-    /// Attempts in a row that left nothing to continue from, one under way included: who has one leaves room for others.
+    /// Attempts in a row that left nothing to continue from, one under way included: a task with such attempts leaves room for others.
     package var fruitless = 0
     /// The most bytes that were ever there for an attempt to continue from.
     package var furthest: Int64 = 0

@@ -10,7 +10,7 @@ package final class UnreadableTasks: Sendable {
 
     private let state = Mutex(State())
 
-    func note(_ task: UnreadableTask) {
+    func add(_ task: UnreadableTask) {
         state.withLock { state in
             if state.known.insert(task.id).inserted { state.fresh.append(task) }
         }

@@ -180,7 +180,7 @@ package final class ScriptedTransport: Transport {
             switch event {
             case .head(let head):
                 let disposition = receiver.exchange(received: head)
-                change(number) { exchange, now in exchange.take(disposition, now) }
+                change(number) { exchange, now in exchange.begin(disposition, now) }
             case .end(let end):
                 receiver.exchangeEnded(end)
             case .nothing: break

@@ -28,7 +28,7 @@ extension AppMachine {
 
     /// Freezes it where it stands, in the middle of its tasks.
     mutating func standStill(_ now: ClockReading) -> [AppAction] {
-        // What a broken connection left open is cleared up first.
+        // Tasks that a broken connection left open are cleared up first.
         guard mayStand, confirmBy == nil else { return [] }
         phase = .standing
         setCounting(false, now)

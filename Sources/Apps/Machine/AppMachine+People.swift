@@ -43,7 +43,7 @@ extension AppMachine {
         guard phase == .present, record.state == .active || record.state == .inactive, ending == nil else { return [] }
         var actions: [AppAction] = []
         let limit = isManaged ? Self.backgroundLimit : nil
-        // What it was told while its user looked on has no limit; from here on it would keep the app awake.
+        // Commands that were sent in the foreground have no limit; from here on they would keep the app awake.
         for index in commands.indices where commands[index].command.action == .enter {
             commands[index].deadline = limit.map { now.awakeSeconds + $0 }
         }
@@ -55,7 +55,7 @@ extension AppMachine {
         if !hasConnected, let limit = launchedAt.map({ $0 + Self.connectLimit }), limit > now.awakeSeconds {
             connectBy = limit
         }
-        // What it was told has a shorter limit from here on.
+        // Its commands have a shorter limit from here on.
         if isConnected { launchBy = nil }
         return actions + beginStint(now) + suspendIfIdle(now)
     }

@@ -18,7 +18,7 @@ extension AppMachine {
         } else if begun.isEmpty {
             connectBy = now.awakeSeconds + Self.connectLimit
         }
-        // What a wake starts in place of the app need not link the library.
+        // A program that a wake starts in place of the app need not link the library.
         if record.linksLibrary, begun.isEmpty || !hasWakeCommand { launchBy = now.awakeSeconds + Self.launchLimit }
         let how = record.state == .background ? "In the background, as process" : "As process"
         var actions: [AppAction] = [.note(.appLaunched, "\(how) \(process.processID).")]

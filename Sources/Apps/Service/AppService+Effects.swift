@@ -96,7 +96,7 @@ extension AppService {
         stepWritten(id)
         if let listening { await environment.transfers.setListening(id, listening) }
         if hasLifted { await environment.transfers.cameToFront(id) }
-        // What was finished may have made room for what came meanwhile.
+        // A finished wake may have made room for one that came meanwhile.
         if !finished.isEmpty { await updateWantedWakes() }
     }
 

@@ -174,7 +174,7 @@ extension AppService {
         }
         // Its next process reads again, though this one may have ended suspended.
         await environment.transfers.setListening(id, true)
-        // What it handled last is nothing to launch it for.
+        // Events that it handled last are nothing to launch it for.
         await refreshWantedWakes(of: id)
         await perform(id) { $0.exited(exit, now: $1) }
         clocks.removeValue(forKey: id)?.remove()

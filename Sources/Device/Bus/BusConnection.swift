@@ -192,7 +192,7 @@ extension BusMessage {
                 changed: try readProperties(object.properties),
                 invalidated: object.properties.intersection(try readTexts()))
         }
-        // What cannot be read has to be asked for.
+        // A value that cannot be read has to be requested.
         let unread = PropertyChange(changed: [:], invalidated: object.properties)
         return .changed(object, sender: sender, (try? change.get()) ?? unread)
     }

@@ -36,7 +36,7 @@ package final class ServiceConnection: Sendable {
         var isOpening = false
         /// Tells the attempt that is due from one that was put off before it.
         var attempt = 0
-        /// Whether an attempt has failed since the channel was last open: who is in a hurry does not wait for the next one.
+        /// Whether an attempt has failed since the channel was last open: a hasty caller does not wait for the next one.
         var isUnreachable = false
         var isClosed = false
         /// Somebody has stopped the service: it is waited for, and started only when the app wants something new of it.

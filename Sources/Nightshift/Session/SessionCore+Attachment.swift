@@ -159,7 +159,7 @@ extension SessionCore {
         requests.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in attach() }
     }
 
-    /// The channel is open: who waits for it need not wait for its next attempt.
+    /// The channel is open: a caller that waits for it need not wait for its next attempt.
     func serviceIsBack() {
         if state.withLock({ $0.needsAttachment && $0.isAway }) { requests.async { [self] in attach() } }
     }

@@ -109,7 +109,7 @@ extension SessionCore {
         }
         loader?.invalidate()
         for waiter in waiters { waiter.signal() }
-        // What was handled is acknowledged all the same.
+        // Handled messages are acknowledged all the same.
         acknowledge()
     }
 }

@@ -85,7 +85,7 @@ extension TaskRequest {
             }
         }
         headers = fields.isEmpty ? nil : fields
-        // What is accepted nowhere is not sent on either.
+        // A request that is accepted nowhere is not sent on either.
         if configuration.httpShouldSetCookies, request.httpShouldHandleCookies, configuration.httpCookieStorage != nil,
             configuration.httpCookieAcceptPolicy != .never
         {

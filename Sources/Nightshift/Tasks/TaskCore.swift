@@ -82,7 +82,7 @@ final class TaskCore: Sendable {
         state.note = task.clientData
         state.isHeld = task.task.state == .suspended
         state.suspensions = state.isHeld ? 1 : 0
-        // What was there before this process is not news.
+        // Bytes from before this process are not reported as new.
         state.reported = task.task.kind == .download ? task.task.countOfBytesReceived : task.task.countOfBytesSent
         self.state = Mutex(state)
         apply(task)

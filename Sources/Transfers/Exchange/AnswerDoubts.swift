@@ -26,7 +26,7 @@ package enum AnswerDoubts {
         guard (200...299).contains(head.status), head.status != 206, isStrange(head, partial) else { return nil }
         let fingerprint = fingerprint(head)
         let known = partial.doubt?.fingerprint == fingerprint ? partial.doubt?.times ?? 0 : 0
-        // What comes while the network itself says that it is closed speaks for nothing.
+        // A response proves nothing while the network itself says that it is closed.
         let times = isBehindPortal ? max(known, 1) : known + 1
         guard times < enough else { return nil }
         return (AnswerDoubt(fingerprint: fingerprint, times: times), failure(head, partial, times: times))

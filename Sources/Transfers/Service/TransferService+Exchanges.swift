@@ -356,7 +356,7 @@ extension TransferService {
                     for entry in entries { try transaction.record(entry) }
                 }
                 try also(transaction)
-                try transaction.note(now)
+                try transaction.putClock(now)
             }
             return true
         } catch {

@@ -168,7 +168,7 @@ package actor TransferService {
         stopping.value = 1
         alarm.cancel()
         _ = try? await environment.store.write { [now = now] transaction in
-            try transaction.note(now)
+            try transaction.putClock(now)
             try transaction.record(JournalEntry(time: now.date, decision: .serviceStopping))
         }
         for id in active.keys { interrupt(id, .starting) }

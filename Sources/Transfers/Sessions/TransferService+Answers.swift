@@ -29,7 +29,7 @@ extension TransferService {
             request.proxy = request.proxy.map { Self.proxy($0, credential) }
         }
         var shown = kept.byOrigin
-        // What the task brings itself is shown as well.
+        // The task's own credential is shown as well.
         shown[record.origin, default: OriginAnswer()].credential = request.credential
         return shown
     }
@@ -62,7 +62,7 @@ extension TransferService {
             let more = (try? transfer.record.apply(.ask(challenge.sentence), now: now)) ?? []
             let record = transfer.record
             _ = await save([(record, entries + more)]) { [challenge] transaction in
-                try transaction.ask(record, challenge)
+                try transaction.putChallenge(of: record, challenge)
             }
         }
         hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)

@@ -30,7 +30,7 @@ package struct ResumableUpload: Hashable, Sendable {
     var isAmbiguous = false
     var stop: Stop?
 
-    // What keeps it from going round in circles.
+    // Counters that keep it from going round in circles.
     /// The most that was acknowledged by any resource.
     var highestOffset: Int64
     /// Requests since that grew.
