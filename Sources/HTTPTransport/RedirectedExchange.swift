@@ -99,7 +99,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     func received(interim head: CurlHead) {
         guard ownEnd == nil, !isCancelled else { return }
         switch receiver.exchange(receivedInterim: responseHead(head)) {
-        case .goOn: break
+        case .proceed: break
         case .stop: end(.cancelled)
         }
     }

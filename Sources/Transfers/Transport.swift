@@ -40,12 +40,12 @@ package protocol ExchangeReceiver: AnyObject, Sendable {
 }
 
 extension ExchangeReceiver {
-    package func exchange(receivedInterim head: ResponseHead) -> InterimDisposition { .goOn }
+    package func exchange(receivedInterim head: ResponseHead) -> InterimDisposition { .proceed }
 }
 
 /// The decision after an interim response.
 package enum InterimDisposition: Sendable {
-    case goOn
+    case proceed
     /// The exchange ends here, as if cancelled.
     case stop
 }

@@ -96,7 +96,7 @@ private final class UploadDriver: Sendable {
             }
             wire.mayRepeatBody = request.purpose != .append
             let receiver = Receiver(interim: { [self] head in
-                state.withLock { $0.upload.interim(head, now: 0) } == .stop ? .stop : .goOn
+                state.withLock { $0.upload.interim(head, now: 0) } == .stop ? .stop : .proceed
             })
             let end = try await transport.end(wire, receiver)
             let verdict = state.withLock { state in

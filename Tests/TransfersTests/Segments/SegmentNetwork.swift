@@ -99,19 +99,19 @@ final class SegmentNetwork {
             finishBodies()
             answer()
             guard outcome == nil, let deadline = scheduler.nextDeadline, now >= deadline else { continue }
-            tell()
+            reportProgress()
         }
         if seconds == .infinity { always(outcome != nil, "it comes to an end") }
     }
 
     /// Tells the positions.
-    func tell() {
+    func reportProgress() {
         execute(scheduler.progressed(running.mapValues(\.position), now: now))
     }
 
     func end(_ id: ConnectionID, _ end: SegmentEnd) {
         guard outcome == nil, running[id] != nil else { return }
-        tell()
+        reportProgress()
         guard outcome == nil, let connection = running.removeValue(forKey: id) else { return }
         execute(scheduler.ended(id, position: connection.position, end, now: now))
     }
