@@ -62,7 +62,7 @@ package struct SourceRound: Hashable, Sendable {
     /// - Returns: nil where there is a next one, else what the round comes to: the task's own URL before the mirrors, and what
     ///   may pass before what will not.
     package mutating func advance(
-        after failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: Blame = .nobody
+        _ failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: Blame = .nobody
     ) -> Outcome? {
         let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn, blame: blame)
         if isOwn { isOwnGone = failure.code == .httpStatus }

@@ -267,7 +267,7 @@ extension TransferService {
         if failure.code.isOfServer || blame == .address, !hasAdvanced, mayAskElsewhere(transfer, failure),
             active[transfer.record.id]?.stopping == nil, !isStopping
         {
-            guard let ended = transfer.round.advance(after: failure, after, blame) else {
+            guard let ended = transfer.round.advance(failure, after, blame) else {
                 return await askElsewhere(transfer, failure, entries)
             }
             outcome = ended
