@@ -47,7 +47,7 @@ package struct TerminalSize: Hashable, Sendable {
         self.rows = rows
     }
 
-    /// What terminals have had since the VT100.
+    /// The size that terminals have had since the VT100.
     package static let standard = TerminalSize(columns: 80, rows: 24)
 }
 

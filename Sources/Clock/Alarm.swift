@@ -7,7 +7,7 @@ package struct Alarm: Sendable {
 
     package init() {}
 
-    /// What it is set for. Stays until the owner has handled the ring and says so by ``rang(_:)``.
+    /// The moment for which it is set. Stays until the owner has handled the ring and says so by ``rang(_:)``.
     package var moment: Double? { pending?.moment }
 
     /// Sets the alarm for a moment, or for none. Where it is set for that moment already, nothing changes.

@@ -1,4 +1,4 @@
-/// What an actor is to do, left for it by callbacks and other threads that cannot wait.
+/// Work for an actor, left for it by callbacks and other threads that cannot wait.
 ///
 /// Nothing that comes before ``finish()`` is lost. Each job has a task of its own, made in the order in which they came: one
 /// that waits keeps no other from its turn, and two that come together may reach the actor in either order. Copies are the

@@ -19,13 +19,13 @@ actor Conductor {
     private let parts = Mutex<Parts?>(nil)
     private var settings = DeviceSettings()
     private var machine: MomentMachine
-    /// What the last decision saw of the device, with who says it.
+    /// The device's report at the last decision.
     private var report: DeviceReport
     private var activity = Activity()
     private var alarm = Alarm()
     /// How many decisions with journal entries there were.
     private var decisions = 0
-    /// What is on disk of all this, and may be told.
+    /// The decision that is on disk, and may be announced.
     private var told: Told
     private var isStopping = false
     private let events: AsyncStream<Event>
@@ -78,14 +78,14 @@ actor Conductor {
         (events, continuation) = AsyncStream.makeStream()
     }
 
-    /// Whom to tell. Once, before anything runs.
+    /// Sets the parts to which moments are announced. To be called once, before anything runs.
     nonisolated func connect(_ transfers: TransferService, _ apps: AppService) {
         parts.withLock { $0 = Parts(transfers: transfers, apps: apps) }
     }
 
-    nonisolated func heard(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
+    nonisolated func activityChanged(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
 
-    nonisolated func heard(_ activity: TransferActivity) { continuation.yield(.transfers(activity)) }
+    nonisolated func activityChanged(_ activity: TransferActivity) { continuation.yield(.transfers(activity)) }
 
     /// Takes up what was set and where doze was, and tells the first moment. Before apps and transfers begin anything.
     ///
@@ -99,13 +99,13 @@ actor Conductor {
         if let state { machine = MomentMachine(doze: state.state(now: now)) }
         monitor.setOverrides(self.settings.overrides)
         monitor.start()
-        // What is assumed until everybody has answered could end a doze, or let something go that has to wait.
+        // Values that are assumed until every source has answered could end a doze, or let something start that has to wait.
         if !monitor.report.isSettled {
             for await _ in monitor.changes where monitor.report.isSettled { break }
         }
         report = monitor.report
         await parts.withLock(\.self)?.apps.apply(self.settings)
-        await carryOut(machine.begin(report.conditions, now: now))
+        await execute(machine.begin(report.conditions, now: now))
     }
 
     /// Follows the device until ``stop()``.
@@ -114,7 +114,7 @@ actor Conductor {
             group.addTask {
                 for await _ in self.monitor.changes { self.continuation.yield(.deviceChanged) }
             }
-            for await event in events { await take(event) }
+            for await event in events { await handle(event) }
             group.cancelAll()
         }
     }
@@ -130,7 +130,7 @@ actor Conductor {
 
     func status() -> DeviceStatus {
         let latest = monitor.report
-        // What the journal says nothing of is told as it is.
+        // Values that are not journalled are given as they are now.
         let isDecided = !latest.conditions.differences(from: told.report.conditions).contains {
             MomentMachine.journalled.contains($0)
         }
@@ -174,7 +174,7 @@ actor Conductor {
 
     func request(_ phase: DozePhase) async throws(Problem) -> DeviceStatus {
         switch machine.request(phase, now: clock.now()) {
-        case .success(let actions): await carryOut(actions)
+        case .success(let actions): await execute(actions)
         case .failure(let refusal):
             let wish = phase == .window ? "There is no window outside of doze" : "The device does not doze now"
             throw .conflict("\(wish): \(refusal.reason.sentence)")
@@ -184,7 +184,7 @@ actor Conductor {
 
     // MARK: - Deciding
 
-    private func take(_ event: Event) async {
+    private func handle(_ event: Event) async {
         guard !isStopping else { return }
         switch event {
         case .deviceChanged: await deviceChanged()
@@ -196,7 +196,7 @@ actor Conductor {
             await activityChanged()
         case .alarm(let time):
             alarm.rang(time)
-            await carryOut(machine.tick(now: clock.now()))
+            await execute(machine.tick(now: clock.now()))
         }
     }
 
@@ -205,15 +205,15 @@ actor Conductor {
         let actions = machine.changed(to: latest.conditions, now: clock.now())
         guard !actions.isEmpty else { return }
         report = latest
-        await carryOut(actions)
+        await execute(actions)
     }
 
     private func activityChanged() async {
-        await carryOut(machine.changed(activity.facts, now: clock.now()))
+        await execute(machine.changed(activity.facts, now: clock.now()))
     }
 
-    /// Writes down what was decided, then lets everybody act on it.
-    private func carryOut(_ actions: [MomentMachine.Action]) async {
+    /// Writes the decisions down, then executes the other actions.
+    private func execute(_ actions: [MomentMachine.Action]) async {
         setAlarm()
         var entries: [JournalEntry] = []
         for case .record(let more) in actions { entries += more }
@@ -221,7 +221,7 @@ actor Conductor {
         for action in actions {
             switch action {
             case .record: break
-            case .tell: await tell()
+            case .announce: await announceMoment()
             case .holdAwake(let reason): if !isStopping { monitor.holdAwake(reason) }
             }
         }
@@ -241,7 +241,7 @@ actor Conductor {
                 try transaction.put(doze: kept)
             }
         } catch {
-            // What was decided holds all the same: the next service would begin with what it finds.
+            // The decision holds all the same: the next service would begin with the state that it finds.
             logger.error("The store failed", metadata: ["error": "\(error)"])
         }
         // Later decisions may have come meanwhile, and may be on disk already.
@@ -252,8 +252,8 @@ actor Conductor {
         }
     }
 
-    /// Tells everybody the moment that is on disk.
-    private func tell() async {
+    /// Announces the moment that is on disk to apps and transfers.
+    private func announceMoment() async {
         guard let parts = parts.withLock(\.self) else { return }
         let moment = told.machine.moment
         await parts.apps.apply(moment)

@@ -49,7 +49,7 @@ package struct Daemon {
         let environment = TransferService.Environment(
             // The conductor tells the real one before anything runs.
             paths: paths, store: store, transport: transport, clock: clock, moment: DeviceMoment(),
-            activity: { conductor.heard($0) },
+            activity: { conductor.activityChanged($0) },
             fallback: TransferService.NetworkFallback(proxy: configuration.proxy, tls: configuration.tls),
             random: { Double.random(in: 0..<1) }, logger: logger)
         let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
@@ -77,7 +77,7 @@ package struct Daemon {
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // Whoever asks a service to leave waits for it.
+        // The process that asks a service to leave waits for it.
         groupConfiguration.maximumGracefulShutdownDuration = .seconds(2)
         group = ServiceGroup(configuration: groupConfiguration)
         stop.group = group
@@ -94,7 +94,7 @@ package struct Daemon {
             }
         }
         do {
-            // The moment first: who is taken up has to know whether the device dozes.
+            // The moment first: apps that are taken up have to know whether the device dozes.
             try await conductor.prepare()
             try await apps.prepare()
             try await group.run()
@@ -115,7 +115,7 @@ package struct Daemon {
             transfers: AppService.TransferHooks(transfers, logger: logger),
             variables: configuration.absoluteEnvironment, sessionVariables: { manager.environment() },
             homeDirectory: configuration.homeDirectory.path,
-            fileCreationMask: fileCreationMask, activity: { conductor.heard($0) }, logger: logger)
+            fileCreationMask: fileCreationMask, activity: { conductor.activityChanged($0) }, logger: logger)
     }
 
     /// What the device says, or the trace that is played in its place.
@@ -144,7 +144,7 @@ package struct Daemon {
     /// The umask of whoever started the service, which is for finished files and for apps. Called before any thread could
     /// create a file.
     private static func takeFileCreationMask() -> UInt32 {
-        // What the service makes for itself holds credentials: from here on it is private from its first moment.
+        // Files of the service hold credentials: from here on they are private from their first moment.
         umask(0o077)
     }
 }

@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// What the device says at one moment, and who says it.
+/// The device's values at one moment, each with its source.
 package struct DeviceReport: Equatable, Sendable {
     package private(set) var conditions = DeviceConditions()
     /// All keys, in their order.

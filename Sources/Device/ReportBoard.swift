@@ -14,7 +14,7 @@ final class ReportBoard: Sendable {
         var hasBegun = false
     }
 
-    /// What the thread that listens is to do.
+    /// The orders for the thread that listens.
     struct Wishes {
         var awakeReason: String?
         var isEnded = false

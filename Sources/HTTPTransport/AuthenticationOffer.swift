@@ -80,7 +80,7 @@ private struct OfferReader {
     private mutating func parameter() -> (name: String, value: String)? {
         guard let name = token() else { return nil }
         skip(Self.isBlank)
-        guard take(UInt8(ascii: "=")) else { return nil }
+        guard consume(UInt8(ascii: "=")) else { return nil }
         skip(Self.isBlank)
         guard let value = quotedString() ?? token() else { return nil }
         skip(Self.isBlank)
@@ -106,7 +106,7 @@ private struct OfferReader {
     /// RFC 9110, section 5.6.4; nil where there is none, or one without end.
     private mutating func quotedString() -> String? {
         let start = position
-        guard take(UInt8(ascii: "\"")) else { return nil }
+        guard consume(UInt8(ascii: "\"")) else { return nil }
         var content: [UInt8] = []
         while position < bytes.count {
             var byte = bytes[position]
@@ -137,7 +137,7 @@ private struct OfferReader {
         while position < bytes.count, isSkipped(bytes[position]) { position += 1 }
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    private mutating func consume(_ byte: UInt8) -> Bool {
         guard position < bytes.count, bytes[position] == byte else { return false }
         position += 1
         return true

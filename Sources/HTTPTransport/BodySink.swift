@@ -20,7 +20,7 @@ enum BodySink {
         case failed(TransferFailure)
     }
 
-    mutating func take(_ bytes: UnsafeRawBufferPointer) -> Answer {
+    mutating func write(_ bytes: UnsafeRawBufferPointer) -> Answer {
         switch self {
         case .file(var body):
             let answer = body.write(bytes)
@@ -42,7 +42,7 @@ enum BodySink {
         if case .file(let body) = self { body.takesRest(bytes) } else { false }
     }
 
-    mutating func take(_ body: CurlSocketBody, atMost count: Int) -> Answer {
+    mutating func write(_ body: CurlSocketBody, atMost count: Int) -> Answer {
         guard case .file(var file) = self else { return .enough }
         let answer = file.move(body, atMost: count)
         self = .file(file)

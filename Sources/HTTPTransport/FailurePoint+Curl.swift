@@ -19,7 +19,7 @@ extension FailurePoint.Stage {
         } else if code == CURLE_COULDNT_RESOLVE_HOST {
             self = .address
         } else if end.phase <= .connecting || code == CURLE_COULDNT_CONNECT {
-            // What is looked up and connected to is the proxy; the server is the proxy's business.
+            // The proxy is looked up and connected to; the server is the proxy's business.
             self = hasProxy ? .proxy : .address
         } else {
             self = end.phase == .securing ? .address : .server

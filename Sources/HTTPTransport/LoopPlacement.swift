@@ -6,7 +6,7 @@
 struct LoopPlacement {
     /// Exchanges that each loop carries now.
     private var running: [Int]
-    /// Whose connections each loop may still have, the latest last.
+    /// The origins to which each loop may still have connections, the latest last.
     private(set) var origins: [[String]]
     private var habits = OriginHabits()
 
@@ -21,7 +21,7 @@ struct LoopPlacement {
         origins = Array(repeating: [], count: loops)
     }
 
-    /// What is known of an exchange before it begins.
+    /// The facts about an exchange that are known before it begins.
     struct Request: Sendable {
         var origin: String
         var isSecure: Bool
@@ -31,20 +31,20 @@ struct LoopPlacement {
 
     /// The loop for one exchange more, or ``sharing``; each is to be told of its end.
     mutating func begin(_ request: Request) -> Int {
-        guard request.isSecure else { return take(0) }
+        guard request.isSecure else { return assign(0) }
         if request.mayShare, habits.sendsSmallFiles(request.origin) { return Self.sharing }
         let loop = freest(for: request.origin)
         remember(request.origin, on: loop)
-        return take(loop)
+        return assign(loop)
     }
 
     /// - Parameter bytes: of the body, where the response came over HTTP/2.
     mutating func end(_ request: Request, on loop: Int, bytes: Int64?) {
         if loop != Self.sharing { running[loop] -= 1 }
-        if request.isSecure, let bytes { habits.note(request.origin, bytes: bytes) }
+        if request.isSecure, let bytes { habits.record(request.origin, bytes: bytes) }
     }
 
-    private mutating func take(_ loop: Int) -> Int {
+    private mutating func assign(_ loop: Int) -> Int {
         running[loop] += 1
         return loop
     }

@@ -1,6 +1,6 @@
 /// Which origins send one small file after the other over HTTP/2: requests to those share a connection.
 ///
-/// What a response will be is only known when it has come, and one that turns out large would have to share its connection's
+/// The size of a response is only known when it has come, and one that turns out large would have to share its connection's
 /// congestion window. So an origin has to have shown what it sends.
 struct OriginHabits {
     /// Small responses in a row, the latest origin last.
@@ -17,7 +17,7 @@ struct OriginHabits {
     }
 
     /// A response has come as far as `bytes`.
-    mutating func note(_ origin: String, bytes: Int64) {
+    mutating func record(_ origin: String, bytes: Int64) {
         let index = runs.firstIndex { $0.origin == origin }
         let count = index.map { runs.remove(at: $0).count } ?? 0
         guard bytes <= Self.smallBytes else { return }

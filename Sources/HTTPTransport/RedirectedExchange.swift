@@ -52,11 +52,11 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.rateLimit = wire.rateLimit
         request.socketBodyBytes = Self.socketBodyBytes
         if wire.asksAbout.contains(.digest) { request.proxyScheme = .any }
-        introduce()
+        setServerFields()
     }
 
-    /// What the server of this hop is shown.
-    private func introduce() {
+    /// Sets the fields, credentials and certificates for the server of this hop.
+    private func setServerFields() {
         request.headers = Self.curlFields(fieldsWithCookies(for: wire.url))
         request.credential = wire.credential.map(CurlCredential.init)
         request.certificateAuthority = wire.tls?.certificateAuthority
@@ -99,7 +99,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     func received(interim head: CurlHead) {
         guard ownEnd == nil, !isCancelled else { return }
         switch receiver.exchange(receivedInterim: responseHead(head)) {
-        case .goOn: break
+        case .proceed: break
         case .stop: end(.cancelled)
         }
     }
@@ -124,7 +124,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         switch redirect {
         case .follow(let url, let method, let keepsBody):
             hop += 1
-            cookies?.take(head.headers, from: request.url)
+            cookies?.store(head.headers, from: request.url)
             next = NextRequest(url: url, method: method, keepsBody: keepsBody)
         case .refuse(let failure):
             end(.failed(failure))
@@ -140,14 +140,14 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer {
         if ownEnd != nil { return .stop }
-        return answer(sink.take(body))
+        return answer(sink.write(body))
     }
 
     func takesRest(_ bytes: Int64) -> Bool { sink.takesRest(bytes) }
 
     func received(from body: CurlSocketBody, atMost count: Int) -> CurlBodyAnswer {
         if ownEnd != nil { return .stop }
-        return answer(sink.take(body, atMost: count))
+        return answer(sink.write(body, atMost: count))
     }
 
     private func answer(_ answer: BodySink.Answer) -> CurlBodyAnswer {
@@ -215,7 +215,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     private func follow(_ next: NextRequest) {
         wire = wire.moved(to: next.url)
         if !next.keepsBody { wire.headers = RedirectPolicy.withoutBody(wire.headers) }
-        introduce()
+        setServerFields()
         request.url = next.url
         request.method = next.method
         if !next.keepsBody { request.body = .none }
@@ -245,7 +245,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         receiver.exchangeEnded(end)
     }
 
-    /// What goes out: framing is libcurl's, and bytes come as they are stored.
+    /// The header fields that are sent: framing is libcurl's, and bytes come as they are stored.
     private static func curlFields(_ fields: [HeaderField]) -> [CurlField] {
         var result = fields.filter { !["content-length", "transfer-encoding"].contains($0.name.lowercased()) }
         if result.first("Accept-Encoding") == nil {

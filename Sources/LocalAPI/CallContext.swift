@@ -14,7 +14,7 @@ struct CallContext: RequestContext {
     }
 }
 
-/// What a ``CallContext`` is made from.
+/// The source that a ``CallContext`` is made from.
 struct CallSource: RequestContextSource {
     var logger: Logger
     var caller: Caller

@@ -1,10 +1,10 @@
 import Glibc
 import NIOCore
 
-/// Who is at the other end of a connection, as the kernel says.
+/// The process at the other end of a connection, as the kernel identifies it.
 struct Caller: Hashable, Sendable {
     var user: uid_t
-    /// Who opened the connection; 0 where the kernel has no number for it here, as from another PID namespace.
+    /// The process that opened the connection; 0 where the kernel has no number for it here, as from another PID namespace.
     var process: pid_t
 
     /// Only the service's owner. Root too: it could become the owner, and refusing it would only break `sudo`.

@@ -14,7 +14,7 @@ package struct ConnectionLimits: Hashable, Sendable {
     /// Without a byte of a request that is awaited or half here, the connection is closed. A request that is being
     /// answered has all the time it needs.
     package var idleTimeout = TimeAmount.seconds(30)
-    /// What requests that are being answered get when the service stops.
+    /// The time that requests under way have to end when the service stops.
     package var stopTimeout = TimeAmount.seconds(1)
 
     /// Bytes of a body that is not a list of tasks.

@@ -109,7 +109,7 @@ final class FileContent: Sendable {
     var response: Response {
         var headers = HTTPFields.common
         headers[.contentType] = type
-        // What others have written is what its type says, whatever it looks like.
+        // Files that others have written are what their type says, whatever they look like.
         headers[.xContentTypeOptions] = "nosniff"
         return Response(
             status: .ok, headers: headers,

@@ -7,7 +7,7 @@ import NightshiftAPI
 
 /// Reads the bodies of requests: type, size, syntax, then keys, each with its own problem.
 struct RequestDecoder: Sendable {
-    private let largeBodies = Turnstile(ConnectionLimits.largeBodies)
+    private let largeBodies = AsyncSemaphore(permits: ConnectionLimits.largeBodies)
 
     /// The body as `Value`.
     ///
@@ -36,7 +36,7 @@ struct RequestDecoder: Sendable {
         }
         guard length != nil || request.headers[.transferEncoding] != nil else { return nil }
         try Self.checkContentType(request)
-        return try await largeBodies.withPlace {
+        return try await largeBodies.withPermit {
             let body = try await Self.collect(request, limit: limit)
             guard body.readableBytes > 0 else { return nil }
             // Tens of milliseconds of work: not on the threads that all requests share.
@@ -50,7 +50,7 @@ struct RequestDecoder: Sendable {
     func picture(from request: Request, limit: Int) async throws -> [UInt8] {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
         try Self.checkContentType(request, is: "image/png")
-        return try await largeBodies.withPlace {
+        return try await largeBodies.withPermit {
             [UInt8](try await Self.collect(request, limit: limit).readableBytesView)
         }
     }

@@ -30,7 +30,7 @@ final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         let request = Request(head)
         open.append(request)
-        // Who asks in HTTP/1.0 takes the end of the connection for the end of the answer.
+        // A client that speaks HTTP/1.0 takes the end of the connection for the end of the answer.
         if !request.isKeptAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
         // HTTP/1.0 knows no interim responses (RFC 9110, section 10.1.1).
         if request.isOld { head.headers.remove(name: "Expect") }

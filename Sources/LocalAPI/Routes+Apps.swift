@@ -3,7 +3,7 @@ import Hummingbird
 import NightshiftAPI
 
 extension Routes {
-    /// What people and their window system do with apps.
+    /// Routes for people and their window system.
     var appRoutes: [Route] { appListRoutes + oneAppRoutes + appActionRoutes }
 
     private var appListRoutes: [Route] {
@@ -38,7 +38,7 @@ extension Routes {
             Route(.get, "/v1/apps/{id}/log", query: ["after", "limit"]) { call in
                 let start = try call.query.integer("after", in: 0...Int64.max) ?? 0
                 let limit = try call.query.integer("limit", in: 1...Int64.max) ?? .max
-                // What programs write has no encoding that anybody knows.
+                // The output of programs has no known encoding.
                 return try FileContent(
                     halves: try await apps.logFiles(call.appID()), type: "text/plain", from: start, limit: limit
                 ).response

@@ -17,7 +17,7 @@ extension Routes {
             Route(.get, "/v1/events", query: ["task", "session", "progress", "lastEventID"]) { call in
                 let query = try Self.eventQuery(call)
                 let place = try streams.enter()
-                // Subscribed before the head is sent: who has seen the head misses nothing.
+                // Subscribed before the head is sent: a client that has seen the head misses nothing.
                 let events = try await service.events(query)
                 return EventStream.response(to: call.request, events: events, place: place)
             },

@@ -3,7 +3,7 @@ import Hummingbird
 import NightshiftAPI
 
 extension Routes {
-    /// What the process of an app says and hears of itself.
+    /// Routes for the process of an app, about itself.
     var processRoutes: [Route] {
         [
             Route(.get, "/v1/process/commands", query: ["executable", "app", "run", "guest"]) { call in
@@ -12,7 +12,7 @@ extension Routes {
                 let app = try call.query.string("app").map(AppID.init(rawValue:))
                 let child = try call.query.integer("run", in: 1...Int64(Int32.max)).map { Int32($0) }
                 let place = try processStreams.enter()
-                // Connected before the head is sent: who has seen the head is known by its process.
+                // Connected before the head is sent: a client that has seen the head is known by its process.
                 let events = try await apps.connect(
                     process: process, executable: executable, app: app, run: child,
                     asGuest: try call.query.boolean("guest") ?? false)

@@ -4,7 +4,7 @@ import NIOCore
 import NightshiftAPI
 import Transfers
 
-/// What an event stream carries.
+/// An event that a stream can carry.
 protocol StreamedEvent: Sendable {
     /// The event as it is written (HTML standard, section 9.2).
     func frame() throws -> ByteBuffer

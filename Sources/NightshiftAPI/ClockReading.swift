@@ -31,7 +31,7 @@ package struct ClockReading: Hashable, Sendable {
 
     /// The same, counting only time that was seen to pass: up to `earlier`, and since the present boot.
     ///
-    /// What ends or deletes something counts so: after a reboot the wall clock may be wrong by any amount.
+    /// Deadlines that end or delete something are counted so: after a reboot the wall clock may be wrong by any amount.
     package func seenShift(from earlier: ClockReading) -> Double {
         bootID == earlier.bootID ? 0 : -earlier.bootSeconds
     }

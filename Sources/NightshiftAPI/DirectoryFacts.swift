@@ -1,4 +1,4 @@
-/// Who owns a directory and who may write to it: what decides whether others could put something in its place.
+/// The owner and the permissions of a directory, which decide whether others could put something in its place.
 package struct DirectoryFacts: Hashable, Sendable {
     package var path: String
     package var owner: UInt32
@@ -13,7 +13,7 @@ package struct DirectoryFacts: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// Who asks, and whom this user trusts.
+    /// The user who asks, and the users whom this one trusts.
     package struct Viewer: Hashable, Sendable {
         package var user: UInt32
         /// The group that only this user is in, where there is one: many systems make everything writable by it.

@@ -16,14 +16,14 @@ package struct FieldScanner {
     }
 
     /// Takes `character` if it comes next.
-    package mutating func take(_ character: Unicode.Scalar) -> Bool {
+    package mutating func consume(_ character: Unicode.Scalar) -> Bool {
         guard let next, next == UInt8(truncatingIfNeeded: character.value) else { return false }
         position += 1
         return true
     }
 
     /// Takes `text` if it comes next, without regard to case; `text` is lower-case ASCII.
-    package mutating func takeIgnoringCase(_ text: StaticString) -> Bool {
+    package mutating func consumeIgnoringCase(_ text: StaticString) -> Bool {
         let wanted = text.withUTF8Buffer { Array($0) }
         guard bytes.count - position >= wanted.count else { return false }
         for (offset, byte) in wanted.enumerated() where bytes[position + offset].asciiLowercased != byte {
@@ -57,7 +57,7 @@ package struct FieldScanner {
     }
 
     /// The bytes up to the first for which `stop` is true, or to the end.
-    package mutating func take(until stop: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+    package mutating func consume(until stop: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let start = position
         while let next, !stop(next) { position += 1 }
         return bytes[start..<position]

@@ -9,10 +9,10 @@ package enum HTTPDate {
     package static func parse(_ text: String) -> Double? {
         var scanner = FieldScanner(text)
         scanner.skipSpaces()
-        let dayName = scanner.take(until: { !$0.isASCIILetter })
+        let dayName = scanner.consume(until: { !$0.isASCIILetter })
         guard dayName.count >= 3 else { return nil }
         let fields: Fields?
-        if scanner.take(",") {
+        if scanner.consume(",") {
             scanner.skipSpaces()
             fields = dayFirst(&scanner)
         } else {
@@ -47,9 +47,9 @@ package enum HTTPDate {
     /// `06 Nov 1994 08:49:37 GMT` or `06-Nov-94 08:49:37 GMT`.
     private static func dayFirst(_ scanner: inout FieldScanner) -> Fields? {
         guard let day = scanner.number(digits: 1...2) else { return nil }
-        let dashes = scanner.take("-")
+        let dashes = scanner.consume("-")
         if !dashes, !scanner.skipSpaces() { return nil }
-        guard let month = month(&scanner), dashes ? scanner.take("-") : scanner.skipSpaces() else { return nil }
+        guard let month = month(&scanner), dashes ? scanner.consume("-") : scanner.skipSpaces() else { return nil }
         let start = scanner.position
         guard var year = scanner.number(digits: 2...4) else { return nil }
         switch scanner.position - start {
@@ -58,7 +58,7 @@ package enum HTTPDate {
         default: return nil
         }
         guard scanner.skipSpaces(), let time = time(&scanner), scanner.skipSpaces() else { return nil }
-        guard scanner.takeIgnoringCase("gmt") || scanner.takeIgnoringCase("utc") else { return nil }
+        guard scanner.consumeIgnoringCase("gmt") || scanner.consumeIgnoringCase("utc") else { return nil }
         return Fields(year: year, month: month, day: day, time: time)
     }
 
@@ -72,13 +72,13 @@ package enum HTTPDate {
     }
 
     private static func month(_ scanner: inout FieldScanner) -> Int64? {
-        let name = String(decoding: scanner.take(until: { !$0.isASCIILetter }), as: UTF8.self).lowercased()
+        let name = String(decoding: scanner.consume(until: { !$0.isASCIILetter }), as: UTF8.self).lowercased()
         return months.firstIndex { $0.lowercased() == name }.map { Int64($0) + 1 }
     }
 
     private static func time(_ scanner: inout FieldScanner) -> Int64? {
-        guard let hour = scanner.number(digits: 2...2), scanner.take(":"),
-            let minute = scanner.number(digits: 2...2), scanner.take(":"),
+        guard let hour = scanner.number(digits: 2...2), scanner.consume(":"),
+            let minute = scanner.number(digits: 2...2), scanner.consume(":"),
             let second = scanner.number(digits: 2...2), hour < 24, minute < 60, second <= 60
         else { return nil }
         return hour * 3600 + minute * 60 + second

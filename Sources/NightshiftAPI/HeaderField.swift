@@ -25,19 +25,19 @@ package struct HeaderField: Hashable, Sendable, Codable {
     }
 
     private static let harmlessNames: Set<String> = [
-        // What is wanted: RFC 9110, sections 12, 13 and 14, RFC 9111, RFC 9218, RFC 9530.
+        // Preferences and conditions: RFC 9110, sections 12, 13 and 14, RFC 9111, RFC 9218, RFC 9530.
         "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "pragma", "priority",
         "prefer", "dnt", "sec-gpc", "save-data", "user-agent", "range", "if-match", "if-none-match",
         "if-modified-since", "if-unmodified-since", "if-range", "want-content-digest", "want-repr-digest",
         "want-digest",
         "expect", "te",
-        // What a body is, and its framing.
+        // A body's description and its framing.
         "content-type", "content-length", "content-encoding", "content-language", "content-disposition",
         "content-range", "content-digest", "content-md5", "repr-digest", "digest", "transfer-encoding", "trailer",
         // How an upload is continued, but for `Upload-Metadata`, which holds what an app likes.
         "upload-complete", "upload-incomplete", "upload-length", "upload-offset", "upload-limit", "upload-expires",
         "upload-draft-interop-version", "tus-resumable", "tus-version", "tus-extension", "tus-max-size",
-        // What responses say of themselves.
+        // Metadata of responses.
         "accept-ranges", "age", "allow", "alt-svc", "connection", "date", "etag", "expires", "keep-alive",
         "last-modified", "preference-applied", "retry-after", "server", "strict-transport-security", "vary", "via",
     ]

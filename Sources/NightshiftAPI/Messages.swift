@@ -90,7 +90,7 @@ package struct RetargetRequest: Sendable, Codable {
     /// In place of all fields that the task has.
     package var headers: [HeaderField]?
     package var credential: Credential?
-    /// What the task's library notes with it from now on.
+    /// The note that the task's library keeps with it from now on.
     package var clientData: String?
 
     package init(
@@ -197,7 +197,7 @@ package struct Problem: Error, Hashable, Sendable, Codable {
     package var detail: String?
     /// Which part of the request is meant, as a JSON pointer: `/tasks/3/url`.
     package var pointer: String?
-    /// What a transfer that had been begun with this would have failed with.
+    /// The failure that a transfer would have had that was begun with this.
     package var code: TransferFailure.Code?
 
     package init(

@@ -7,7 +7,7 @@ package struct ProxyAddress: Hashable, Sendable {
     /// Host and port, and what may follow.
     package let host: Substring
 
-    /// What stands behind the last `@` is the host: names and passwords may hold one that nobody has encoded.
+    /// The host begins behind the last `@`: names and passwords may hold one that nobody has encoded.
     package init(_ url: String) {
         // A password may hold a `://`; a scheme holds neither `:` nor `@`.
         let name = url.prefix { $0 != ":" && $0 != "@" }

@@ -7,7 +7,7 @@ package struct RetryRequest: Sendable, Codable {
     }
 }
 
-/// What came of it.
+/// The result.
 package struct RetryResponse: Hashable, Sendable, Codable {
     /// Tasks whose wait after a failure was ended.
     package var count: Int

@@ -44,7 +44,7 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var informationalResponse: ResponseSummary?
     /// What the server keeps of an upload that can be continued.
     package var upload: UploadStatus?
-    /// What it needs of power and network; nil where it takes anything.
+    /// The power and network that it needs; nil where it takes any.
     package var rules: TransferRules?
     package var source: String?
     package var destination: Destination?
@@ -89,7 +89,7 @@ package struct ResponseSummary: Hashable, Sendable, Codable {
     package var headers: [HeaderField]
     /// "1.0", "1.1", "2" or "3".
     package var httpVersion: String
-    /// What redirects on the way have set; never shown.
+    /// Cookies that redirects on the way have set; never shown.
     package var redirectCookies: [SetCookie]?
 
     package init(status: Int, headers: [HeaderField], httpVersion: String) {

@@ -6,8 +6,8 @@ import Synchronization
 
 /// One event stream of the service, handed to a serial queue event by event.
 ///
-/// Whoever is slow on that queue holds the stream up, not the memory: with ``mostWaiting`` events on the queue nothing more is
-/// read from the socket.
+/// A slow handler on that queue holds the stream up and uses no more memory: with ``mostWaiting`` events on the queue
+/// nothing more is read from the socket.
 package final class EventReader: Sendable {
     /// How a stream came to its end.
     package enum End: Sendable {
@@ -108,13 +108,13 @@ private final class Core: CurlDelegate {
         for event in events {
             queue.async { [self] in
                 if !state.withLock(\.isCancelled) { onEvent(event) }
-                took()
+                eventHandled()
             }
         }
         return .taken
     }
 
-    private func took() {
+    private func eventHandled() {
         let exchange = state.withLock { state -> CurlExchange? in
             state.waiting -= 1
             guard state.isPaused, state.waiting < EventReader.mostWaiting / 2 else { return nil }

@@ -8,12 +8,12 @@ package import NightshiftAPI
     import Musl
 #endif
 
-/// Whose socket the service's socket is: looked at on every connection, before anything is said over it.
+/// The owner of the service's socket: checked on every connection, before anything is sent over it.
 ///
 /// Requests hold passwords, and answers are believed. Whoever can put a socket of his own at the service's path would get the
 /// one and could forge the other.
 package enum SocketOwner {
-    /// What there is to be seen of a connection.
+    /// The facts about a connection that the check needs.
     package struct Facts: Hashable, Sendable {
         /// The user whose process listens, as the kernel says (`SO_PEERCRED`, unix(7)).
         package var peer: UInt32

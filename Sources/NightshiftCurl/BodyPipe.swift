@@ -54,11 +54,11 @@ final class BodyPipe {
             }
         }
         guard move.error != 0 else { return move }
-        return rescue(count, move, into: file, at: offset)
+        return moveByCopy(count, move, into: file, at: offset)
     }
 
     /// Copies what the kernel does not move, as into a file that is only appended to.
-    private func rescue(_ count: Int, _ move: CurlMove, into file: Int32, at offset: Int64) -> CurlMove {
+    private func moveByCopy(_ count: Int, _ move: CurlMove, into file: Int32, at offset: Int64) -> CurlMove {
         var move = move
         let isRefused = move.error == EINVAL
         if isRefused {

@@ -16,7 +16,7 @@ struct CloseNotify {
     }
 
     /// To be called until the very end: afterwards libcurl has no connection to ask.
-    mutating func look() {
+    mutating func update() {
         guard let session = Self.session(easy), let state = Self.shutdownState?(session) else { return }
         isMissing = state & Self.received == 0
     }

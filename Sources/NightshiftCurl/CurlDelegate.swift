@@ -1,4 +1,4 @@
-/// What hears of an exchange: called on the loop's thread, in order; must not block.
+/// The receiver of an exchange's events. It is called on the loop's thread, in order, and must not block.
 ///
 /// None of the calls may wait for anything that only the loop can bring about.
 package protocol CurlDelegate: AnyObject, Sendable {

@@ -1,7 +1,7 @@
 import CNightshift
 import Synchronization
 
-/// A response whose body is read as it comes; whoever does not read holds the server up, not the memory.
+/// A response whose body is read as it comes; a reader that does not read holds the server up and uses no more memory.
 ///
 /// For one reader. Letting go of it, or cancelling the reading task, ends the exchange.
 package final class CurlStream: AsyncSequence, AsyncIteratorProtocol, Sendable {
@@ -82,8 +82,8 @@ private final class StreamBuffer: CurlDelegate {
         var end: CurlEnd?
         var waiter: Waiter?
 
-        /// What the waiter can have now.
-        mutating func take(_ wish: Waiter.Wish) -> Step? {
+        /// Takes the step that the waiter can have now; nil where it has to wait on.
+        mutating func takeStep(for wish: Waiter.Wish) -> Step? {
             switch wish {
             case .head:
                 return head != nil || end != nil ? Step(head: head, end: end) : nil
@@ -124,7 +124,7 @@ private final class StreamBuffer: CurlDelegate {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let step = state.withLock { state -> Step? in
-                    if let step = state.take(wish) { return step }
+                    if let step = state.takeStep(for: wish) { return step }
                     precondition(state.waiter == nil, "a stream is for one reader")
                     state.waiter = Waiter(wish: wish, continuation: continuation)
                     return nil
@@ -139,7 +139,9 @@ private final class StreamBuffer: CurlDelegate {
     private func change<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
         let (result, waiter, step) = state.withLock { state -> (Result, Waiter?, Step?) in
             let result = change(&state)
-            guard let waiter = state.waiter, let step = state.take(waiter.wish) else { return (result, nil, nil) }
+            guard let waiter = state.waiter, let step = state.takeStep(for: waiter.wish) else {
+                return (result, nil, nil)
+            }
             state.waiter = nil
             return (result, waiter, step)
         }

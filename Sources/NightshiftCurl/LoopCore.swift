@@ -2,7 +2,7 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// What the loop's thread works with; never leaves that thread.
+/// The state of the loop's thread; never leaves that thread.
 final class LoopCore {
     private let loop: CurlLoop
     private let multi: Multi
@@ -50,7 +50,7 @@ final class LoopCore {
     func run() {
         while let (commands, isStopping) = loop.takeCommands(isIdle: transfers.isEmpty) {
             self.isStopping = isStopping
-            for command in commands { carryOut(command) }
+            for command in commands { execute(command) }
             if isStopping {
                 for transfer in Array(transfers.values) { end(transfer, .cancelled) }
                 continue
@@ -64,7 +64,7 @@ final class LoopCore {
 
     // MARK: - Commands
 
-    private func carryOut(_ command: CurlLoop.Command) {
+    private func execute(_ command: CurlLoop.Command) {
         switch command {
         case .begin(let id, let request, let delegate):
             begin(Transfer(id: id, request: request, delegate: delegate, core: self))
@@ -73,14 +73,14 @@ final class LoopCore {
         case .resume(let id):
             if let transfer = transfers[id], transfer.isHeld {
                 transfer.isHeld = false
-                goOn(transfer)
+                unpause(transfer)
             }
         case .limit(let id, let rate):
             if let transfer = transfers[id] {
                 // libcurl takes it ill where there is no connection yet.
                 let waits = transfer.waitsForLimit
                 transfer.setLimit(rate)
-                if waits { goOn(transfer) }
+                if waits { unpause(transfer) }
             }
         case .limitChanged:
             limitChanged()
@@ -105,7 +105,7 @@ final class LoopCore {
         }
         transfers[transfer.id] = transfer
         transfersByHandle[transfer.easy] = transfer
-        attend(at: transfer.nextAttention)
+        scheduleAttention(at: transfer.nextAttention)
     }
 
     // MARK: - The network
@@ -178,7 +178,7 @@ final class LoopCore {
 
     // MARK: - Time
 
-    func attend(at time: Double) {
+    func scheduleAttention(at time: Double) {
         nextAttention = min(nextAttention, time)
     }
 
@@ -187,16 +187,18 @@ final class LoopCore {
         let now = Self.now()
         guard now >= nextAttention else { return }
         nextAttention = .infinity
-        if transfers.values.contains(where: \.isQueued), let next = loop.limit.giveTurns(now: now) { attend(at: next) }
+        if transfers.values.contains(where: \.isQueued), let next = loop.limit.giveTurns(now: now) {
+            scheduleAttention(at: next)
+        }
         for transfer in Array(transfers.values) {
-            if transfer.wakes(now) { goOn(transfer) }
+            if transfer.wakes(now) { unpause(transfer) }
             if let end = transfer.idleEnd(now) { self.end(transfer, end) }
-            if transfers[transfer.id] != nil { attend(at: transfer.nextAttention) }
+            if transfers[transfer.id] != nil { scheduleAttention(at: transfer.nextAttention) }
         }
     }
 
     /// Unpauses a transfer; what was held back is delivered in here, and may be refused again.
-    private func goOn(_ transfer: Transfer) {
+    private func unpause(_ transfer: Transfer) {
         if let end = transfer.unpause() {
             self.end(transfer, end)
         } else if transfer.socketBody != nil {
@@ -211,7 +213,7 @@ final class LoopCore {
         guard loop.limit.isLimited, transfer.turnBytes <= 0 else { return true }
         if !transfer.isQueued {
             transfer.isQueued = true
-            attend(at: loop.limit.wait(ticket(transfer), now: now))
+            scheduleAttention(at: loop.limit.wait(ticket(transfer), now: now))
         }
         return false
     }
@@ -219,7 +221,7 @@ final class LoopCore {
     /// Whether bytes have to be counted at all.
     var isLimited: Bool { loop.limit.isLimited }
 
-    func took(_ count: Int, by transfer: Transfer) {
+    func countBytes(_ count: Int, of transfer: Transfer) {
         if loop.limit.isLimited { transfer.turnBytes -= count }
     }
 
@@ -229,7 +231,7 @@ final class LoopCore {
         }
         transfer.turnBytes += bytes
         transfer.isQueued = false
-        goOn(transfer)
+        unpause(transfer)
     }
 
     /// Turns and places from before are void: whoever still has to wait asks again.
@@ -239,7 +241,7 @@ final class LoopCore {
             guard transfer.isQueued else { continue }
             loop.limit.leave(ticket(transfer), isQueued: true, unused: 0)
             transfer.isQueued = false
-            goOn(transfer)
+            unpause(transfer)
         }
     }
 

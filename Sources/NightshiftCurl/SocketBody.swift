@@ -36,7 +36,7 @@ package final class CurlSocketBody {
 
     /// Moves up to `count` bytes, no more than the body has, to `offset` of a file, and does not wait for them.
     ///
-    /// What the file refuses is lost.
+    /// Bytes that the file refuses are lost.
     package func move(to file: Int32, at offset: Int64, atMost count: Int) -> CurlMove {
         let wanted = Int(min(Int64(count), rest))
         guard wanted > 0 else { return CurlMove() }

@@ -31,14 +31,14 @@ final class Transfer {
     private var closeNotify: CloseNotify?
     /// Where the next byte of the body to send is read.
     private var sendOffset: Int64 = 0
-    /// What a callback found wrong, in place of libcurl's own words.
+    /// The failure that a callback has found, in place of libcurl's own words.
     private var failure: (code: CURLcode, message: String, systemError: Int32)?
 
     /// Paused by the delegate.
     var isHeld = false
     /// Waits in the queue of the common limit.
     var isQueued = false
-    /// What is left of its present turn under the common limit.
+    /// The bytes that are left of its present turn under the common limit.
     var turnBytes = 0
     private var ownLimit: TokenBucket?
     private var wakeTime = Double.infinity
@@ -202,7 +202,7 @@ final class Transfer {
         options.set(CURLOPT_XFERINFODATA, Unmanaged.passUnretained(self).toOpaque())
         options.setProgress { context, _, _, _, _ in
             guard let context else { return 0 }
-            Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.closeNotify?.look() }
+            Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.closeNotify?.update() }
             return 0
         }
         options.set(CURLOPT_NOPROGRESS, 0)
@@ -359,7 +359,7 @@ final class Transfer {
         let now = LoopCore.now()
         if let delay = ownLimit?.delay(now: now), delay > 0 {
             wakeTime = now + max(delay, CommonLimit.shortestPause)
-            core.attend(at: wakeTime)
+            core.scheduleAttention(at: wakeTime)
             return false
         }
         return core.admits(self, now: now)
@@ -367,7 +367,7 @@ final class Transfer {
 
     private func moved(_ count: Int) {
         ownLimit?.take(count, now: LoopCore.now())
-        core.took(count, by: self)
+        core.countBytes(count, of: self)
     }
 
     /// Whether it is paused because its own limit or the common one is used up.

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// Who moves bytes next under a rate that many have in common: a queue, the longest waiting first.
+/// A queue of the transfers that share a rate limit: the longest waiting moves its bytes next.
 ///
 /// A turn is paid for when it is given, so that whoever has one needs to ask nobody, on whatever thread.
 package struct TurnQueue<Ticket: Equatable & Sendable>: Sendable {

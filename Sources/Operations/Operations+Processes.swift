@@ -11,7 +11,7 @@ package struct ProcessSession: Hashable, Sendable {
     package var app: AppID { process.app }
 }
 
-/// What the processes of apps do with the sessions of their apps.
+/// Operations of apps' processes on the sessions of their apps.
 extension Operations {
     /// The session that a process means.
     ///
@@ -41,8 +41,8 @@ extension Operations {
 
     /// Accepts tasks that the app has numbered, on the terms that its state makes them have.
     ///
-    /// What an app adds in the background waits for a good moment, and after many wakes for a while, until its user is back.
-    /// A process that its user's force quit has ended adds nothing: what it asked for came too late to be cancelled.
+    /// Tasks that an app adds in the background wait for a good moment, and after many wakes for a while, until its user
+    /// is back. A process that its user's force quit has ended adds nothing: what it asked for came too late to be cancelled.
     package func enqueue(
         _ request: SessionEnqueueRequest, in session: ProcessSession
     ) async throws(Problem) -> [TaskID] {

@@ -2,7 +2,7 @@ package import Apps
 package import NightshiftAPI
 package import Transfers
 
-/// What needs two parts at once: transfers and apps, joined below every front end.
+/// Operations that need transfers and apps at once, joined below every front end.
 ///
 /// A front end (the local API, and whatever else will offer the same) asks one part where one is enough, and asks here where
 /// it is not: it translates, and joins nothing itself. Each operation is atomic: whatever of another one happens meanwhile

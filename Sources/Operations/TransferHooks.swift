@@ -4,7 +4,7 @@ import NightshiftAPI
 package import Transfers
 
 extension AppService.TransferHooks {
-    /// What becomes of an app's transfers as the app's state changes.
+    /// The effects of an app's changes of state on its transfers.
     package init(_ transfers: TransferService, logger: Logger) {
         self.init(
             forceQuit: { app in

@@ -1,4 +1,4 @@
-/// What the attempts of one transfer have come to, as far as the next one and its place among others hang on it.
+/// The history of one transfer's attempts, as far as the next attempt and the order among transfers depend on it.
 ///
 /// Pure. Only bytes that the next attempt continues from count as progress, and only beyond what was ever here.
 package struct AttemptRecord: Hashable, Sendable {

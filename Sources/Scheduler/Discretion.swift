@@ -18,7 +18,7 @@ package struct Discretion: Hashable, Sendable {
         /// Its resource timeout in seconds.
         package var timeout: Double
 
-        /// What becomes of a task whose time is over.
+        /// The failure of a task whose time is over.
         package static let passed = TransferFailure(.timedOut, "The resource timeout has passed.")
 
         package init(deadline: Double, timeout: Double) {

@@ -4,7 +4,7 @@ package import NightshiftAPI
 ///
 /// Pure: what happens goes in, changes with their reasons come out. Times are boot seconds. See `docs/decisions/0012`.
 package struct DozeMachine: Sendable {
-    /// What is kept, so that a service that starts goes on where the last one was.
+    /// The state that is stored, so that a service that starts goes on where the last one was.
     package private(set) var state: State
     private var conditions = DeviceConditions()
     private var isHeld = false
@@ -36,7 +36,7 @@ package struct DozeMachine: Sendable {
         }
     }
 
-    /// What has changed, in order.
+    /// A change of doze. Changes are given in order.
     package enum Change: Hashable, Sendable {
         case dozeBegan
         case dozeEnded(AwakeReason)
@@ -137,7 +137,7 @@ package struct DozeMachine: Sendable {
 
     package var phase: DozePhase { state.phase }
 
-    /// What keeps the device out of doze; nil while it dozes.
+    /// The reason that keeps the device out of doze; nil while it dozes.
     package var awakeReason: AwakeReason? {
         guard state.phase == .awake else { return nil }
         return obstacle ?? .settling
@@ -174,7 +174,7 @@ package struct DozeMachine: Sendable {
 
     private var isInUseWithPower: Bool { !conditions.isIdle && conditions.power == .external }
 
-    /// What speaks against doze.
+    /// The first reason against doze; nil where there is none.
     private var obstacle: AwakeReason? {
         if state.isRefused { return .requested }
         if state.isRequested {

@@ -10,7 +10,7 @@ package struct HeldClass: Hashable, Sendable {
         self.isLoopback = isLoopback
     }
 
-    /// What they have to wait for; nil where they may run.
+    /// The reason for which they have to wait; nil where they may run.
     package func hold(_ moment: DeviceMoment) -> WaitReason? {
         Permission.hold(rules, moment, isLoopback: isLoopback)
     }
@@ -20,7 +20,7 @@ package struct HeldClass: Hashable, Sendable {
         Permission.detail(of: reason, rules, moment, isLoopback: isLoopback)
     }
 
-    /// What a decision over them looked at.
+    /// The inputs of a decision about them.
     package func inputs(_ moment: DeviceMoment) -> [String: String] {
         Permission.inputs(rules, moment, isLoopback: isLoopback)
     }

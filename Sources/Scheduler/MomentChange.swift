@@ -8,14 +8,14 @@ package enum MomentChange {
         /// Connections from before may be dead: new requests make new ones, and what runs has a short time to show that its
         /// own still carries something.
         case checkConnections
-        /// What may not go on at this moment is interrupted and keeps its bytes.
+        /// Transfers that may not run at this moment are interrupted and keep their bytes.
         case stopForbidden
-        /// What waits for somebody to log in to the network need not wait any more.
+        /// Transfers that wait for somebody to log in to the network need not wait any more.
         case endPortalWaits
         /// The journal tells what became of the network. Where `endsPauses`, what failed for want of it need not wait for its
         /// pause to end, and nothing is held any more against hosts that could not be reached; both in one transaction.
         case note(JournalEntry, endsPauses: Bool)
-        /// What may run is admitted.
+        /// Transfers that may run are admitted.
         case admit
     }
 
@@ -35,7 +35,7 @@ package enum MomentChange {
         return actions + [.admit]
     }
 
-    /// What became of the network; nil where there was none and is none.
+    /// The change of the network; nil where there was none and is none.
     private static func entry(
         _ old: NetworkConditions, _ conditions: DeviceConditions, _ now: ClockReading
     ) -> JournalEntry? {

@@ -7,21 +7,21 @@ package import NightshiftAPI
 package struct MomentMachine: Sendable {
     /// Whether background work runs.
     package private(set) var doze: DozeMachine
-    /// What the last decision saw of the device.
+    /// The device's conditions at the last decision.
     package private(set) var conditions: DeviceConditions
-    /// Who was last found to hold the device awake.
+    /// The holders that were last found to keep the device awake.
     package private(set) var holders: [AwakeHolder] = []
 
     package enum Action: Hashable, Sendable {
-        /// Into the journal, in one transaction with where doze is now.
+        /// The entries are written to the journal, in one transaction with the state of doze.
         case record([JournalEntry])
-        /// Everybody hears of the moment, once what was decided is on disk.
-        case tell
+        /// The moment is announced to apps and transfers, once the decision is on disk.
+        case announce
         /// The device is held awake for these reasons, or let go.
         case holdAwake(String?)
     }
 
-    /// What apps and transfers make of the device.
+    /// The activity of apps and transfers, as far as it matters to the moment.
     package struct Activity: Hashable, Sendable {
         /// Apps that hold the device awake, by their ids.
         package var holders: [AwakeHolder] = []
@@ -126,13 +126,13 @@ package struct MomentMachine: Sendable {
                 JournalEntry(time: now.date, decision: $0.decision, detail: $0.sentence, inputs: inputs)
             }
         var actions: [Action] = all.isEmpty ? [] : [.record(all)]
-        if tells || !changes.isEmpty { actions.append(.tell) }
+        if tells || !changes.isEmpty { actions.append(.announce) }
         return actions
     }
 }
 
 extension [AwakeHolder] {
-    /// Who holds the device awake, for people; nil where nobody does.
+    /// A sentence about the holders that keep the device awake; nil where there are none.
     fileprivate var sentence: String? {
         guard !isEmpty else { return nil }
         return map { "\($0.app): \($0.tasks.joined(separator: ", "))" }.joined(separator: "; ")

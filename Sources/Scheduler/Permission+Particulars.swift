@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// What a decision looked at, and its reason in a person's words.
+/// The inputs of a decision, and its reason in a person's words.
 extension Permission {
     /// The values that ``hold(_:_:isLoopback:)`` looks at for these rules, by their names in the journal.
     package static func inputs(

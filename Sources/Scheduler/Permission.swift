@@ -13,7 +13,7 @@ package enum Permission {
         }
     }
 
-    /// What a task with these rules has to wait for; nil where it may run.
+    /// The reason for which a task with these rules has to wait; nil where it may run.
     ///
     /// What nobody but the user can lift is named first, doze last: a task that waits for nothing but doze runs in the next
     /// window.

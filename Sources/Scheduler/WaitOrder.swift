@@ -26,7 +26,7 @@ package enum WaitOrder {
         }
     }
 
-    /// What comes first of all that keeps a task from running.
+    /// The reason that is named first of all that keep a task from running.
     package enum Cause: Hashable, Sendable {
         case store(until: Double)
         case question

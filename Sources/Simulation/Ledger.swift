@@ -22,7 +22,7 @@ struct Ledger {
     }
 
     /// So many seconds pass in which nothing changes.
-    mutating func pass(_ seconds: Double, _ world: World) {
+    mutating func addTime(_ seconds: Double, _ world: World) {
         if world.conditions.isSleeping {
             asleep += seconds
         } else {
@@ -36,12 +36,12 @@ struct Ledger {
     }
 
     /// Leaving sleep or doze, for a window or for good, is a wake-up.
-    mutating func heard(isResting: Bool) {
+    mutating func setResting(_ isResting: Bool) {
         if wasResting, !isResting { wakeUps += 1 }
         wasResting = isResting
     }
 
-    mutating func carry(_ bytes: Double, _ network: NetworkConditions) {
+    mutating func addBytes(_ bytes: Double, _ network: NetworkConditions) {
         guard bytes > 0 else { return }
         carried[Network(kind: network.kind, isExpensive: network.isExpensive), default: 0] += bytes
     }

@@ -45,7 +45,7 @@ struct SimulatedApp {
     /// Whether its process can hear of anything.
     var isListening: Bool { process.map { $0.isConnected && !$0.isFrozen } ?? false }
 
-    /// What there is to wake it for.
+    /// The wakes that are wanted.
     var wanted: [WantedWake] {
         sessions.compactMap { session in
             session.wakeReason.map { WantedWake(app: id, reason: $0, key: session.name, through: session.messages) }
@@ -61,7 +61,7 @@ struct SimulatedApp {
     // MARK: - Sums
 
     /// So many seconds pass in which nothing changes and the machine does not sleep.
-    mutating func pass(_ seconds: Double, holdsAwake: Bool) {
+    mutating func advance(_ seconds: Double, holdsAwake: Bool) {
         switch machine.record.state {
         case .active, .inactive: totals.foreground += seconds
         case .background where process?.isFrozen == false: totals.background += seconds

@@ -6,7 +6,7 @@ package import NightshiftAPI
 /// made up (``Process``, ``TransferQueue``). There is one thread, no clock, no randomness and no order that differs from run
 /// to run: a trace has one outcome. See `docs/decisions/0015`.
 package enum Simulation {
-    /// What a trace comes to.
+    /// The outcome of a trace.
     package struct Outcome: Hashable, Sendable {
         /// Every decision, in its order; the ids count from 1.
         package var entries: [JournalEntry]

@@ -11,7 +11,7 @@ struct Transfer {
     let lane: Int
     let priority: Double
     let bytes: Int64
-    /// What it needs; how good a moment is ``discretion``'s.
+    /// The conditions that it needs; ``discretion`` says how good a moment it waits for.
     var rules: TransferRules
     private var isDiscretionForced = false
     private var loosensAt: Double?

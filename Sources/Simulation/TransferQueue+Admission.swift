@@ -35,7 +35,7 @@ extension TransferQueue {
         // A machine on its way to sleep begins nothing; what ran goes on when it wakes.
         guard !moment.conditions.isSleeping else { return }
         let time = now.bootSeconds
-        // What starts or makes room may let others start.
+        // A transfer that starts or makes room may let others start.
         var isChanging = true
         while isChanging {
             let (indices, queued) = admissionLanes(moment, time)

@@ -82,7 +82,7 @@ extension TransferQueue {
         entries.append(entry)
     }
 
-    /// What stands for chance in the service's pauses after failures: the mean.
+    /// The value that replaces chance in the service's pauses after failures: the mean.
     static let jitter = 0.5
 
     mutating func end(_ index: Int, _ decision: Decision, error: TransferFailure? = nil, _ now: ClockReading) {
@@ -115,7 +115,7 @@ extension TransferQueue {
     }
 
     /// The app is in front of its user: what it added in the background need not wait any more.
-    mutating func lift(_ app: AppID, _ now: ClockReading) {
+    mutating func liftConditions(of app: AppID, _ now: ClockReading) {
         var lifted = 0
         for index in transfers.indices where transfers[index].app == app && transfers[index].state != .ended {
             if transfers[index].pause?.reason == .relaunchDelay { endPause(index, now.bootSeconds) }
@@ -129,7 +129,7 @@ extension TransferQueue {
 
     /// A host fails from now on, or does not any more.
     mutating func change(_ host: TracedHost, _ now: ClockReading) {
-        // What is lost is lost once.
+        // A lost connection ends the transfers of this moment only.
         failing[host.name] = host.failing == .lost ? nil : host.failing
         guard host.failing == .lost else { return }
         for index in running where lanes[transfers[index].lane].host == host.name {
@@ -149,7 +149,7 @@ extension TransferQueue {
 
     // MARK: - Time
 
-    /// Boot seconds at which ``pass(_:)`` has something to do.
+    /// Boot seconds at which ``tick(_:)`` has something to do.
     func nextDeadline(_ now: Double) -> Double? {
         let share = bytesPerSecond / Double(max(1, running.count))
         let done = running.map { transfers[$0].missing }.min().map { missing in
@@ -175,7 +175,7 @@ extension TransferQueue {
     }
 
     /// Completes what is whole, and does what time asks for.
-    mutating func pass(_ now: ClockReading) {
+    mutating func tick(_ now: ClockReading) {
         let time = now.bootSeconds
         // Half a byte: what rounding may have left.
         for index in running where transfers[index].missing < 0.5 {

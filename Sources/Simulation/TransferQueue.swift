@@ -4,7 +4,8 @@ import Transfers
 
 /// All transfers of a trace, and the network that they share: what may run goes on, all at the same speed.
 ///
-/// What decides is the service's: ``Admission``, ``HeldClass``, ``Discretion``, `HostTable` and `FailurePause`.
+/// The decisions are made by the service's own values: ``Admission``, ``HeldClass``, ``Discretion``, `HostTable` and
+/// `FailurePause`.
 struct TransferQueue {
     /// By their ids, which count from 1.
     var transfers: [Transfer] = []
@@ -18,17 +19,17 @@ struct TransferQueue {
     let maximumTransfers: Int
     /// All transfers together.
     var bytesPerSecond = TransferQueue.defaultBytesPerSecond
-    /// What is known against hosts, and what the trace says of them.
+    /// The troubles of hosts, and the faults that the trace gives them.
     var hosts = HostTable()
     var failing: [String: TracedHost.Failing] = [:]
-    /// Whose turn it is where there is but one connection.
+    /// The order in which lanes take turns where there is only one connection.
     var turns = ConnectionTurns<Int>()
     private var laneIndices: [LaneKey: Int] = [:]
     /// Boot seconds at which time itself changes something for a transfer, latest first.
     var timers: [(time: Double, index: Int)] = []
     /// Boot seconds at which time alone may let something start or make room.
     var nextLook: Double?
-    /// What was decided and what has come of it since it was last taken.
+    /// The decisions and their results since they were last taken.
     var entries: [JournalEntry] = []
     var ended: [Transfer] = []
     var waits = WaitLedger()
@@ -201,7 +202,7 @@ struct TransferQueue {
         guard transfer.state == .waiting, let place = classIndex(of: transfer) else { return }
         let group = lanes[transfer.lane].classes[place]
         lanes[transfer.lane].classes[place].waiting.removeAll { $0 == index }
-        // Who comes into an empty class has a wait of its own to tell of.
+        // The first task of an empty class begins a wait that the journal tells of.
         if group.waiting.count == 1 { lanes[transfer.lane].classes[place].reason = nil }
         if let reason = group.reason { waits.add(reason, index, now - max(group.since, transfer.waitsFrom)) }
     }

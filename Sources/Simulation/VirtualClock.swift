@@ -26,7 +26,7 @@ struct VirtualClock {
 
     /// The boot seconds of a moment of the awake clock, provided that the machine does not sleep before.
     ///
-    /// Up to a microsecond late, and never early: who is woken for a moment finds that it has come.
+    /// Up to a microsecond late, and never early: a sleeper that is woken for a moment finds that it has come.
     func bootTime(ofAwakeSeconds moment: Double) -> Double {
         let time = max(bootSeconds, ((moment + asleepSeconds) * 1e6).rounded(.up) / 1e6)
         return time - asleepSeconds >= moment ? time : time + 1e-6

@@ -20,10 +20,10 @@ extension World {
     mutating func declare(_ behaviour: AppBehaviour, _ index: Int) {
         apps[index].behaviour = behaviour
         apps[index].machine.terms = terms(behaviour)
-        perform(index) { $0.reconsider(now: $1) }
+        perform(index) { $0.termsChanged(now: $1) }
     }
 
-    /// What the app asks for goes before what the device gives; what stands in place of all policies goes before both.
+    /// The app's own policy goes before the device's; a policy in place of all goes before both.
     private func terms(_ behaviour: AppBehaviour) -> BackgroundTerms {
         BackgroundTerms(
             user: nil, manifest: policy == nil ? behaviour.backgroundPolicy : nil,
@@ -31,14 +31,14 @@ extension World {
     }
 
     /// Tells an app what moment it is.
-    mutating func tell(_ index: Int) {
+    mutating func applyPhase(_ index: Int) {
         perform(index) { [phase = moment.phase] in $0.apply(phase, now: $1) }
     }
 
     mutating func play(_ use: AppUse, _ index: Int) {
         switch use {
-        case .front: perform(index) { $0.front(now: $1) }
-        case .background: perform(index) { $0.back(now: $1) }
+        case .front: perform(index) { $0.bringToFront(now: $1) }
+        case .background: perform(index) { $0.sendToBackground(now: $1) }
         case .quit: perform(index) { $0.quit(force: false, now: $1) }
         case .forceQuit: perform(index) { $0.quit(force: true, now: $1) }
         }
@@ -77,14 +77,14 @@ extension World {
             apps[index].sessions[session].unfinished -= 1
             apps[index].sessions[session].messages += 1
             readMessages(index)
-            perform(index) { [wanted = apps[index].wanted] in $0.want(wanted, now: $1) }
+            perform(index) { [wanted = apps[index].wanted] in $0.setWantedWakes(wanted, now: $1) }
         }
         return !ended.isEmpty
     }
 
     // MARK: - Processes
 
-    /// What a process has done.
+    /// Ends a job of a process.
     mutating func finish(_ job: Process.Job.Kind, of index: Int) {
         let behaviour = apps[index].behaviour
         switch job {
@@ -154,10 +154,10 @@ extension World {
     /// Gives a machine an input and carries out what it wants, as `AppService` does.
     mutating func perform(_ index: Int, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
         let now = now
-        carryOut(input(&apps[index].machine, now), index)
+        execute(input(&apps[index].machine, now), index)
     }
 
-    private mutating func carryOut(_ actions: [AppAction], _ index: Int) {
+    private mutating func execute(_ actions: [AppAction], _ index: Int) {
         var actions = actions
         let time = clock.awakeSeconds
         while !actions.isEmpty {
@@ -169,7 +169,7 @@ extension World {
                 apps[index].process = process
                 let now = now
                 actions += apps[index].machine.spawned(Self.stored(process.processID), now: now)
-            case .send(let command): obey(command, index)
+            case .send(let command): beginCommand(command, index)
             // There are no other processes of an app in a trace.
             case .tellGuest: break
             case .freeze: apps[index].process?.freeze(time)
@@ -185,9 +185,9 @@ extension World {
                 let place = apps[index].session(wake.key)
                 apps[index].sessions[place].handled = max(apps[index].sessions[place].handled, wake.through)
                 let wanted = apps[index].wanted
-                actions += apps[index].machine.want(wanted, now: now)
+                actions += apps[index].machine.setWantedWakes(wanted, now: now)
             case .cancelTransfers: transfers.cancel(apps[index].id, now)
-            case .cameToFront: transfers.lift(apps[index].id, now)
+            case .cameToFront: transfers.liftConditions(of: apps[index].id, now)
             case .note(let decision, let detail, let inputs):
                 apps[index].count(decision)
                 note(decision, app: apps[index].id, detail: detail, inputs: inputs.isEmpty ? nil : inputs)
@@ -196,7 +196,7 @@ extension World {
     }
 
     /// The process takes its time over a command.
-    private mutating func obey(_ command: ProcessCommand, _ index: Int) {
+    private mutating func beginCommand(_ command: ProcessCommand, _ index: Int) {
         let behaviour = apps[index].behaviour
         let kind: Process.Job.Kind = command.action == .terminate ? .exit : .acknowledge(command)
         let seconds =

@@ -9,18 +9,18 @@ extension World {
         for key in DeviceKey.allCases {
             if let text = values[key] { _ = new.set(key, to: text) }
         }
-        carryOut(machine.changed(to: new, now: now))
+        execute(machine.changed(to: new, now: now))
     }
 
     mutating func request(_ phase: DozePhase) {
         switch machine.request(phase, now: now) {
-        case .success(let actions): carryOut(actions)
-        // What was asked for cannot be: the journal shows what was there instead.
+        case .success(let actions): execute(actions)
+        // The phase that was asked for is refused: the journal shows the one that was there instead.
         case .failure: break
         }
     }
 
-    /// What apps and transfers make of the device, as the conductor hears of it.
+    /// The activity of apps and transfers, as the conductor hears of it.
     var activity: MomentMachine.Activity {
         let apps = AppActivity(apps.map(\.machine))
         var activity = MomentMachine.Activity()
@@ -31,8 +31,8 @@ extension World {
         return activity
     }
 
-    /// Does what the machine wants, and counts what has become of the device's rest.
-    mutating func carryOut(_ actions: [MomentMachine.Action]) {
+    /// Executes the machine's actions, and counts wake-ups and windows.
+    mutating func execute(_ actions: [MomentMachine.Action]) {
         for action in actions {
             switch action {
             case .record(let entries):
@@ -43,12 +43,12 @@ extension World {
                     }
                     ledger.windows[reason, default: 0] += 1
                 }
-            case .tell: hasToTell = true
+            case .announce: hasToAnnounce = true
             // There is no machine here that would fall asleep by itself.
             case .holdAwake: break
             }
         }
-        ledger.heard(isResting: isResting)
+        ledger.setResting(isResting)
     }
 
     /// The device is asleep, or dozes outside of a window.

@@ -4,8 +4,8 @@ import Scheduler
 
 /// The whole of what a trace plays in: a device, its doze, its apps and its transfers, at one moment.
 ///
-/// What happens at one moment happens in this order: the lines of the trace, what processes have done, what time asks of apps,
-/// transfers and doze. After each of them ``settle()`` lets everybody hear of what has changed.
+/// The events of one moment happen in this order: the lines of the trace, what processes have done, what time asks of apps,
+/// transfers and doze. After each of them ``propagateChanges()`` lets everybody hear of what has changed.
 struct World {
     private let lines: [TraceLine]
     private var nextLine = 0
@@ -14,17 +14,17 @@ struct World {
     /// Stands in place of every policy of the trace.
     let policy: BackgroundPolicy?
     var clock: VirtualClock
-    /// What decides over the moment, as the service's conductor has it.
+    /// The machine that decides about the moment, as the service's conductor has it.
     var machine: MomentMachine
     /// In the order in which the trace first names them.
     var apps: [SimulatedApp] = []
     var transfers: TransferQueue
     var ledger: Ledger
     private var journal: [JournalEntry] = []
-    /// What apps and transfers were told last.
+    /// The moment that was last announced to apps and transfers.
     var toldMoment = DeviceMoment()
     /// Whether they are to be told again.
-    var hasToTell = false
+    var hasToAnnounce = false
     var nextProcessID: Int32 = 1_000
 
     init(_ trace: Trace, policy: BackgroundPolicy?) {
@@ -43,8 +43,8 @@ struct World {
     var conditions: DeviceConditions { machine.conditions }
 
     mutating func run() -> Simulation.Outcome {
-        carryOut(machine.begin(firstConditions(), now: now))
-        (toldMoment, hasToTell) = (moment, false)
+        execute(machine.begin(firstConditions(), now: now))
+        (toldMoment, hasToAnnounce) = (moment, false)
         note(.serviceStarted)
         var steps = 0
         while let time = nextTime, time <= end {
@@ -77,13 +77,13 @@ struct World {
     private mutating func advance(to time: Double) {
         let seconds = time - clock.bootSeconds
         guard seconds > 0 else { return }
-        ledger.pass(seconds, self)
+        ledger.addTime(seconds, self)
         if !conditions.isSleeping {
             for index in apps.indices {
                 let id = apps[index].id
-                apps[index].pass(seconds, holdsAwake: machine.holders.contains { $0.app == id })
+                apps[index].advance(seconds, holdsAwake: machine.holders.contains { $0.app == id })
             }
-            ledger.carry(transfers.move(seconds), conditions.network)
+            ledger.addBytes(transfers.move(seconds), conditions.network)
         }
         clock.advance(to: time, isAsleep: conditions.isSleeping)
     }
@@ -93,26 +93,26 @@ struct World {
         while nextLine < lines.count, lines[nextLine].at <= clock.bootSeconds {
             play(lines[nextLine])
             nextLine += 1
-            settle()
+            propagateChanges()
         }
         guard !conditions.isSleeping else { return }
         for index in apps.indices {
             while let job = apps[index].process?.takeDone(clock.awakeSeconds) {
                 finish(job, of: index)
-                settle()
+                propagateChanges()
             }
             guard apps[index].machine.nextDeadline ?? .infinity <= clock.awakeSeconds else { continue }
             perform(index) { $0.tick(now: $1) }
-            settle()
+            propagateChanges()
         }
-        transfers.pass(now)
-        settle()
+        transfers.tick(now)
+        propagateChanges()
         guard machine.nextDeadline ?? .infinity <= clock.bootSeconds else { return }
-        carryOut(machine.tick(now: now))
-        settle()
+        execute(machine.tick(now: now))
+        propagateChanges()
     }
 
-    /// What the trace says first of the device is no change: it is how the device is found.
+    /// The first lines about the device are no changes: they say how the device is found.
     private mutating func firstConditions() -> DeviceConditions {
         var conditions = DeviceConditions()
         while nextLine < lines.count, lines[nextLine].at == 0 {
@@ -143,23 +143,23 @@ struct World {
         if let transfer = line.transfer { add(transfer, app: index) }
     }
 
-    /// Lets everybody hear of what has changed, until nothing changes any more.
-    mutating func settle() {
+    /// Announces changes to apps and transfers until nothing changes any more.
+    mutating func propagateChanges() {
         var isChanging = true
         var rounds = 0
         while isChanging {
             rounds += 1
             precondition(rounds < Self.mostRounds, "Doze changes for ever: \(journal.suffix(4).map(\.decision)).")
             _ = takeTransfers()
-            carryOut(machine.changed(activity, now: now))
-            isChanging = hasToTell
-            if hasToTell {
+            execute(machine.changed(activity, now: now))
+            isChanging = hasToAnnounce
+            if hasToAnnounce {
                 let before = toldMoment
-                (toldMoment, hasToTell) = (moment, false)
-                for index in apps.indices { tell(index) }
+                (toldMoment, hasToAnnounce) = (moment, false)
+                for index in apps.indices { applyPhase(index) }
                 transfers.follow(MomentChange.actions(from: before, to: toldMoment, now: now), toldMoment, now)
             }
-            transfers.pass(now)
+            transfers.tick(now)
             transfers.admit(moment, now)
             if takeTransfers() { isChanging = true }
         }

@@ -36,7 +36,7 @@ final class GroupCommit: Sendable {
                 operations.append(operation)
                 return operations.count == 1
             }
-            // Whoever comes later rides along: the writer's queue is serial, so a flush takes all that has gathered.
+            // Later writes join the same commit: the writer's queue is serial, so a flush takes all that have gathered.
             if isFirst { flush() }
         }
         return try result.get()

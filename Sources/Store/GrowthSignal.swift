@@ -28,7 +28,7 @@ package final class GrowthSignal: Sendable {
     }
 
     /// Wakes all who wait, though nothing has grown: there is progress to look at.
-    package func pulse() {
+    package func wakeWaiters() {
         let woken = state.withLock { state in
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
@@ -36,7 +36,7 @@ package final class GrowthSignal: Sendable {
         for waiter in woken { waiter.resume() }
     }
 
-    /// Returns once there is a row after `id`, at the next pulse, or when the task is cancelled.
+    /// Returns once there is a row after `id`, at the next ``wakeWaiters()``, or when the task is cancelled.
     package func wait(past id: Int64) async {
         let ticket = state.withLock { state in
             state.nextWaiter += 1

@@ -39,7 +39,7 @@ extension StoreTransaction {
     }
 
     /// Asks the task's app, unless the same is asked in its session already: then the task waits for that answer.
-    package func ask(_ task: TaskRecord, _ challenge: Challenge) throws {
+    package func putChallenge(of task: TaskRecord, _ challenge: Challenge) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO messages (session, task, kind, challenge, method, scheme, host, port, realm, is_proxy)

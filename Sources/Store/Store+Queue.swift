@@ -58,7 +58,8 @@ package struct QueueTimes: Hashable, Sendable {
     }
 }
 
-/// What every look at the queue asks of each lane. It has to stay a few steps in an index, however long the queue is.
+/// The query that every reading of the queue makes for each lane. It has to stay a few steps in an index, however long
+/// the queue is.
 package enum QueueStatements {
     private static let canStart = "state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL"
     private static let isReady = "lane = ?1 AND \(canStart)"

@@ -2,7 +2,8 @@ package import Foundation
 import GRDB
 package import NightshiftAPI
 
-/// What tasks need of the device: the rows alone say it, so that what runs can be written down without undoing a change.
+/// The conditions that tasks need of the device. Only the rows have them, so that a running task can be saved without
+/// undoing a change.
 extension StoreTransaction {
     /// Writes what a task needs, and when it needs less.
     package func putRules(_ record: TaskRecord) throws {

@@ -2,8 +2,8 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Notes what the clocks say, so that a later boot knows how long it was off.
-    package func note(_ now: ClockReading) throws {
+    /// Stores a reading of the clocks, so that a later boot knows how long it was off.
+    package func putClock(_ now: ClockReading) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO clock (id, boot_id, boot_seconds, wall_seconds) VALUES (1, ?, ?, ?)
@@ -30,7 +30,7 @@ extension StoreTransaction {
                 try db.execute(sql: "UPDATE clock SET seen_before = seen_before + boot_seconds")
             }
         }
-        try note(now)
+        try putClock(now)
     }
 
     package func settings() throws -> ServiceSettings? {

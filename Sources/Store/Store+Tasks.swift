@@ -236,7 +236,7 @@ extension StoreTransaction {
             } catch {
                 let found = UnreadableTask(id: id, reason: Self.words(for: error))
                 rows.unreadable.append(found)
-                unreadable.note(found)
+                unreadable.add(found)
             }
         }
         return rows

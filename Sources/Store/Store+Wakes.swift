@@ -67,7 +67,7 @@ extension StoreTransaction {
         _ app: AppID, _ source: WakeSource, key: String = "", payload: Data? = nil, expires: Double? = nil,
         now: ClockReading
     ) throws {
-        // A number of its own: whoever was woken for the old one has not had the new one.
+        // A number of its own: an app that was woken for the old one has not had the new one.
         try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ?")
             .execute(arguments: [app.rawValue, source.rawValue, key])
         try db.cachedStatement(

@@ -29,11 +29,11 @@ package struct TaskRecord: Sendable, Hashable {
     package var endedAt: Double?
     /// Boot seconds at which it ended, while the row does not say so yet.
     package var endedBoot: Double?
-    /// What was asked, with the session's settings filled in. Holds secrets.
+    /// The request, with the session's settings filled in. Holds secrets.
     package var request: TaskRequest
     /// What the file to upload was when the task was accepted.
     package var source: FileIdentity?
-    /// What is sent, where that is not simply ``source``: the service's own copies, or the files of a form.
+    /// The files that are sent, where that is not simply ``source``: the service's own copies, or the files of a form.
     package var uploadSource: UploadSource?
     /// What the server keeps of an upload that can be continued.
     package var upload: UploadResource?
@@ -51,7 +51,7 @@ package struct TaskRecord: Sendable, Hashable {
     package var restarts: Int
     /// Failures in a row without progress in between.
     package var failures: Int
-    /// Attempts in a row that left nothing to continue from, one under way included: who has one leaves room for others.
+    /// Attempts in a row that left nothing to continue from, one under way included: a task with such attempts leaves room for others.
     package var fruitless = 0
     /// The most bytes that were ever there for an attempt to continue from.
     package var furthest: Int64 = 0
@@ -69,9 +69,9 @@ package struct TaskRecord: Sendable, Hashable {
     package var resumedAt: Int64?
     /// Whether its app wants to be asked when its begin date has come.
     package var asksFirst: Bool
-    /// What it waits for its app to answer.
+    /// The question that it waits for its app to answer.
     package var question: SessionMessage.Kind?
-    /// What it needs of the device now: less than it was asked for once it has loosened.
+    /// The conditions that it needs of the device now: fewer than were asked for once it has loosened.
     package var rules = TransferRules()
     /// Boot seconds at which it needs less.
     package var loosensAt: Double?
@@ -208,7 +208,7 @@ extension PartialFile {
 /// An answer for which bytes would have to be given up, and which looks like nobody's new version of the file: see
 /// `AnswerDoubts`.
 package struct AnswerDoubt: Hashable, Sendable, Codable {
-    /// What tells this answer from another one.
+    /// The values that tell this answer from another one.
     package var fingerprint: String
     /// How often it has come.
     package var times: Int
@@ -219,7 +219,7 @@ package struct AnswerDoubt: Hashable, Sendable, Codable {
     }
 }
 
-/// What tells a file that was changed or replaced from the one that was looked at.
+/// The values that tell a file that was changed or replaced from the one that was read.
 package struct FileIdentity: Hashable, Sendable, Codable {
     package var size: Int64
     package var modifiedNanoseconds: Int64

@@ -10,7 +10,7 @@ package final class UnreadableTasks: Sendable {
 
     private let state = Mutex(State())
 
-    func note(_ task: UnreadableTask) {
+    func add(_ task: UnreadableTask) {
         state.withLock { state in
             if state.known.insert(task.id).inserted { state.fresh.append(task) }
         }
@@ -30,7 +30,7 @@ package final class UnreadableTasks: Sendable {
     }
 }
 
-/// What was found of some tasks, in the order of their ids.
+/// The rows that could be read of some tasks, in the order of their ids.
 package struct TaskRows: Sendable {
     package var records: [TaskRecord] = []
     package var unreadable: [UnreadableTask] = []

@@ -28,7 +28,7 @@ package struct WantedWake: Hashable, Sendable, Codable {
 
     package var source: WakeSource { reason.source }
 
-    /// What stays the same when something new takes the wake's place.
+    /// The part that stays the same when a new wake takes this one's place.
     package var identity: Identity { Identity(source: source, key: key) }
 
     package struct Identity: Hashable, Sendable {

@@ -25,8 +25,9 @@ package protocol ExchangeHandle: Sendable {
     func resumeWriting()
 }
 
-/// What hears of an exchange. Called on a thread of the transport, others at the same time on others: decides at once,
-/// never blocks.
+/// The receiver of an exchange's events.
+///
+/// It is called on a thread of the transport, other receivers at the same time on others. It decides at once and never blocks.
 package protocol ExchangeReceiver: AnyObject, Sendable {
     /// The head of an interim response (1xx but 101), of whichever request redirects have led to. Any number of them, all before
     /// the final one.
@@ -39,12 +40,12 @@ package protocol ExchangeReceiver: AnyObject, Sendable {
 }
 
 extension ExchangeReceiver {
-    package func exchange(receivedInterim head: ResponseHead) -> InterimDisposition { .goOn }
+    package func exchange(receivedInterim head: ResponseHead) -> InterimDisposition { .proceed }
 }
 
-/// What is to happen after an interim response.
+/// The decision after an interim response.
 package enum InterimDisposition: Sendable {
-    case goOn
+    case proceed
     /// The exchange ends here, as if cancelled.
     case stop
 }
@@ -81,7 +82,7 @@ package struct WireRequest: Sendable {
     package var handlesCookies = false
     /// Whether cookies that redirects set are told of where they are not sent on.
     package var notesCookies = false
-    /// What other origins are shown and allowed, should redirects lead there: by scheme, host and port.
+    /// The answers for other origins, should redirects lead there: by scheme, host and port.
     package var answersElsewhere: [String: OriginAnswer] = [:]
 
     package init(url: String, method: String, headers: [HeaderField], idleTimeout: Double) {
@@ -92,7 +93,7 @@ package struct WireRequest: Sendable {
     }
 }
 
-/// What has been answered to one origin.
+/// The app's answers to one origin.
 package struct OriginAnswer: Hashable, Sendable {
     package var credential: Credential?
     /// PEM files.
@@ -141,7 +142,7 @@ package struct ResponseHead: Hashable, Sendable {
     package var url: String
     /// After redirects.
     package var method: String
-    /// What the redirects on the way have set.
+    /// Cookies that redirects on the way have set.
     package var redirectCookies: [SetCookie] = []
 
     package init(status: Int, headers: [HeaderField], httpVersion: String, url: String, method: String) {
@@ -153,7 +154,7 @@ package struct ResponseHead: Hashable, Sendable {
     }
 }
 
-/// What is to happen to a response's body.
+/// The decision about a response's body.
 package enum BodyDisposition: Sendable {
     case file(FileSink)
     /// Kept up to the limit, the rest thrown away; comes with ``ExchangeEnd/body``.

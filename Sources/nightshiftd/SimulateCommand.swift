@@ -45,18 +45,18 @@ struct SimulateCommand: ParsableCommand {
                 trace == "-"
                 ? try FileHandle.standardInput.readToEnd() ?? Data() : try Data(contentsOf: URL(filePath: trace))
         } catch {
-            Self.tell("\(trace) cannot be read: \(error.localizedDescription)")
+            Self.printError("\(trace) cannot be read: \(error.localizedDescription)")
             throw ExitCode(1)
         }
         do {
             return try Trace(parsing: String(decoding: bytes, as: UTF8.self))
         } catch {
-            Self.tell("\(trace == "-" ? "the trace" : trace), \(error)")
+            Self.printError("\(trace == "-" ? "the trace" : trace), \(error)")
             throw ExitCode(2)
         }
     }
 
-    private static func tell(_ message: String) {
+    private static func printError(_ message: String) {
         FileHandle.standardError.write(Data("nightshiftd: \(message)\n".utf8))
     }
 }

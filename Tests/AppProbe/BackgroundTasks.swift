@@ -18,17 +18,17 @@ final class BackgroundTasks: Sendable {
             if let gate = order.gate {
                 DispatchQueue.global().async { [self] in
                     wait(untilThereIs: gate)
-                    carryOut(order)
+                    execute(order)
                 }
             } else if order.delay > 0 {
-                DispatchQueue.global().asyncAfter(deadline: .now() + order.delay) { [self] in carryOut(order) }
+                DispatchQueue.global().asyncAfter(deadline: .now() + order.delay) { [self] in execute(order) }
             } else {
-                carryOut(order)
+                execute(order)
             }
         }
     }
 
-    private func carryOut(_ order: BackgroundTaskOrder) {
+    private func execute(_ order: BackgroundTaskOrder) {
         switch order.deed {
         case .begin:
             if order.count == 1 { return begin(order) }

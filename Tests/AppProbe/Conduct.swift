@@ -22,11 +22,11 @@ final class Conduct: Sendable {
             return rule.point == point && rule.bytes <= bytes
                 && (rule.task == nil || rule.task == task?.taskDescription) && isLeft(index)
         }
-        for index in due { carryOut(orders.rules[index]) }
+        for index in due { execute(orders.rules[index]) }
         return due.map { orders.rules[$0].deed }
     }
 
-    private func carryOut(_ rule: Rule) {
+    private func execute(_ rule: Rule) {
         switch rule.deed {
         case .crash: _exit(9)
         case .exit: exit(0)

@@ -2,7 +2,7 @@ import Apps
 import Foundation
 import Testing
 
-/// What is given out as a picture begins as one (mission row L7).
+/// A file that is given out as a picture begins as one (mission row L7).
 @Suite struct PictureTests {
     /// The beginning of a PNG file: signature and header chunk.
     static func header(

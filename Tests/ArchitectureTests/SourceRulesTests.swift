@@ -1,6 +1,6 @@
 import Testing
 
-/// What holds for every source file, whatever its target.
+/// Rules for every source file, whatever its target.
 @Suite struct SourceRulesTests {
     private func forEachSource(below folder: String = "Sources", _ body: (String, SwiftSource) -> Void) throws {
         let sources = SourceTree.sources(below: folder)
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    /// What a query looks at is a column: renaming a property must not change what is found.
+    /// Queries read columns only: renaming a property must not change what is found.
     @Test func `Queries do not look into JSON by the names of properties`() throws {
         try forEachSource(below: "Sources/Store") { path, source in
             guard path != "Sources/Store/Migrations.swift" else { return }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// What repeats is told once, with a count.
+/// Entries that repeat are told once, with a count.
 struct EntryRunTests {
     private static func held(_ id: Int64, _ message: String, task: Int64 = 13) -> JournalEntry {
         var entry = Samples.entry(id, .held, task: task, secondsAgo: Double(1_000 - id))

@@ -28,7 +28,7 @@ struct ServerSentEventTests {
         #expect(parse("id: a\0b\ndata: x\n\n").first?.id == nil)
     }
 
-    /// Whatever the pieces, the events are those of the whole.
+    /// The events are those of the whole stream, in whichever pieces it comes.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func piecesDoNotMatter(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -13,7 +13,7 @@ import Testing
     import Musl
 #endif
 
-/// Whose socket it is that a client is about to speak to.
+/// A client checks the owner of the socket that it is about to speak to.
 @Suite(.timeLimit(.minutes(20))) struct SocketOwnerTests {
     @Test(
         arguments: [

@@ -85,6 +85,6 @@ struct ConductorScene: Sendable {
         if !names.isEmpty { activity.holders = [AwakeHolder(app: Self.app, tasks: names, since: clock.now().date)] }
         activity.wakes = wakes
         activity.working = working
-        conductor.heard(activity)
+        conductor.activityChanged(activity)
     }
 }

@@ -10,7 +10,7 @@ import Transfers
 
 @testable import Daemon
 
-/// What the conductor decides, when, and what it writes down (mission rows L4, L6; decision 0012).
+/// The conductor's decisions, their times and their journal entries (mission rows L4, L6; decision 0012).
 @Suite(.timeLimit(.minutes(20))) struct ConductorTests {
     @Test func `L6: It begins with all that the device says, and with what was set before`() async throws {
         let scene = try ConductorScene(#""power": "external", "idle": false"#)
@@ -107,7 +107,7 @@ import Transfers
         let scene = try ConductorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
-            scene.conductor.heard(TransferActivity(discretionary: 3))
+            scene.conductor.activityChanged(TransferActivity(discretionary: 3))
             _ = try await scene.conductor.request(.window)
             let end = ConductorScene.start + DozeMachine.longestWindow
             try await scene.waitForAlarm(at: end)

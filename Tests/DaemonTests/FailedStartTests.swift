@@ -9,7 +9,7 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// What a start that fails leaves: a reason, and a home in which the next one succeeds (mission row B1).
+    /// A start that fails leaves a reason, and a home in which the next one succeeds (mission row B1).
     @Suite struct FailedStartTests {
         /// The error of a service that is put together.
         private func refusal(_ home: TestHome) async -> DaemonError? {

@@ -179,24 +179,24 @@ import Testing
 @Suite struct InhibitorLockTests {
     @Test func itIsAskedForWhenSomebodyWantsItAndLogindIsThere() {
         var lock = InhibitorLock()
-        #expect(lock.want("a").isEmpty)
+        #expect(lock.setReason("a").isEmpty)
         #expect(lock.served(true) == [.ask(why: "a", number: 1)])
-        #expect(lock.want("a").isEmpty)
+        #expect(lock.setReason("a").isEmpty)
         #expect(lock.answered(number: 1, .success(5)).isEmpty)
         // The new one is had before the old one ends.
-        #expect(lock.want("b") == [.ask(why: "b", number: 2)])
+        #expect(lock.setReason("b") == [.ask(why: "b", number: 2)])
         #expect(lock.answered(number: 2, .success(6)) == [.close(5)])
-        #expect(lock.want(nil) == [.close(6)])
+        #expect(lock.setReason(nil) == [.close(6)])
     }
 
     @Test func aRefusalStandsUntilSomethingChanges() {
         var lock = InhibitorLock()
         _ = lock.served(true)
-        #expect(lock.want("a") == [.ask(why: "a", number: 1)])
+        #expect(lock.setReason("a") == [.ask(why: "a", number: 1)])
         #expect(lock.answered(number: 1, .failure(BusFailure("answers no"))).isEmpty)
         #expect(lock.refusal == BusFailure("answers no"))
-        #expect(lock.want("a").isEmpty)
-        #expect(lock.want("b") == [.ask(why: "b", number: 2)])
+        #expect(lock.setReason("a").isEmpty)
+        #expect(lock.setReason("b") == [.ask(why: "b", number: 2)])
         #expect(lock.refusal == nil)
         lock.isOverdue(number: 1)
         #expect(lock.refusal == nil)
@@ -234,7 +234,7 @@ import Testing
             switch Int.random(in: 0..<5, using: &random) {
             case 0:
                 wanted = ["a", "b", nil].randomElement(using: &random) ?? nil
-                perform(lock.want(wanted))
+                perform(lock.setReason(wanted))
             case 1:
                 isServed.toggle()
                 perform(lock.served(isServed))
@@ -251,10 +251,10 @@ import Testing
         isServed = true
         perform(lock.served(true))
         wanted = "z"
-        perform(lock.want(wanted))
+        perform(lock.setReason(wanted))
         while !questions.isEmpty { answer(questions.removeFirst()) }
         #expect(lock.isHeld)
-        perform(lock.want(nil))
+        perform(lock.setReason(nil))
         #expect(open.isEmpty)
     }
 }

@@ -178,7 +178,7 @@ import Testing
         let logind = try await MockService(.logind, on: bus)
         let upower = try await MockService(.upower, on: bus)
         await #expect(processExitsWith: .success) { [address = bus.address as String] in
-            let others = Set(ThreadActivity.look().keys)
+            let others = Set(ThreadActivity.read().keys)
             let monitor = try DeviceMonitor(.system(address: address), freeSpaceOf: "/", overrides: [:])
             let absent = try DeviceMonitor(
                 .system(address: "unix:path=/nowhere/at/all"), freeSpaceOf: "/", overrides: [:])
@@ -188,9 +188,9 @@ import Testing
             try blockUntil("everybody's answer") { monitor.report.isSettled && absent.report.isSettled }
             // The answer to the inhibitor lock comes last.
             try ThreadActivity.blockUntilAsleep(for: .seconds(1), besides: others)
-            let before = ThreadActivity.look(besides: others)
+            let before = ThreadActivity.read(besides: others)
             blockThread(for: .seconds(2), because: "That nobody wakes is seen only over time.")
-            let after = ThreadActivity.look(besides: others)
+            let after = ThreadActivity.read(besides: others)
             #expect(monitor.report.isSettled && monitor.report.conditions.power == .external)
             #expect(before.count >= 2, "One thread listens for each monitor.")
             #expect(before == after)

@@ -84,12 +84,12 @@ import Testing
 
     @Test(.timeLimit(.minutes(20))) func nobodyWakesWhileNothingHappens() async {
         await #expect(processExitsWith: .success) {
-            let others = Set(ThreadActivity.look().keys)
+            let others = Set(ThreadActivity.read().keys)
             let clock = SystemClock().wallClockChanges()
             try ThreadActivity.blockUntilAsleep(for: .milliseconds(300), besides: others)
-            let before = ThreadActivity.look(besides: others)
+            let before = ThreadActivity.read(besides: others)
             blockThread(for: .milliseconds(1_500), because: "That nobody wakes is seen only over time.")
-            let after = ThreadActivity.look(besides: others)
+            let after = ThreadActivity.read(besides: others)
             #expect(before.count >= 1, "A thread listens for the clock.")
             #expect(before == after)
             withExtendedLifetime(clock) {}

@@ -68,7 +68,7 @@ final class WatchedMonitor: Sendable {
     }
 }
 
-/// What a monitor said instead of what was waited for.
+/// The report that a monitor gave instead of the awaited one.
 struct UnexpectedReport: Error, CustomStringConvertible {
     let description: String
 }

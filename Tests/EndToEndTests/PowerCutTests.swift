@@ -120,7 +120,7 @@ private struct PowerCutWorld {
         }
     }
 
-    /// What was announced is there and whole.
+    /// Announced files are there and whole.
     private func checkAnnounced() throws {
         for (id, file) in announced {
             let isWhole = try? accepted[id]?.firstMismatch(inFileAt: file) == nil

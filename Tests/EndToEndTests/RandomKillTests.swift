@@ -33,7 +33,7 @@ private struct KillWorld {
     var planner: TransferPlanner
     /// Random numbers of the schedule, apart from those of the plans.
     var random: SplitMix64
-    /// Whose acceptance was answered.
+    /// The transfers whose acceptance was answered.
     var accepted: [(id: TaskID, plan: TransferPlan, killsBefore: Int)] = []
     /// The service was killed before it answered: these may be there or not.
     var unanswered: [TransferPlan] = []
@@ -128,7 +128,7 @@ private struct KillWorld {
         accepted.filter { $0.plan.resumesExactly && !ended.contains($0.id) }.map(\.id)
     }
 
-    /// Whatever has its final name is whole, at any moment.
+    /// A file with its final name is whole, at any moment.
     private mutating func checkFiles() throws {
         for plan in accepted.map(\.plan) + unanswered {
             guard let directory = plan.request.destination?.directory, !verified.contains(directory) else { continue }

@@ -68,18 +68,18 @@ import Testing
 @Suite struct OriginHabitsTests {
     @Test func `T6: a large response ends a habit`() {
         var habits = OriginHabits()
-        for _ in 0..<OriginHabits.habit { habits.note("a", bytes: OriginHabits.smallBytes) }
+        for _ in 0..<OriginHabits.habit { habits.record("a", bytes: OriginHabits.smallBytes) }
         #expect(habits.sendsSmallFiles("a"))
-        habits.note("a", bytes: OriginHabits.smallBytes + 1)
-        for _ in 1..<OriginHabits.habit { habits.note("a", bytes: 0) }
+        habits.record("a", bytes: OriginHabits.smallBytes + 1)
+        for _ in 1..<OriginHabits.habit { habits.record("a", bytes: 0) }
         #expect(!habits.sendsSmallFiles("a"))
-        habits.note("a", bytes: 0)
+        habits.record("a", bytes: 0)
         #expect(habits.sendsSmallFiles("a"))
     }
 
     @Test func `T6: habits do not grow with the origins`() {
         var habits = OriginHabits()
-        for number in 0..<1_000 { habits.note("\(number)", bytes: 1) }
+        for number in 0..<1_000 { habits.record("\(number)", bytes: 1) }
         #expect(habits.runs.count == OriginHabits.maximumOrigins)
     }
 }

@@ -18,7 +18,7 @@ final class Receiver: ExchangeReceiver {
 
     init(
         _ dispose: @escaping @Sendable (ResponseHead) -> BodyDisposition = { _ in .memory(limit: 1 << 20) },
-        interim: @escaping @Sendable (ResponseHead) -> InterimDisposition = { _ in .goOn }
+        interim: @escaping @Sendable (ResponseHead) -> InterimDisposition = { _ in .proceed }
     ) {
         self.dispose = dispose
         self.interim = interim

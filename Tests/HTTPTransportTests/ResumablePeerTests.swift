@@ -65,11 +65,11 @@ private final class UploadDriver: Sendable {
     private let transport = TestTransport()
     private let state: Mutex<(upload: ResumableUpload, versions: [Int64])>
 
-    init(_ content: SeededContent, to url: String, _ manner: UploadProtocol) throws {
+    init(_ content: SeededContent, to url: String, _ uploadProtocol: UploadProtocol) throws {
         file = try TestFile(content)
         let target = UploadTarget(
             url: url, method: "PUT", headers: [], length: content.size, source: "s", fileName: "up.bin")
-        state = Mutex((ResumableUpload(target, manner: manner), []))
+        state = Mutex((ResumableUpload(target, uploadProtocol: uploadProtocol), []))
     }
 
     /// Versions of the draft in the order in which they were first spoken.
@@ -96,7 +96,7 @@ private final class UploadDriver: Sendable {
             }
             wire.mayRepeatBody = request.purpose != .append
             let receiver = Receiver(interim: { [self] head in
-                state.withLock { $0.upload.interim(head, now: 0) } == .stop ? .stop : .goOn
+                state.withLock { $0.upload.interim(head, now: 0) } == .stop ? .stop : .proceed
             })
             let end = try await transport.end(wire, receiver)
             let verdict = state.withLock { state in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LocalAPI
 
-/// What clients send is what the service knows: `NightshiftClient/API` is held to the routes.
+/// Clients send only requests that the service knows: `NightshiftClient/API` is held to the routes.
 @Suite struct ClientEndpointTests {
     /// A request as a client makes it, and as it is on the wire.
     private struct Sample {

@@ -13,7 +13,7 @@ import Testing
     @Test func `An idle server wakes for nothing`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             blockThread(for: .seconds(2), because: "What ticks does so every second.")
-            let foreign = Set(ThreadActivity.look().keys)
+            let foreign = Set(ThreadActivity.read().keys)
             let events = Route(.get, "/events") { call in
                 EventStream.response(
                     to: call.request, events: AsyncStream<ServiceEvent> { _ in }, place: try EventStreams().enter())
@@ -27,14 +27,14 @@ import Testing
                 _ = try await reader.receive(through: ": connected")
                 // Past the one timer that watched the request come in.
                 try ThreadActivity.blockUntilAsleep(for: .seconds(2), besides: foreign)
-                let before = ThreadActivity.look(besides: foreign)
+                let before = ThreadActivity.read(besides: foreign)
                 blockThread(for: .seconds(3), because: "That nobody wakes is seen only over time.")
-                let awake = ThreadActivity.look(besides: foreign).filter { $0.value != before[$0.key] }
+                let awake = ThreadActivity.read(besides: foreign).filter { $0.value != before[$0.key] }
                     .map { "\($0.key) \($0.value.name)" }
                 // The count counts: a request is seen on the thread of the sockets.
-                let silent = ThreadActivity.look(besides: foreign)
+                let silent = ThreadActivity.read(besides: foreign)
                 _ = try await server.request("GET", "/hello")
-                let after = ThreadActivity.look(besides: foreign)
+                let after = ThreadActivity.read(besides: foreign)
                 guard after.contains(where: { $0.value.name.hasPrefix("NIO-ELT") && $0.value != silent[$0.key] }) else {
                     exit(1)
                 }

@@ -66,7 +66,7 @@ import Testing
         return "/components/schemas/" + parts[0] + (parts.count > 1 ? "/properties/" + parts[1] : "")
     }
 
-    /// What stands behind a JSON pointer.
+    /// The value behind a JSON pointer.
     private func value(at pointer: String) -> JSONValue {
         pointer.split(separator: "/").reduce(document) { value, part in
             if let members = value.array { return Int(part).map { members[$0] } ?? .null }
@@ -83,16 +83,16 @@ import Testing
     @Test func `No upper bound stands in the document that is held to nothing`() {
         let held = Set(Self.limits.map { "\(Self.pointer($0.place)) \($0.keyword)" })
         var found: [String] = []
-        func look(_ value: JSONValue, _ path: [String]) {
+        func check(_ value: JSONValue, _ path: [String]) {
             for keyword in ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"] {
                 guard case .number(let number) = value[keyword] else { continue }
                 let place = "\(JSONPointer.string(path)) \(keyword)"
                 if !Self.unnamed.contains(where: { $0 == (keyword, number) }) { found.append(place) }
             }
-            for (key, member) in value.object ?? [:] { look(member, path + [key]) }
-            for (index, member) in (value.array ?? []).enumerated() { look(member, path + [String(index)]) }
+            for (key, member) in value.object ?? [:] { check(member, path + [key]) }
+            for (index, member) in (value.array ?? []).enumerated() { check(member, path + [String(index)]) }
         }
-        look(document, [])
+        check(document, [])
         #expect(Set(found).subtracting(held) == [])
         #expect(found.count > 20)
     }

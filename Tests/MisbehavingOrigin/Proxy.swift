@@ -40,6 +40,6 @@ struct Proxy: ParsableCommand {
         _ = signals.wait(.seconds(seconds))
         proxy.stop()
         let totals = proxy.totals
-        say("\(totals.connections) connections, \(totals.bytesUp) bytes up, \(totals.bytesDown) bytes down")
+        printLine("\(totals.connections) connections, \(totals.bytesUp) bytes up, \(totals.bytesDown) bytes down")
     }
 }

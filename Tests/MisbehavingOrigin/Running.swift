@@ -33,7 +33,7 @@ enum PortFile {
 }
 
 /// Prints a line at once, also into a pipe or file, where `print` would keep it back.
-func say(_ line: String) {
+func printLine(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     _ = Glibc.write(1, bytes, bytes.count)
 }

@@ -55,19 +55,19 @@ struct Serve: ParsableCommand {
         for number in 0..<smallFiles {
             origin.serve("/small/\(number)", .seeded(size: smallSize.bytes, seed: seed &+ UInt64(number % 8)))
         }
-        say(origin.url(path))
+        printLine(origin.url(path))
         if let portFile { try PortFile.publish(origin.port, in: portFile) }
 
         let end = ContinuousClock.now + .seconds(seconds)
         var told = 0
         while ContinuousClock.now < end {
             let hasCome = signals.wait(log ? .milliseconds(200) : .seconds(seconds))
-            if log { told = tell(origin.requests, from: told) }
+            if log { told = printNew(origin.requests, from: told) }
             if hasCome { break }
         }
         origin.stop()
         let totals = origin.totals()
-        say(
+        printLine(
             "\(totals.requests) requests on \(origin.connectionCount) connections, \(totals.cuts) cut, "
                 + "\(totals.bodyBytesSent) body bytes sent")
     }
@@ -89,13 +89,13 @@ struct Serve: ParsableCommand {
     }
 
     /// Prints the requests that have ended, in order; returns how many are told.
-    private func tell(_ requests: [OriginRequest], from told: Int) -> Int {
+    private func printNew(_ requests: [OriginRequest], from told: Int) -> Int {
         var told = told
         while told < requests.count, requests[told].isFinished {
             let request = requests[told]
             let range = request.field("Range").map { " (\($0))" } ?? ""
             let status = request.status.map { "\($0)" } ?? "no answer"
-            say("\(request.method) \(request.target)\(range): \(status), \(request.bodyBytesSent) bytes")
+            printLine("\(request.method) \(request.target)\(range): \(status), \(request.bodyBytesSent) bytes")
             told += 1
         }
         return told

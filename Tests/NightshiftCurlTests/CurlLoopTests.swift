@@ -177,7 +177,7 @@ import Testing
         let thread = Watched<Int32>(0)
         loop.perform { thread.update { $0 = Int32(syscallGetThreadID()) } }
         try await thread.wait(for: "the loop's thread") { $0 != 0 }
-        let look = { ThreadActivity.look(at: thread.read { $0 }) }
+        let look = { ThreadActivity.read(at: thread.read { $0 }) }
         // On a busy machine it may take a while until it has gone to sleep.
         try await eventually("the loop's sleep") {
             let before = look()

@@ -9,7 +9,7 @@ import Testing
     @Test func `L2: Time that runs out while a task is asked for reaches its handler when the app has it`() {
         var ledger = BackgroundTaskLedger()
         var calls = 0
-        let number = ledger.ask("a") { calls += 1 }
+        let number = ledger.add("a") { calls += 1 }
         let early = ledger.expire()
         let handler = ledger.takeHandler(number)
         let isLate = ledger.open(number)
@@ -17,7 +17,7 @@ import Testing
         ledger.takeHandler(number)?()
         ledger.takeHandler(number)?()
         #expect(calls == 1)
-        let quiet = ledger.ask("b", nil)
+        let quiet = ledger.add("b", nil)
         let due = ledger.expire()
         let isQuietLate = ledger.open(quiet)
         #expect(due == [] && !isQuietLate)
@@ -25,12 +25,12 @@ import Testing
 
     @Test func `L2: A question without an answer is taken back`() {
         var ledger = BackgroundTaskLedger()
-        ledger.refuse(ledger.ask("refused", nil), mayBeKnown: false)
+        ledger.refuse(ledger.add("refused", nil), mayBeKnown: false)
         #expect(ledger.nextEnd == nil)
-        let number = ledger.ask("unanswered", nil)
+        let number = ledger.add("unanswered", nil)
         ledger.refuse(number, mayBeKnown: true)
         #expect(ledger.requests.isEmpty && ledger.nextEnd == number)
-        ledger.told(number)
+        ledger.removeEnd(number)
         #expect(ledger.nextEnd == nil)
     }
 
@@ -46,7 +46,7 @@ import Testing
             switch Int.random(in: 0..<7, using: &random) {
             case 0, 1:
                 let number = Box()
-                number.value = ledger.ask("x") { called.append(number.value) }
+                number.value = ledger.add("x") { called.append(number.value) }
                 #expect(asked.insert(number.value).inserted && !open.contains(number.value))
             case 2:
                 guard let number = asked.randomElement(using: &random) else { continue }
@@ -74,14 +74,14 @@ import Testing
                 #expect(open.isSubset(of: called))
             default:
                 guard let number = ledger.nextEnd else { continue }
-                ledger.told(number)
+                ledger.removeEnd(number)
                 told.append(number)
             }
             #expect(ledger.requests.map(\.number) == open.sorted())
             #expect(Set(called).count == called.count)
         }
         while let number = ledger.nextEnd {
-            ledger.told(number)
+            ledger.removeEnd(number)
             told.append(number)
         }
         #expect(told == ended)

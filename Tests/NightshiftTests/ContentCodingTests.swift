@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// What a server has sent in a coding that nobody asked for.
+/// Files that a server has sent in a coding that nobody asked for.
 @Suite struct ContentCodingTests {
     /// "hello, hello, hello\n" as gzip, as zlib's format and without a frame.
     private static let text = "hello, hello, hello\n"

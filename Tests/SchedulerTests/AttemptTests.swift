@@ -2,7 +2,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What attempts come to, and whose turn it is where there is but one connection.
+/// Attempts are counted, and turns are taken where there is only one connection.
 @Suite struct AttemptTests {
     @Test func `An attempt that brings nothing that lasts is fruitless`() {
         var record = AttemptRecord()

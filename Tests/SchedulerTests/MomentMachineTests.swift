@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What the device says becomes moments and journal entries.
+/// Conditions of the device become moments and journal entries.
 @Suite struct MomentMachineTests {
     private static func now(_ seconds: Double) -> ClockReading {
         ClockReading(bootID: "boot", bootSeconds: seconds, wallSeconds: 1_000 + seconds)
@@ -37,7 +37,7 @@ import Testing
         #expect(entry?.decision == .deviceChanged && entry?.detail == "The service begins with this.")
         #expect(entry?.inputs?["power"] == "battery" && entry?.inputs?["freeBytes"] == nil)
         #expect(entry?.inputs?.count == DeviceKey.allCases.count - 1)
-        #expect(actions.last == .tell)
+        #expect(actions.last == .announce)
         #expect(machine.moment == DeviceMoment(conditions: found, phase: .awake))
     }
 
@@ -54,7 +54,7 @@ import Testing
         #expect(Self.entries(actions).first?.detail == "battery: none → 40, sleeping: no → yes")
         #expect(Self.entries(actions).first?.inputs == ["battery": "40", "sleeping": "yes"])
         #expect(Self.entries(actions).allSatisfy { $0.time == Self.now(5).date })
-        #expect(actions.last == .tell)
+        #expect(actions.last == .announce)
         let woke = machine.changed(to: Self.conditions { $0.batteryPercentage = 40 }, now: Self.now(6))
         #expect(Self.entries(woke).map(\.decision) == [.deviceChanged, .deviceWoke])
     }
@@ -77,7 +77,7 @@ import Testing
         #expect(Self.entries(held).first?.inputs == ["apps": "a b"])
         #expect(held.last == .holdAwake("a: sync, export; b: mail"))
         // Nothing else has changed: nobody is told a moment that is the same.
-        #expect(!held.contains(.tell))
+        #expect(!held.contains(.announce))
         #expect(machine.changed(activity, now: Self.now(2)) == [])
         let released = machine.changed(MomentMachine.Activity(), now: Self.now(3))
         #expect(Self.entries(released).map(\.decision) == [.deviceReleased])
@@ -95,8 +95,8 @@ import Testing
         #expect(machine.nextDeadline == DozeMachine.quietTime)
         let dozes = machine.tick(now: Self.now(60))
         let inputs = ["power": "battery", "idle": "yes", "held": "no"]
-        #expect(
-            dozes == [.record([JournalEntry(time: Self.now(60).date, decision: .dozeBegan, inputs: inputs)]), .tell])
+        let entry = JournalEntry(time: Self.now(60).date, decision: .dozeBegan, inputs: inputs)
+        #expect(dozes == [.record([entry]), .announce])
         let windows = machine.tick(now: Self.now(960))
         #expect(Self.entries(windows).map(\.detail) == [WindowReason.maintenance.sentence])
         #expect(machine.moment.phase == .window)
@@ -136,6 +136,6 @@ import Testing
             Issue.record("It was refused.")
             return
         }
-        #expect(Self.entries(actions).map(\.decision) == [.dozeBegan] && actions.last == .tell)
+        #expect(Self.entries(actions).map(\.decision) == [.dozeBegan] && actions.last == .announce)
     }
 }

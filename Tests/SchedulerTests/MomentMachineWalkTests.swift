@@ -91,7 +91,7 @@ import Testing
                         #expect(mistake == nil, "seed \(seed), step \(step)")
                         #expect(entry.time == now.date && entry.task == nil && entry.app == nil, "seed \(seed)")
                     }
-                case .tell: told = machine.moment
+                case .announce: told = machine.moment
                 case .holdAwake(let reason): holds = reason
                 }
             }

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// Who may run when: the table of the decision record, and everything it leaves to be combined.
+/// The conditions under which tasks may run: the table of the decision record, and everything it leaves to be combined.
 @Suite struct PermissionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String

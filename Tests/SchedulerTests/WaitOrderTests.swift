@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What of everything that keeps a task from running is told as its wait.
+/// The reason that is told as a task's wait, of all that keep it from running.
 @Suite struct WaitOrderTests {
     private static let now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_000)
 

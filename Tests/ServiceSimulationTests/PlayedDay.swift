@@ -178,7 +178,7 @@ final class PlayedDay {
         for action in actions {
             switch action {
             case .record(let entries): deviceEntries += entries
-            case .tell:
+            case .announce:
                 let moment = machine.moment
                 await world.tell { $0 = moment }
             case .holdAwake: break

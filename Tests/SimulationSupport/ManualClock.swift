@@ -66,12 +66,12 @@ package final class ManualClock: ServiceClock {
     package var sleepers: Int { state.withLock { $0.sleepers.count } }
 
     /// Lets time go on to `bootSeconds` in one step and wakes whose time has come. All clocks go on.
-    package func advance(to bootSeconds: Double) { pass(to: bootSeconds, asleep: false) }
+    package func advance(to bootSeconds: Double) { move(to: bootSeconds, asleep: false) }
 
-    /// The machine sleeps for so long: its awake clock stands still. Who was to be woken meanwhile is woken behind it.
-    package func sleepMachine(for seconds: Double) { pass(to: now().bootSeconds + seconds, asleep: true) }
+    /// The machine sleeps for so long: its awake clock stands still. Sleepers whose time came meanwhile are woken afterwards.
+    package func sleepMachine(for seconds: Double) { move(to: now().bootSeconds + seconds, asleep: true) }
 
-    private func pass(to bootSeconds: Double, asleep: Bool) {
+    private func move(to bootSeconds: Double, asleep: Bool) {
         let due = state.withLock { state in
             let passed = bootSeconds - state.reading.bootSeconds
             if passed > 0 {

@@ -58,9 +58,9 @@ private struct ThreadObserver {
     }
 
     func waitForQuiescence() {
-        var last = look()
+        var last = snapshot()
         while true {
-            let next = look()
+            let next = snapshot()
             if let last, let next, last == next { return }
             last = next
             if next == nil {
@@ -71,7 +71,7 @@ private struct ThreadObserver {
     }
 
     /// How often each thread was scheduled; nil when one runs, is about to, or waits for a disk.
-    private func look() -> [String: [UInt8]]? {
+    private func snapshot() -> [String: [UInt8]]? {
         guard let directory = opendir("/proc/self/task") else { return nil }
         defer { closedir(directory) }
         var switches: [String: [UInt8]] = [:]

@@ -64,7 +64,7 @@ struct ScriptedExchange {
         nextStep = now
     }
 
-    mutating func take(_ disposition: BodyDisposition, _ now: Double) {
+    mutating func begin(_ disposition: BodyDisposition, _ now: Double) {
         phase = .body(disposition)
         if case .stop = disposition { isCancelled = true }
         lastProgress = now

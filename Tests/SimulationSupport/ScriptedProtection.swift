@@ -1,7 +1,7 @@
 package import NightshiftAPI
 import Transfers
 
-/// What an origin wants to know before it gives a file.
+/// The proof that an origin asks for before it gives a file.
 package struct ScriptedProtection: Sendable {
     /// As it is asked; the transport adds nothing.
     package var challenge: Challenge
@@ -47,7 +47,7 @@ package struct ScriptedProtection: Sendable {
         return request.asksAbout.contains(challenge.method) ? .asks : .refuses
     }
 
-    /// What a request gets that may not be asked.
+    /// The failure of a request that may not ask its app.
     var refusal: TransferFailure? {
         switch challenge.method {
         case .basic, .digest: nil

@@ -47,7 +47,7 @@ package struct ScriptedResource: Sendable {
     package var current = 0
     /// What happens to the next exchanges, one each; then ``ScriptedTransport/weather`` decides.
     package var script: [ScriptedBehaviour]
-    /// Who is let in; everybody unless set.
+    /// The proof that requests have to give; none unless set.
     package var protection: ScriptedProtection?
 
     package init(_ versions: [ScriptedVersion], script: [ScriptedBehaviour] = []) {

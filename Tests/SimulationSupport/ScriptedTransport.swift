@@ -7,7 +7,7 @@ package import Transfers
 
 /// A network of scripted origins in virtual time: what is sent arrives in steps, when ``runDue()`` is called.
 ///
-/// Who calls ``runDue()`` is the transport's thread: receivers are called from there and from nowhere else.
+/// The caller of ``runDue()`` is the transport's thread: receivers are called from there and from nowhere else.
 package final class ScriptedTransport: Transport {
     /// A request that went out, and what is still under way of it.
     package struct Begun: Sendable {
@@ -38,7 +38,7 @@ package final class ScriptedTransport: Transport {
         var forgotten = 0
         var mostAtOnce = 0
 
-        /// What is cancelled sends and takes nothing any more.
+        /// A cancelled exchange sends and takes nothing any more.
         var underWay: [Begun] { exchanges.values.filter { !$0.isCancelled }.map(\.begun) }
     }
 
@@ -180,7 +180,7 @@ package final class ScriptedTransport: Transport {
             switch event {
             case .head(let head):
                 let disposition = receiver.exchange(received: head)
-                change(number) { exchange, now in exchange.take(disposition, now) }
+                change(number) { exchange, now in exchange.begin(disposition, now) }
             case .end(let end):
                 receiver.exchangeEnded(end)
             case .nothing: break

@@ -80,7 +80,7 @@ import Testing
             now.bootSeconds += 100
             now.wallSeconds += 100
             let open = try fixture.open(now)
-            try await open.write { [now] in try $0.note(now) }
+            try await open.write { [now] in try $0.putClock(now) }
             try open.close()
             now = ClockReading(bootID: "boot-\(boot)", bootSeconds: 7, wallSeconds: now.wallSeconds + 400)
             try fixture.open(now).close()

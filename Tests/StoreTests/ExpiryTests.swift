@@ -15,7 +15,7 @@ import Testing
             record.endedAt = now.wallSeconds
             record.endedBoot = now.bootSeconds
             try transaction.update(record)
-            try transaction.note(now)
+            try transaction.putClock(now)
         }
     }
 

@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What a crash can leave between the first byte of a database and its first answer opens, and so does one that is in use.
+/// A database opens that a crash has left at any point of its creation, and so does one that is in use.
 @Suite struct FirstOpeningTests {
     /// A database that is being made, with its rollback journal: as `sqlite3` itself leaves it when it is killed before its
     /// first commit is done.

@@ -59,7 +59,7 @@ import Testing
         let woken = Task { await store.journalSignal.wait(past: 0) }
         let pulsing = Task {
             while !Task.isCancelled {
-                store.journalSignal.pulse()
+                store.journalSignal.wakeWaiters()
                 await Task.yield()
             }
         }

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What apps must learn: written with the change it tells of, by the database itself.
+/// Messages to apps are written by the database itself, with the change that they tell of.
 @Suite struct MessageTests {
     private static let app = AppID(rawValue: "org.example.app")
     private static let session = SessionID(app: app, identifier: "photos")
@@ -84,11 +84,11 @@ import Testing
             var record = try transaction.insert(.waiting(session: Self.session))
             record.question = .challenge
             try transaction.update(record)
-            try transaction.ask(record, Challenge(method: .basic, host: "a", port: 80, scheme: "http"))
+            try transaction.putChallenge(of: record, Challenge(method: .basic, host: "a", port: 80, scheme: "http"))
             // Asked again, it is still one question, and tells of the last failure.
             var again = Challenge(method: .basic, host: "a", port: 80, scheme: "http")
             again.previousFailureCount = 1
-            try transaction.ask(record, again)
+            try transaction.putChallenge(of: record, again)
         }
         let asked = try await Self.messages(store)
         #expect(asked.map(\.kind) == [.challenge])
@@ -169,7 +169,7 @@ import Testing
         try await store.write { transaction in
             _ = try transaction.insert(.waiting(session: Self.session))
             let record = try transaction.insert(.waiting(session: Self.session))
-            try transaction.ask(record, Challenge(method: .digest, host: "a", port: 80, scheme: "http"))
+            try transaction.putChallenge(of: record, Challenge(method: .digest, host: "a", port: 80, scheme: "http"))
         }
         #expect(try await store.read { try $0.wantedWakes() }.map(\.reason) == [.challenge])
     }

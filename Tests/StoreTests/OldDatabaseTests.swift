@@ -83,7 +83,8 @@ import Testing
         var asked = try transaction.insert(.waiting("https://example.org/private", session: photos))
         asked.question = .challenge
         try transaction.update(asked)
-        try transaction.ask(asked, Challenge(method: .basic, host: "example.org", port: 443, scheme: "https"))
+        try transaction.putChallenge(
+            of: asked, Challenge(method: .basic, host: "example.org", port: 443, scheme: "https"))
         try transaction.record(
             JournalEntry(time: Date(timeIntervalSince1970: 1_800_000_050), decision: .appWoken, app: app))
     }
@@ -161,11 +162,11 @@ import Testing
         let (asked, another) = try await store.write { [question] transaction in
             // What is asked already is not asked again; the question of another realm is another one.
             let same = try transaction.insert(.waiting("https://example.org/private", session: Self.photos))
-            try transaction.ask(same, question)
+            try transaction.putChallenge(of: same, question)
             let other = try transaction.insert(.waiting("https://example.org/private", session: Self.photos))
             var elsewhere = question
             elsewhere.realm = nil
-            try transaction.ask(other, elsewhere)
+            try transaction.putChallenge(of: other, elsewhere)
             return (same.id, other.id)
         }
         #expect(try await store.read { try $0.hasMessages(asked) } == false)

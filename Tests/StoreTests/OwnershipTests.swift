@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What the owner of a task asks for is written by their requests alone.
+/// Columns for the wishes of a task's owner are written by the owner's requests alone.
 @Suite struct OwnershipTests {
     @Test func anOlderCopyOfTheRowUndoesNoRequest() async throws {
         let store = try await StoreFixture.inMemory()

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What is ready, in which order, and when time changes that.
+/// Tasks that are ready, their order, and the times at which that changes.
 @Suite struct QueueTests {
     @Test func readyTasksComeByPriorityThenAgeBySizeClass() async throws {
         let store = try await StoreFixture.inMemory()

@@ -30,7 +30,7 @@ import Testing
             case 3 where !open.isEmpty:
                 let record = open[Int.random(in: 0..<open.count, using: &random)]
                 try await store.write {
-                    try $0.ask(record, Challenge(method: .digest, host: "a", port: 80, scheme: "http"))
+                    try $0.putChallenge(of: record, Challenge(method: .digest, host: "a", port: 80, scheme: "http"))
                 }
             case 4 where !open.isEmpty:
                 var record = open.remove(at: Int.random(in: 0..<open.count, using: &random))

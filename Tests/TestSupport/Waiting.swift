@@ -34,7 +34,7 @@ package struct WaitingTime: Sendable {
     }
 }
 
-/// What was waited for did not come in time.
+/// The awaited event did not come in time.
 package struct WaitedTooLong: Error, CustomStringConvertible {
     package let what: String
     package let bound: Duration

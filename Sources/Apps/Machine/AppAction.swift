@@ -1,7 +1,7 @@
 package import NightshiftAPI
 package import Store
 
-/// What an ``AppMachine`` wants done, in this order.
+/// An effect that an ``AppMachine`` asks for. Effects are executed in order.
 package enum AppAction: Hashable, Sendable {
     case spawn(background: Bool, wakes: [WantedWake], arguments: [String])
     /// To the process's stream of commands.
@@ -22,7 +22,7 @@ package enum AppAction: Hashable, Sendable {
     case note(Decision, String?, inputs: [String: String] = [:])
 }
 
-/// What an app's background time is measured by.
+/// The terms of an app's background time.
 package struct BackgroundTerms: Hashable, Sendable {
     package var policy: BackgroundPolicy
     package var source: BackgroundStatus.PolicySource

@@ -35,42 +35,42 @@ extension AppMachine {
         var inputs: [String: String] = [:]
         if let left = remaining(now) { inputs["left"] = Self.text(left) }
         actions.append(.note(.backgroundTaskBegan, name, inputs: inputs))
-        return .success(actions + rest(now))
+        return .success(actions + suspendIfIdle(now))
     }
 
     /// The work is finished. A task that is not open is no error: it may have been ended already.
     package mutating func endTask(_ number: Int64, of guest: Int32? = nil, now: ClockReading) -> [AppAction] {
         let ended = removeTasks(now) { $0.key == TaskKey(guest: guest, number: number) }
-        return ended.isEmpty ? [] : ended + settle(now)
+        return ended.isEmpty ? [] : ended + requestEnded(now)
     }
 
     /// Another process of the app is gone, and with it its tasks.
     package mutating func guestLeft(_ guest: Int32, now: ClockReading) -> [AppAction] {
         let ended = removeTasks(now) { $0.guest == guest }
-        return ended.isEmpty ? [] : ended + settle(now)
+        return ended.isEmpty ? [] : ended + requestEnded(now)
     }
 
-    /// Something that wanted time does so no more.
-    private mutating func settle(_ now: ClockReading) -> [AppAction] {
-        guard phase == .standing, !hasTasks else { return rest(now) }
+    /// A task or another process has ended its use of background time.
+    private mutating func requestEnded(_ now: ClockReading) -> [AppAction] {
+        guard phase == .standing, !hasTasks else { return suspendIfIdle(now) }
         // It stands still already, and stays so.
         phase = .frozen
         return suspend(now)
     }
 
-    /// Its background time is nearly over: it is told. Or it is over: who has open tasks is ended.
+    /// Tells the app that its background time is nearly over, or ends an app with open tasks when the time is over.
     mutating func expire(_ now: ClockReading) -> [AppAction] {
-        guard record.background.stint?.isExpiring == true else { return tellExpiration(now) }
+        guard record.background.stint?.isExpiring == true else { return sendExpiration(now) }
         guard hasTasks else {
             // It has ended them all, and never said that it was done.
             commands.removeAll { $0.command.action == .expire }
-            return rest(now)
+            return suspendIfIdle(now)
         }
         return end(.taskOverdue)
     }
 
-    private mutating func tellExpiration(_ now: ClockReading) -> [AppAction] {
-        // Who is told late, because the service was away or busy, has as long all the same.
+    private mutating func sendExpiration(_ now: ClockReading) -> [AppAction] {
+        // An app that is told late, because the service was away or busy, has as long all the same.
         let left = max(remaining(now) ?? 0, terms.effectiveLead)
         setCounting(true, now)
         record.background.stint?.left = left
@@ -90,7 +90,7 @@ extension AppMachine {
         actions += guests.map { .tellGuest($0, command) }
         guard record.background.tasks.contains(where: { $0.guest == nil }) else { return actions }
         guard hasConnected else { return actions + [.terminate, .send(command)] }
-        // Who is not connected hears of it when it is.
+        // A process that is not connected is told when it connects.
         commands.append(PendingCommand(command: command))
         if isConnected { actions.append(.send(command)) }
         return actions

@@ -7,28 +7,28 @@ extension AppMachine {
     package mutating func apply(_ phase: DozePhase, now: ClockReading) -> [AppAction] {
         guard phase != device else { return [] }
         device = phase
-        guard phase != .dozing else { return rest(now) }
+        guard phase != .dozing else { return suspendIfIdle(now) }
         if phase == .window { record.background.stint?.stint.windows += 1 }
-        return self.phase == .standing ? goOn(now) + rest(now) : []
+        return self.phase == .standing ? leaveStandstill(now) + suspendIfIdle(now) : []
     }
 
     /// Its terms may have changed.
-    package mutating func reconsider(now: ClockReading) -> [AppAction] {
+    package mutating func termsChanged(now: ClockReading) -> [AppAction] {
         noteHold(now)
-        if phase == .standing, !mayStand { return goOn(now) + rest(now) }
-        return rest(now)
+        if phase == .standing, !mayStand { return leaveStandstill(now) + suspendIfIdle(now) }
+        return suspendIfIdle(now)
     }
 
     var isFrozen: Bool { phase == .frozen || phase == .standing }
 
-    /// Whether doze keeps it from running. Who was told that its time is nearly over has the rest of it.
+    /// Whether doze keeps it from running. An app that was told that its time is nearly over may use the rest of it.
     private var mayStand: Bool {
         device == .dozing && terms.policy.kind == .opportunistic && record.background.stint?.isExpiring != true
     }
 
     /// Freezes it where it stands, in the middle of its tasks.
     mutating func standStill(_ now: ClockReading) -> [AppAction] {
-        // What a broken connection left open is cleared up first.
+        // Tasks that a broken connection left open are cleared up first.
         guard mayStand, confirmBy == nil else { return [] }
         phase = .standing
         setCounting(false, now)
@@ -39,7 +39,7 @@ extension AppMachine {
     }
 
     /// Lets it run on.
-    mutating func goOn(_ now: ClockReading) -> [AppAction] {
+    mutating func leaveStandstill(_ now: ClockReading) -> [AppAction] {
         phase = .present
         setCounting(true, now)
         expectConfirmation(now)

@@ -1,21 +1,21 @@
 package import NightshiftAPI
 import Store
 
-/// What people and the app itself ask for.
+/// Inputs from people and from the app itself.
 extension AppMachine {
     /// Starts it, or brings it to the front where it runs.
     package mutating func launch(background: Bool, arguments: [String], now: ClockReading) -> [AppAction] {
-        if phase != .absent { return background ? [] : front(now: now) }
-        let welcome = background ? [] : welcome()
+        if phase != .absent { return background ? [] : bringToFront(now: now) }
+        let cleared = background ? [] : clearFaults()
         phase = .starting
         enter(background ? .background : .inactive, now)
-        return welcome + [.spawn(background: background, wakes: [], arguments: arguments)]
+        return cleared + [.spawn(background: background, wakes: [], arguments: arguments)]
     }
 
     /// Brings it before its user.
-    package mutating func front(now: ClockReading) -> [AppAction] {
+    package mutating func bringToFront(now: ClockReading) -> [AppAction] {
         guard phase != .absent else { return launch(background: false, arguments: [], now: now) }
-        var actions = welcome()
+        var actions = clearFaults()
         guard phase != .starting, record.state != .active, ending == nil else { return actions }
         actions += endStint(.foreground, now)
         if isFrozen {
@@ -23,27 +23,27 @@ extension AppMachine {
             actions.append(.thaw)
             expectConfirmation(now)
         }
-        // Who is looked at may take its time.
+        // An app in front of its user has no time limit.
         for index in begun.indices { begun[index].deadline = nil }
         commands.removeAll { $0.command.action == .expire }
         connectBy = nil
         if record.state != .inactive { actions += transition(to: .inactive, now) }
-        return actions + transition(to: .active, now) + rest(now)
+        return actions + transition(to: .active, now) + suspendIfIdle(now)
     }
 
     /// Its entry was installed, for the first time or anew.
     package mutating func installed(_ entry: String, now: ClockReading) -> [AppAction] {
         // Another program may stand behind it.
         if phase == .absent { record.linksLibrary = false }
-        return [.note(.appInstalled, entry)] + reconsider(now: now)
+        return [.note(.appInstalled, entry)] + termsChanged(now: now)
     }
 
     /// Takes it away from its user.
-    package mutating func back(now: ClockReading) -> [AppAction] {
+    package mutating func sendToBackground(now: ClockReading) -> [AppAction] {
         guard phase == .present, record.state == .active || record.state == .inactive, ending == nil else { return [] }
         var actions: [AppAction] = []
         let limit = isManaged ? Self.backgroundLimit : nil
-        // What it was told while its user looked on has no limit; from here on it would keep the app awake.
+        // Commands that were sent in the foreground have no limit; from here on they would keep the app awake.
         for index in commands.indices where commands[index].command.action == .enter {
             commands[index].deadline = limit.map { now.awakeSeconds + $0 }
         }
@@ -55,16 +55,16 @@ extension AppMachine {
         if !hasConnected, let limit = launchedAt.map({ $0 + Self.connectLimit }), limit > now.awakeSeconds {
             connectBy = limit
         }
-        // What it was told has a shorter limit from here on.
+        // Its commands have a shorter limit from here on.
         if isConnected { launchBy = nil }
-        return actions + beginStint(now) + rest(now)
+        return actions + beginStint(now) + suspendIfIdle(now)
     }
 
     /// The app, or its window system, says that it came to the front or left it.
     package mutating func changed(to state: AppState, now: ClockReading) -> [AppAction] {
         switch state {
-        case .active: return front(now: now)
-        case .background: return back(now: now)
+        case .active: return bringToFront(now: now)
+        case .background: return sendToBackground(now: now)
         case .inactive:
             guard phase == .present, record.state == .active else { return [] }
             return transition(to: .inactive, now)
@@ -84,10 +84,10 @@ extension AppMachine {
         // Its transfers end behind its process: what they come to is for the next one, which the user launches.
         guard phase != .absent else { return force ? actions + [.cancelTransfers] : [] }
         let cause: ExitCause = force ? .forceQuit : .quit
-        if phase == .standing { actions += goOn(now) }
+        if phase == .standing { actions += leaveStandstill(now) }
         guard phase == .present, record.process != nil else {
             ending = RequestedEnd(cause: cause, deadline: nil)
-            // As on iOS: who is suspended is not told.
+            // As on iOS: a suspended app is not told.
             return actions + [.kill]
         }
         ending = RequestedEnd(cause: cause, deadline: now.awakeSeconds + Self.quitLimit)
@@ -102,7 +102,7 @@ extension AppMachine {
     }
 
     /// The user is there: what was held against the app is forgotten.
-    mutating func welcome() -> [AppAction] {
+    mutating func clearFaults() -> [AppAction] {
         let wasInFront = record.state == .active || record.state == .inactive
         let mayStart = !wasInFront || record.startDelay > 0
         record.isForceQuit = false

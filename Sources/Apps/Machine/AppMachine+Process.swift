@@ -1,7 +1,7 @@
 package import NightshiftAPI
 package import Store
 
-/// What happens to the process.
+/// Inputs from the process: its start, its connection and its end.
 extension AppMachine {
     package var isManaged: Bool { record.process?.isManaged ?? false }
 
@@ -18,7 +18,7 @@ extension AppMachine {
         } else if begun.isEmpty {
             connectBy = now.awakeSeconds + Self.connectLimit
         }
-        // What a wake starts in place of the app need not link the library.
+        // A program that a wake starts in place of the app need not link the library.
         if record.linksLibrary, begun.isEmpty || !hasWakeCommand { launchBy = now.awakeSeconds + Self.launchLimit }
         let how = record.state == .background ? "In the background, as process" : "As process"
         var actions: [AppAction] = [.note(.appLaunched, "\(how) \(process.processID).")]
@@ -38,7 +38,7 @@ extension AppMachine {
         var actions: [AppAction] = []
         if phase == .absent {
             // Its user has started it: it is not the service's to suspend.
-            actions += welcome()
+            actions += clearFaults()
             phase = .present
             record.process = process
             hasConnected = false
@@ -67,7 +67,7 @@ extension AppMachine {
             }
         }
         for index in begun.indices where begun[index].command == nil { actions += handle(index, now) }
-        return actions + rest(now)
+        return actions + suspendIfIdle(now)
     }
 
     /// A command that somebody runs as background work: no app, and not launched by the service, but its to limit.
@@ -98,7 +98,7 @@ extension AppMachine {
             needsSnapshot = true
             actions += complete(wake, .acknowledged)
         }
-        return actions + rest(now)
+        return actions + suspendIfIdle(now)
     }
 
     /// The process is gone.
@@ -139,7 +139,7 @@ extension AppMachine {
         let dropped = isConfirmed ? dropUnconfirmed(now) : []
         if nextExpiration ?? .infinity <= time { return dropped + expire(now) }
         let isSettled = isUnconnected || isConfirmed || !late.isEmpty
-        return dropped + (isSettled ? rest(now) : consider(now))
+        return dropped + (isSettled ? suspendIfIdle(now) : beginPossibleWakes(now))
     }
 
     mutating func end(_ cause: ExitCause) -> [AppAction] {
@@ -165,10 +165,10 @@ extension AppMachine {
         record.lastExit = exit
         enter(.notRunning, now)
         return dropped + stint + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])]
-            + endOfTransfers + consider(now)
+            + endOfTransfers + beginPossibleWakes(now)
     }
 
-    /// What becomes of its transfers when its process is gone: a force quit ends them.
+    /// The effect on its transfers when its process is gone: a force quit ends them.
     var endOfTransfers: [AppAction] {
         record.isForceQuit ? [.cancelTransfers] : []
     }

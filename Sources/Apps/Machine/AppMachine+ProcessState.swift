@@ -91,7 +91,7 @@ extension AppMachine {
 
     // MARK: - The next service
 
-    /// What a service that starts makes of what the last one left.
+    /// Takes over the process that the last service has left.
     ///
     /// - Parameter isAlive: whether the process of the record is still there; it is not frozen then.
     package mutating func recover(isAlive: Bool, now: ClockReading) -> [AppAction] {
@@ -116,7 +116,7 @@ extension AppMachine {
         if let ending, ending.deadline == nil { actions.append(.kill) }
         // The service may have died between the user's force quit and the last of the transfers. Where the process is still
         // being ended, they end behind it.
-        return actions + recoverStint(now) + (ending == nil ? endOfTransfers : []) + rest(now)
+        return actions + recoverStint(now) + (ending == nil ? endOfTransfers : []) + suspendIfIdle(now)
     }
 
     /// The end of a service breaks all connections: who could connect while none was there may do so anew, and what

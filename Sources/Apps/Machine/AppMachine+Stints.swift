@@ -128,12 +128,12 @@ extension AppMachine {
 
     /// Goes on with the time that the last service has left.
     mutating func recoverStint(_ now: ClockReading) -> [AppAction] {
-        // A command is its own task: whoever has run it need not be there any more.
+        // A command is its own task: the process that ran it need not be there any more.
         if !isCommand { unconfirmed = Set(record.background.tasks.map(\.key)) }
         if !unconfirmed.isEmpty { confirmBy = now.awakeSeconds + Self.connectLimit }
         guard record.state == .background else { return [] }
         guard let open = record.background.stint else { return beginStint(now) }
-        // What stood still goes on from here: nobody has kept it from running since.
+        // A process that stood still goes on from here: nothing has kept it from running since.
         if open.countsFrom == nil { setCounting(true, now) }
         return []
     }

@@ -6,20 +6,21 @@ import Store
 extension AppMachine {
     /// Awake seconds until which a wake has to be completed whose time begins now.
     ///
-    /// The time that a source gives begins when the app hears of the wake (``told(_:_:)``); until then it has as long as a
-    /// launch may take in addition. A session's includes that, and so does that of a program that never hears of it.
+    /// The time that a source gives begins when the app hears of the wake (``startDeadline(ofWake:_:)``). Until then it has
+    /// as long as a launch may take in addition. A session's includes that, and so does that of a program that never hears
+    /// of it.
     func deadline(of wake: WantedWake, _ now: ClockReading) -> Double {
         let isHeardLater = wake.source.rules.limit != nil && !isConnected && !completesByExiting
         return now.awakeSeconds + wake.source.limit(declared: wakeLimit) + (isHeardLater ? Self.launchLimit : 0)
     }
 
-    /// What is under way has its time from now on.
+    /// The time of every wake under way begins now.
     mutating func limitWakes(_ now: ClockReading) {
         for index in begun.indices { begun[index].deadline = deadline(of: begun[index].wake, now) }
     }
 
     /// The app hears of a wake now. A session's time goes on, unless it was over and the launch had more for another source.
-    mutating func told(_ index: Int, _ now: ClockReading) {
+    mutating func startDeadline(ofWake index: Int, _ now: ClockReading) {
         let wake = begun[index].wake
         guard let end = begun[index].deadline, wake.source.rules.limit != nil || end <= now.awakeSeconds else { return }
         begun[index].deadline = deadline(of: wake, now)
@@ -31,7 +32,7 @@ extension AppMachine {
 
     /// Awake seconds at which it has taken too long over what it was woken for, and why it is ended then.
     ///
-    /// Who completes everything with one exit status has the time of the longest wake.
+    /// A program that completes everything with one exit status has the time of the longest wake.
     var overdueWake: (deadline: Double, cause: ExitCause)? {
         let limited = begun.compactMap { wake in
             wake.deadline.map { (deadline: $0, cause: wake.wake.source.rules.overdue) }
@@ -52,10 +53,10 @@ extension AppMachine {
         if record.isForceQuit {
             let why = "Its user force-quit the app."
             actions = dropBegun(why) { !$0.outlivesForceQuit }
-            actions += drop(wanted.filter { !$0.source.rules.outlivesForceQuit }, why)
+            actions += discard(wanted.filter { !$0.source.rules.outlivesForceQuit }, why)
         }
         let expired = wanted.filter { $0.isExpired(now) && !isUnderWay($0) }
-        return actions + drop(expired, "Its time is over.")
+        return actions + discard(expired, "Its time is over.")
     }
 
     /// Gives up the chances that a process had and has not used.
@@ -67,10 +68,10 @@ extension AppMachine {
         let dropped = begun.map(\.wake).filter { isMeant($0.source.rules) }
         guard !dropped.isEmpty else { return [] }
         begun.removeAll { isMeant($0.wake.source.rules) }
-        return drop(dropped, why)
+        return discard(dropped, why)
     }
 
-    /// What came under the same key meanwhile may have been given up before this.
+    /// A later wake of the same key may have been given up before this one.
     private mutating func finish(_ wake: WantedWake) {
         finished[wake.identity] = max(finished[wake.identity] ?? 0, wake.through)
     }
@@ -79,8 +80,8 @@ extension AppMachine {
         begun.contains { $0.wake.identity == wake.identity && $0.wake.through == wake.through }
     }
 
-    /// Those that are done with already are left as they are.
-    private mutating func drop(_ wakes: [WantedWake], _ why: String) -> [AppAction] {
+    /// Wakes that have ended already are left as they are.
+    private mutating func discard(_ wakes: [WantedWake], _ why: String) -> [AppAction] {
         wakes.flatMap { wake -> [AppAction] in
             guard wake.through > finished[wake.identity] ?? 0 else { return [] }
             finish(wake)

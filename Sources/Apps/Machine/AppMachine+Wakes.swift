@@ -3,19 +3,19 @@ package import Store
 
 /// Why an app is awake in the background, and when it may rest.
 extension AppMachine {
-    /// Every reason to wake it that there is now.
-    package mutating func want(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
+    /// Replaces the wanted wakes by those that the store has now, and begins what may begin.
+    package mutating func setWantedWakes(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
         wanted = wakes
-        return dropOutdated(now) + consider(now)
+        return dropOutdated(now) + beginPossibleWakes(now)
     }
 
-    /// The reasons, as the world sees them.
+    /// The wakes that are under way or wanted, for the API.
     package func wakes(now: ClockReading) -> [WakeStatus] {
         begun.map { WakeStatus($0.wake, deadline: $0.deadline.map { now.wallTime(ofAwakeSeconds: $0) }) }
             + fresh(now).map { WakeStatus($0, deadline: nil) }
     }
 
-    /// Reasons that it was not woken for yet, and may be.
+    /// Wanted wakes that are not under way and may begin.
     private func fresh(_ now: ClockReading) -> [WantedWake] {
         wanted.filter { wake in
             isOpen(wake) && !begun.contains { $0.wake.identity == wake.identity } && !wake.isExpired(now)
@@ -25,9 +25,9 @@ extension AppMachine {
 
     private func isOpen(_ wake: WantedWake) -> Bool { wake.through > finished[wake.identity] ?? 0 }
 
-    /// Begins what may begin.
-    mutating func consider(_ now: ClockReading) -> [AppAction] {
-        lookAtPause(now)
+    /// Begins the wanted wakes that may begin now.
+    mutating func beginPossibleWakes(_ now: ClockReading) -> [AppAction] {
+        updateLaunchPause(now)
         let wakes = fresh(now)
         guard !wakes.isEmpty, !record.isForceQuit, ending == nil else { return [] }
         switch phase {
@@ -47,7 +47,7 @@ extension AppMachine {
         case .frozen, .standing:
             // A frozen program that does not link the library has no way to hear of it.
             guard hasConnected else { return [] }
-            let actions = phase == .standing ? goOn(now) : wakeUp(now)
+            let actions = phase == .standing ? leaveStandstill(now) : wakeUp(now)
             return actions + beginHere(wakes, now)
         case .present:
             guard hasConnected else { return [] }
@@ -58,7 +58,8 @@ extension AppMachine {
         }
     }
 
-    /// Begins wakes of a process that is there. Whose connection is broken hears of them when it is back, or is late.
+    /// Begins wakes of a running process. A process whose connection is broken is told when it is back; else the wakes
+    /// are overdue.
     private mutating func beginHere(_ wakes: [WantedWake], _ now: ClockReading) -> [AppAction] {
         let first = begun.count
         begin(wakes, now)
@@ -78,11 +79,11 @@ extension AppMachine {
     }
 
     /// Suspends it when there is nothing left to do in the background.
-    mutating func rest(_ now: ClockReading) -> [AppAction] {
+    mutating func suspendIfIdle(_ now: ClockReading) -> [AppAction] {
         guard phase == .present else { return [] }
-        guard !isUnhurried else { return consider(now) }
+        guard !isUnhurried else { return beginPossibleWakes(now) }
         guard record.state == .background, begun.isEmpty, isAtRest else { return [] }
-        let wakes = consider(now)
+        let wakes = beginPossibleWakes(now)
         guard wakes.isEmpty else { return wakes }
         guard record.background.tasks.isEmpty else { return standStill(now) }
         if needsSnapshot, isConnected {
@@ -133,7 +134,7 @@ extension AppMachine {
 
     /// Asks the app to handle what it was woken for.
     mutating func handle(_ index: Int, _ now: ClockReading) -> [AppAction] {
-        told(index, now)
+        startDeadline(ofWake: index, now)
         let wake = begun[index].wake
         var command = newCommand(wake.source == .session ? .handleEvents : .handleWake)
         if wake.source == .session {

@@ -10,7 +10,7 @@ package import Store
 /// What it knows of the process is in ``record`` and outlives the service (`AppMachine+ProcessState`). Everything that it
 /// keeps beside the record is told or found out anew by a service that starts.
 package struct AppMachine: Sendable {
-    /// What is kept.
+    /// The part that is stored.
     package internal(set) var record: AppRecord
     /// Whether a desktop entry lets the service launch it.
     package var isInstalled: Bool
@@ -20,7 +20,7 @@ package struct AppMachine: Sendable {
     package var modes: Set<BackgroundMode> = []
     /// Whether wakes start a program of their own (`X-Nightshift-Wake`).
     package var hasWakeCommand = false
-    /// What its background time is measured by.
+    /// The terms of its background time.
     package var terms = BackgroundTerms()
     /// Whether background work runs on the device.
     package internal(set) var device = DozePhase.awake
@@ -86,7 +86,7 @@ package struct AppMachine: Sendable {
 
     /// Awake seconds at which ``tick(now:)`` has something to do.
     package var nextDeadline: Double? {
-        // Whose end is under way has no other.
+        // An app whose end is under way has no other deadline.
         if let ending { return ending.deadline }
         let pause: Double? =
             phase == .absent && isInstalled && !record.isForceQuit && !wanted.isEmpty ? faultPauseEnd : nil
@@ -122,7 +122,7 @@ package struct AppMachine: Sendable {
         return now.wallSeconds >= start && now.wallSeconds < end ? end : nil
     }
 
-    mutating func lookAtPause(_ now: ClockReading) {
+    mutating func updateLaunchPause(_ now: ClockReading) {
         faultPauseEnd = launchesPausedUntil(now: now).map { now.awakeSeconds + $0 - now.wallSeconds }
     }
 }

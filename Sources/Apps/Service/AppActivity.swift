@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// What apps make of the device in the background.
+/// The activity of apps in the background, as far as it matters to doze.
 package struct AppActivity: Hashable, Sendable {
     /// Apps with open background tasks under the contiguous policy, by their ids.
     package var holders: [AwakeHolder] = []

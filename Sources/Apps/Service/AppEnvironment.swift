@@ -53,7 +53,7 @@ package struct AppEnvironment: Sendable {
         return variables
     }
 
-    /// What a program that is started for wakes finds of them.
+    /// The variables that describe its wakes to a program that is started for them.
     ///
     /// - Parameter declaredLimit: seconds that the app's entry gives to wakes whose source has no limit of its own.
     package static func wakeVariables(_ wakes: [WantedWake], declaredLimit: Double) -> [String: String] {
@@ -105,7 +105,7 @@ package struct AppEnvironment: Sendable {
     /// By which the service and the library find each other.
     private static let ofPaths = ["XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]
 
-    /// What is said to one launch: a service that an app has started has that app's.
+    /// Variables that belong to one launch: a service that an app has started must not pass that app's on.
     private static let ofLaunch: Set = [
         "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE", "NIGHTSHIFT_SESSION",
         "NIGHTSHIFT_WAKE_LIMIT",

@@ -8,7 +8,7 @@ import Store
 extension AppService {
     /// The app of the calling process has work to finish: it is not suspended before that ends or its time is over.
     ///
-    /// Whoever has the answer has the time: it is on disk. The same number again is the same task.
+    /// An answer means that the task is on disk. The same number again is the same task.
     package func beginBackgroundTask(
         process pid: Int32, channel: String? = nil, _ request: BackgroundTaskRequest
     ) async throws(Problem) {
@@ -45,7 +45,7 @@ extension AppService {
     ) async throws(Problem) {
         let id = try app(ofProcess: pid, channel: channel)
         let guest = connections[pid]?.isGuest == true ? pid : nil
-        await lookAgain(id)
+        await refreshWantedWakes(of: id)
         await perform(id) { $0.endTask(number, of: guest, now: $1) }
     }
 
@@ -63,26 +63,26 @@ extension AppService {
             machine.record.background.policy = policy
             machines[id] = machine
             // As a step of its own, so that it is written and sees the new terms.
-            await perform(id) { $0.reconsider(now: $1) }
+            await perform(id) { $0.termsChanged(now: $1) }
             await write(id, [], [])
         }
         return try await status(id)
     }
 
-    /// What people have set for the device. May come before ``run()``.
+    /// Applies the settings that the user has made for the device. May be called before ``run()``.
     package func apply(_ settings: DeviceSettings) async {
         self.settings = settings
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {
-            await perform(id) { $0.reconsider(now: $1) }
+            await perform(id) { $0.termsChanged(now: $1) }
         }
     }
 
-    /// What moment it is: whether background work runs. May come before ``run()``.
+    /// Applies a moment, which says whether background work runs. May be called before ``run()``.
     package func apply(_ moment: DeviceMoment) async {
         let woke = wasAsleep && !moment.conditions.isSleeping
         wasAsleep = moment.conditions.isSleeping
         // Pauses pass while the machine sleeps; the clock that the alarm counts in does not.
-        if woke { await look() }
+        if woke { await updateWantedWakes() }
         guard phase != moment.phase else { return }
         phase = moment.phase
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {

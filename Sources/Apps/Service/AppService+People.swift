@@ -2,7 +2,7 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// What people ask of apps.
+/// Operations that people ask for.
 extension AppService {
     /// Every app that is installed for the background, or that the service knows otherwise.
     package func apps() async throws(Problem) -> [AppStatus] {
@@ -15,7 +15,7 @@ extension AppService {
 
     package func app(_ id: AppID) async throws(Problem) -> AppStatus {
         try requireApp(id)
-        await lookAgain(id)
+        await refreshWantedWakes(of: id)
         return try await status(id)
     }
 
@@ -28,7 +28,7 @@ extension AppService {
             throw Problem(error)
         }
         await perform(manifest.id) { $0.installed(manifest.entry, now: $1) }
-        await look()
+        await updateWantedWakes()
         return try await status(manifest.id)
     }
 
@@ -58,7 +58,7 @@ extension AppService {
     }
 
     /// A session of the app is gone, and its messages: they are nothing to wake the app for.
-    package func sessionRemoved(of id: AppID) async { await lookAgain(id) }
+    package func sessionRemoved(of id: AppID) async { await refreshWantedWakes(of: id) }
 
     package func launch(_ id: AppID, _ request: LaunchRequest) async throws(Problem) -> AppStatus {
         // JSON can say what a program cannot be given: its arguments end with this character (execve(2)).
@@ -76,14 +76,14 @@ extension AppService {
     package func activate(_ id: AppID) async throws(Problem) -> AppStatus {
         try requireApp(id)
         if machines[id]?.record.process == nil { try requireEntry(id) }
-        await perform(id) { $0.front(now: $1) }
+        await perform(id) { $0.bringToFront(now: $1) }
         return try await launched(id)
     }
 
     package func background(_ id: AppID) async throws(Problem) -> AppStatus {
         try requireProcess(id)
-        await lookAgain(id)
-        await perform(id) { $0.back(now: $1) }
+        await refreshWantedWakes(of: id)
+        await perform(id) { $0.sendToBackground(now: $1) }
         return try await status(id)
     }
 

@@ -4,7 +4,7 @@ import Glibc
 package import NightshiftAPI
 import Store
 
-/// What the processes of apps say, and what becomes of them.
+/// The connections and the ends of apps' processes.
 extension AppService {
     /// The commands for the calling process, beginning with who it is taken for. The stream's end disconnects it.
     ///
@@ -33,7 +33,7 @@ extension AppService {
         var hello = ProcessHello(
             app: id, isInstalled: machine.isInstalled, isManaged: machine.isManaged && !isGuest,
             state: isGuest ? .active : machine.record.state)
-        // Who starts in the foreground becomes active only after it has said hello.
+        // An app that starts in the foreground becomes active only after its process has connected.
         if !isGuest, !machine.hasConnected, hello.state == .active || hello.state == .notRunning {
             hello.state = .inactive
         }
@@ -62,7 +62,7 @@ extension AppService {
         return stream
     }
 
-    /// Who a connected process is.
+    /// The identity of a connected process.
     ///
     /// - Parameter channel: the stream of commands that the process believes to have: where that is not the one it has, what
     ///   it says was meant for an earlier one. A request may reach a service that was started after it was sent: there a
@@ -86,7 +86,7 @@ extension AppService {
     package func acknowledge(process pid: Int32, channel: String? = nil, command: Int64) async throws(Problem) {
         let id = try app(ofProcess: pid, channel: channel)
         guard isOwn(pid) else { return }
-        await lookAgain(id)
+        await refreshWantedWakes(of: id)
         await perform(id) { $0.acknowledged(command, now: $1) }
     }
 
@@ -97,7 +97,7 @@ extension AppService {
         }
         let id = try app(ofProcess: pid, channel: channel)
         guard isOwn(pid) else { return }
-        await lookAgain(id)
+        await refreshWantedWakes(of: id)
         await perform(id) { $0.changed(to: state, now: $1) }
     }
 
@@ -174,8 +174,8 @@ extension AppService {
         }
         // Its next process reads again, though this one may have ended suspended.
         await environment.transfers.setListening(id, true)
-        // What it handled last is nothing to launch it for.
-        await lookAgain(id)
+        // Events that it handled last are nothing to launch it for.
+        await refreshWantedWakes(of: id)
         await perform(id) { $0.exited(exit, now: $1) }
         clocks.removeValue(forKey: id)?.remove()
         if id.isProgram {
@@ -183,7 +183,7 @@ extension AppService {
             reportActivity()
         }
         for waiter in endWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
-        await look()
+        await updateWantedWakes()
     }
 
     /// The app that the service has launched, and that the process is of.

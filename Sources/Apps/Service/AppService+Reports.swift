@@ -2,7 +2,7 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// What people want to know of apps.
+/// Reports about apps for people.
 extension AppService {
     func status(_ id: AppID) async throws(Problem) -> AppStatus {
         await written(id)

@@ -79,33 +79,33 @@ package actor AppService {
     /// Processes that read commands, by their number.
     var connections: [Int32: Connection] = [:]
     var nextConnection = 0
-    /// How many steps of each app are not on disk yet, and who waits for them.
+    /// The number of steps of each app that are not on disk yet, and the callers that wait for them.
     var unwritten: [AppID: Int] = [:]
     var writeWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// Apps that came to the front in a step that could not be written: the next one that can lifts what that was to lift.
     var unlifted: Set<AppID> = []
-    /// Who waits for an app's process to be gone.
+    /// The callers that wait for an app's process to be gone.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// The next look at the clocks, in awake seconds.
     var alarm = Alarm()
     var isStopping = false
-    /// What people have set for the device.
+    /// The settings that the user has made for the device.
     var settings = DeviceSettings()
     /// Whether background work runs on the device.
     var phase = DozePhase.awake
     /// Whether the machine was about to sleep when that was last told.
     var wasAsleep = false
-    /// What was last told of it.
+    /// The activity that was last reported.
     var activity = AppActivity()
-    /// What processes read their time from.
+    /// The files from which processes read their background time.
     var clocks: [AppID: ClockFile] = [:]
     private var isPrepared = false
-    /// What ``run()`` has to do first.
+    /// The actions that ``run()`` executes first.
     private var recovered: [(AppID, [AppAction])] = []
-    private var isLooking = false
-    private var lookRequested = false
-    /// Who waits for a look that began after they came.
-    private var lookWaiters: [CheckedContinuation<Void, Never>] = []
+    private var isUpdatingWakes = false
+    private var isUpdateRequested = false
+    /// The callers that wait for an update that begins after their call.
+    private var updateWaiters: [CheckedContinuation<Void, Never>] = []
     nonisolated let reporting = Mailbox<AppService>()
 
     struct Connection {
@@ -132,14 +132,14 @@ package actor AppService {
         environment.logger.info("Apps are suspended by \(environment.host.name)")
         try await prepare()
         for (id, actions) in recovered {
-            await carryOut(actions, id)
+            await execute(actions, id)
             // A program without an entry is known only while it runs.
             if id.isProgram, machines[id]?.record.process == nil { machines[id] = nil }
         }
         recovered = []
-        // What comes during the first look is seen by the next one.
+        // Rows that are added during the first update are seen by the next one.
         let (messages, wakes) = (store.messageSignal.last, store.wakeSignal.last)
-        await look()
+        await updateWantedWakes()
         await reporting.run(
             by: self,
             beside: [
@@ -204,7 +204,7 @@ package actor AppService {
             // That of messages is also given for progress, which wakes nobody.
             guard last > seen else { continue }
             seen = last
-            await look()
+            await updateWantedWakes()
         }
     }
 
@@ -212,34 +212,34 @@ package actor AppService {
         for await (process, end) in environment.host.exits { await exited(process, end) }
     }
 
-    /// Tells every app what there is to wake it for. One look at a time: an older one must not undo a newer.
-    func look() async {
-        lookRequested = true
-        guard !isLooking else { return }
-        isLooking = true
-        while lookRequested, !isStopping {
-            lookRequested = false
-            let waiters = lookWaiters
-            lookWaiters = []
-            await lookOnce()
+    /// Gives every app's machine the wakes that are wanted. One update runs at a time: an older one must not undo a newer.
+    func updateWantedWakes() async {
+        isUpdateRequested = true
+        guard !isUpdatingWakes else { return }
+        isUpdatingWakes = true
+        while isUpdateRequested, !isStopping {
+            isUpdateRequested = false
+            let waiters = updateWaiters
+            updateWaiters = []
+            await readWantedWakes()
             for waiter in waiters { waiter.resume() }
         }
-        isLooking = false
-        // Nobody looks any more where the service stops.
-        for waiter in lookWaiters { waiter.resume() }
-        lookWaiters = []
+        isUpdatingWakes = false
+        // A service that stops updates nothing any more.
+        for waiter in updateWaiters { waiter.resume() }
+        updateWaiters = []
     }
 
-    /// Looks again where an app may have handled meanwhile what it was to be woken for: nothing tells of that.
-    func lookAgain(_ id: AppID) async {
+    /// Updates the wanted wakes of an app that may have handled some meanwhile: no signal tells of that.
+    func refreshWantedWakes(of id: AppID) async {
         guard machines[id]?.wanted.isEmpty == false else { return }
-        guard isLooking else { return await look() }
-        // The look under way may have read what was before.
-        lookRequested = true
-        await withCheckedContinuation { lookWaiters.append($0) }
+        guard isUpdatingWakes else { return await updateWantedWakes() }
+        // The update under way may have read the rows of before.
+        isUpdateRequested = true
+        await withCheckedContinuation { updateWaiters.append($0) }
     }
 
-    private func lookOnce() async {
+    private func readWantedWakes() async {
         let wakes: [WantedWake]
         do {
             wakes = try await store.read { try $0.wantedWakes() }
@@ -250,12 +250,12 @@ package actor AppService {
         let byApp = Dictionary(grouping: wakes, by: \.app)
         for id in Set(byApp.keys).union(machines.keys) where !isStopping {
             guard !id.isProgram || machines[id] != nil else { continue }
-            await perform(id) { $0.want(byApp[id] ?? [], now: $1) }
+            await perform(id) { $0.setWantedWakes(byApp[id] ?? [], now: $1) }
         }
     }
 }
 
-/// What the stream of commands of one process carries.
+/// An element of the stream of commands to one process.
 package enum ProcessEvent: Hashable, Sendable {
     case hello(ProcessHello)
     case command(ProcessCommand)

@@ -12,9 +12,9 @@ struct Service: Sendable {
         try await launcher.ensureRunning()
     }
 
-    /// Asks, starting the service where it has to be; once more where the connection broke off, which is harmless
+    /// Fetches an answer, starting the service where it has to be; once more where the connection broke off, which is harmless
     /// for a question.
-    func ask<Answer>(_ question: Endpoint<Answer>) async throws -> Answer {
+    func fetch<Answer>(_ question: Endpoint<Answer>) async throws -> Answer {
         try await ready()
         do {
             return try await client.send(question)
@@ -25,7 +25,7 @@ struct Service: Sendable {
     }
 
     func task(_ id: TaskID) async throws -> TaskStatus {
-        try await ask(.task(id))
+        try await fetch(.task(id))
     }
 
     func enqueue(_ tasks: [TaskRequest], for owner: AppOptions) async throws -> [TaskID] {
@@ -45,7 +45,7 @@ struct Service: Sendable {
     ) async throws {
         var next = after
         repeat {
-            let page = try await ask(.tasks(filter, after: next))
+            let page = try await fetch(.tasks(filter, after: next))
             for task in page.unreadable ?? [] { unreadable(task) }
             for task in page.tasks {
                 if let last, task.id > last { return }

@@ -17,7 +17,7 @@ struct AppListCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let list = try await invocation.service.ask(.apps)
+        let list = try await invocation.service.fetch(.apps)
         if format.json {
             try invocation.json(list)
             return .whole

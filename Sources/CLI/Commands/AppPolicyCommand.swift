@@ -35,7 +35,7 @@ struct AppPolicyCommand: ClientCommand {
             app = try await invocation.service.client.send(
                 .changeApp(id, AppChange(backgroundPolicy: policy)))
         } else {
-            app = try await invocation.service.ask(.app(id))
+            app = try await invocation.service.fetch(.app(id))
         }
         if format.json {
             try invocation.json(app)

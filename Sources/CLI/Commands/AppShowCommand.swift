@@ -18,7 +18,7 @@ struct AppShowCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = try await invocation.service.ask(.app(invocation.appID(id)))
+        let app = try await invocation.service.fetch(.app(invocation.appID(id)))
         if format.json {
             try invocation.json(app)
         } else {

@@ -28,7 +28,7 @@ struct AppWhyCommand: ClientCommand {
 extension Invocation {
     /// Why the app is in its state, on standard output.
     func explain(_ argument: AppArgument, json: Bool) async throws -> ExitStatus {
-        let explanation = try await service.ask(.why(appID(argument)))
+        let explanation = try await service.fetch(.why(appID(argument)))
         if json {
             try self.json(explanation)
         } else {

@@ -17,7 +17,7 @@ struct DeviceShowCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let device = try await invocation.service.ask(.device)
+        let device = try await invocation.service.fetch(.device)
         if format.json {
             try invocation.json(device)
         } else {

@@ -20,7 +20,7 @@ struct DoctorCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let findings = await Examination(invocation: invocation).findings()
+        let findings = await DoctorChecks(invocation: invocation).findings()
         if format.json {
             try invocation.json(Document(checks: findings))
         } else {

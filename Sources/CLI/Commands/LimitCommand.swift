@@ -33,7 +33,7 @@ struct LimitCommand: ClientCommand {
         let service = invocation.service
         var settings: ServiceSettings
         if rate == nil && transfers == nil {
-            settings = try await service.ask(.settings)
+            settings = try await service.fetch(.settings)
         } else {
             try await service.ready()
             settings = try await service.client.send(

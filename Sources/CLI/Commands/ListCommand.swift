@@ -52,8 +52,8 @@ struct ListCommand: ClientCommand {
     private func printJSON(_ filter: TaskFilter, _ invocation: Invocation) async throws {
         var separator = "{\"tasks\":["
         var unreadable: [UnreadableTask] = []
-        func keep(_ task: UnreadableTask) { unreadable.append(task) }
-        try await invocation.service.forEachTask(filter, unreadable: keep) { task in
+        func collect(_ task: UnreadableTask) { unreadable.append(task) }
+        try await invocation.service.forEachTask(filter, unreadable: collect) { task in
             invocation.output.write(Data(separator.utf8) + (try JSON.encode(task)))
             separator = ",\n"
         }

@@ -14,7 +14,7 @@ struct ServiceStartCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let status = try await invocation.service.ask(.status)
+        let status = try await invocation.service.fetch(.status)
         if format.json {
             try invocation.json(ServiceChange(isRunning: true, processID: status.processID))
         } else {

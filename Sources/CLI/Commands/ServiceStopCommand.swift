@@ -28,7 +28,7 @@ struct ServiceStopCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
         guard try service.launcher.isRunning() else {
-            try say("The service does not run.", invocation)
+            try printResult("The service does not run.", invocation)
             return .whole
         }
         // Read first: asking whether the socket still answers would make systemd start the service again.
@@ -46,7 +46,7 @@ struct ServiceStopCommand: ClientCommand {
             try await Task.sleep(for: .milliseconds(20))
         }
         let returns = invocation.userManager.isActive(UnitFiles.socketName)
-        try say(
+        try printResult(
             "The service is stopped."
                 + (returns
                     ? " systemd starts it again when it is needed; 'nightshift service uninstall' ends that." : ""),
@@ -54,7 +54,7 @@ struct ServiceStopCommand: ClientCommand {
         return .whole
     }
 
-    private func say(_ words: String, _ invocation: Invocation) throws {
+    private func printResult(_ words: String, _ invocation: Invocation) throws {
         if format.json {
             try invocation.json(ServiceChange(isRunning: false))
         } else {

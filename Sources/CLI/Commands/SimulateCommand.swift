@@ -54,7 +54,7 @@ struct SimulateCommand: ClientCommand {
         guard let sums = result.totals else {
             throw CommandFailure.failed("nightshiftd wrote no totals; it may be of another version.")
         }
-        // First: whoever reads the decisions may have enough of them before their end, which ends this program.
+        // First: the reader of the decisions may have enough of them before their end, which ends this program.
         if let output {
             let timeline = TimelineReader.timeline(result.entries, span: result.span)
             let title = trace == "-" ? "Simulation" : "Simulation of \(URL(filePath: trace).lastPathComponent)"

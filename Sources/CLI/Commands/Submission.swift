@@ -81,7 +81,7 @@ struct Submission: Sendable {
     }
 
     private func journalEnd(_ service: Service) async throws -> Int64 {
-        try await service.ask(.status).lastJournalEntry
+        try await service.fetch(.status).lastJournalEntry
     }
 
     private func printIDs(_ ids: [TaskID]) throws {

@@ -69,7 +69,7 @@ extension Invocation {
     }
 }
 
-/// What is said of changes, task by task.
+/// The output about changes, task by task.
 private struct ChangeReport {
     let invocation: Invocation
     let json: Bool

@@ -112,7 +112,7 @@ struct ConditionOptions: ParsableArguments {
         }
     }
 
-    /// What is not said is left to the session.
+    /// Options that are not given are left to the session.
     func apply(to request: inout TaskRequest) {
         if discretionary { request.isDiscretionary = true }
         if noCellular { request.allowsCellularAccess = false }

@@ -22,7 +22,7 @@ struct WhyCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         guard let id = Int64(id.text) else { return try await invocation.explain(id, json: format.json) }
-        let explanation = try await invocation.service.ask(.why(TaskID(id)))
+        let explanation = try await invocation.service.fetch(.why(TaskID(id)))
         if format.json {
             try invocation.json(explanation)
         } else {

@@ -66,7 +66,7 @@ actor Follower {
                         try reporter.connection(isLost: false)
                     }
                     pause = .zero
-                    if let known = try event.serviceEvent() { try await take(known) }
+                    if let known = try event.serviceEvent() { try await apply(known) }
                     if tasks.pending.isEmpty { return }
                 }
                 try Task.checkCancellation()
@@ -85,7 +85,7 @@ actor Follower {
         }
     }
 
-    private func take(_ event: ServiceEvent) async throws {
+    private func apply(_ event: ServiceEvent) async throws {
         switch event {
         case .progress(let progress):
             guard tasks.pending[progress.id] != nil else { return }
@@ -111,7 +111,7 @@ actor Follower {
     /// Reads the statuses that were asked for; those that cannot be read stay asked for.
     private func readUnread() async throws {
         while !unread.isEmpty {
-            // Whoever came first reads; who comes meanwhile waits for it, and reads what it has left.
+            // The first caller reads. A caller that comes meanwhile waits for it, and reads what it has left.
             let task =
                 reading
                 ?? Task {
@@ -137,13 +137,13 @@ actor Follower {
         var missing = ids
         try await service.forEachTask(TaskFilter(tasks: ids.sorted())) { status in
             missing.remove(status.id)
-            try note(status)
+            try update(status)
         }
-        for id in missing.sorted() { try forget(id) }
+        for id in missing.sorted() { try remove(id) }
     }
 
     /// Somebody removed it from the list.
-    private func forget(_ id: TaskID) throws {
+    private func remove(_ id: TaskID) throws {
         guard let task = tasks.pending[id] else { return }
         tasks.forget(id)
         try reporter.removed(task)
@@ -151,9 +151,9 @@ actor Follower {
 
     private func read(_ id: TaskID) async throws {
         do {
-            try note(try await service.client.send(.task(id)))
+            try update(try await service.client.send(.task(id)))
         } catch let problem as Problem where problem.status == 404 {
-            try forget(id)
+            try remove(id)
         }
     }
 
@@ -177,12 +177,12 @@ actor Follower {
         let last = tasks.includesNewTasks ? nil : ids.last
         try await service.forEachTask(filter, after: first, through: last) { status in
             missing.remove(status.id)
-            if tasks.pending[status.id] != nil || !status.state.isTerminal { try note(status) }
+            if tasks.pending[status.id] != nil || !status.state.isTerminal { try update(status) }
         }
-        for id in missing.sorted() { try forget(id) }
+        for id in missing.sorted() { try remove(id) }
     }
 
-    private func note(_ status: TaskStatus) throws {
+    private func update(_ status: TaskStatus) throws {
         if tasks.update(status) { try reporter.ended(status, of: tasks) }
     }
 

@@ -26,7 +26,7 @@ struct Following: Sendable {
         await follower.finish()
         let tasks = await follower.snapshot
         if isInterrupted {
-            tellHowToComeBack(tasks)
+            printHowToResume(tasks)
             return (.interrupted, tasks)
         }
         return (tasks.failed == 0 ? .whole : .failed, tasks)
@@ -58,7 +58,7 @@ struct Following: Sendable {
         }
     }
 
-    private func tellHowToComeBack(_ tasks: FollowedTasks) {
+    private func printHowToResume(_ tasks: FollowedTasks) {
         // A long list of single numbers helps nobody.
         let ids = TaskRange.text(tasks.pending.keys)
         let isShort = ids.count <= 60

@@ -20,7 +20,7 @@ struct JournalFollowing: Sendable {
         var pause = Self.firstPause
         while true {
             do {
-                // What was decided before the stream was there is read here; what comes then, the stream tells of.
+                // Entries from before the stream was open are read here; later ones come over the stream.
                 let events = reader.service.client.events(.events(progress: false), lastEventID: reader.last)
                 for try await _ in events {
                     pause = Self.firstPause

@@ -26,12 +26,12 @@ struct LiveReporter: TransferReporter {
         if let failure = entry.error, let advice = TaskText.advice(failure, task: task.id),
             advised.insert(failure.message).inserted
         {
-            above(style.warning("\(task.name): \(TaskText.full(failure))"))
-            above("  " + advice)
+            printAbove(style.warning("\(task.name): \(TaskText.full(failure))"))
+            printAbove("  " + advice)
         }
         guard entry.decision == .restarted || entry.decision == .uploadRestarted else { return }
         let reason = (entry.detail ?? entry.error?.message).map { ": " + TerminalText.escaped($0) } ?? ""
-        above(style.warning("\(task.name): starting again\(reason)"))
+        printAbove(style.warning("\(task.name): starting again\(reason)"))
     }
 
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) {
@@ -39,14 +39,14 @@ struct LiveReporter: TransferReporter {
         if task.state == .completed {
             guard tasks.count <= Self.mostListed else { return }
             let place = task.file.map { TerminalText.escaped($0) } ?? TaskText.name(task)
-            above("\(style.good(place)): \(TaskText.ending(task))")
+            printAbove("\(style.good(place)): \(TaskText.ending(task))")
         } else {
-            above(style.bad("\(task.id) \(TaskText.name(task)): \(TaskText.ending(task))"))
+            printAbove(style.bad("\(task.id) \(TaskText.name(task)): \(TaskText.ending(task))"))
         }
     }
 
     mutating func removed(_ task: FollowedTask) {
-        above(style.bad("\(task.id) \(task.name): removed from the list"))
+        printAbove(style.bad("\(task.id) \(task.name): removed from the list"))
     }
 
     mutating func connection(isLost: Bool) {
@@ -70,7 +70,7 @@ struct LiveReporter: TransferReporter {
 
     private var style: Style { Style(isEnabled: screen.allowsColor) }
 
-    private mutating func above(_ line: String) {
+    private mutating func printAbove(_ line: String) {
         screen.write(erase() + line + "\n")
         drawn = []
     }

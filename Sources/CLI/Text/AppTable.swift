@@ -32,7 +32,7 @@ struct AppTable {
         }
     }
 
-    /// What a person would ask about next.
+    /// A remark about the facts that a person would ask about next.
     private func notes(_ app: AppStatus) -> [String] {
         var notes: [String] = []
         if app.isForceQuit { notes.append("force-quit") }

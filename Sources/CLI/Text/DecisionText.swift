@@ -9,7 +9,7 @@ struct DecisionText {
         var line = style.faint(time) + "  " + TerminalText.padded(subject(entry), to: 24) + "  " + sentence(entry)
         let particulars = [entry.wait?.detail, entry.detail, entry.error?.message].compactMap(\.self)
             .reduce(into: [String]()) { kept, next in
-                // What a wait says of a failure is the failure's own sentence.
+                // A wait repeats its failure's own sentence: it is shown once.
                 if !kept.contains(where: { $0.contains(next) }) { kept.append(next) }
             }
         if !particulars.isEmpty {
@@ -39,7 +39,7 @@ struct DecisionText {
 }
 
 extension Decision {
-    /// Who it is about, where that is no task and no app.
+    /// The subject, where that is no task and no app.
     fileprivate var subject: String {
         switch self {
         case .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke, .dozeBegan, .dozeEnded,

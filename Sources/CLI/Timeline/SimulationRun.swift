@@ -10,7 +10,7 @@ struct SimulationRun {
     var trace: String
     var policy: BackgroundPolicy?
 
-    /// What it has written, whole.
+    /// Its whole output.
     ///
     /// - Throws: ``CommandFailure`` with what the program says is wrong.
     func output() throws -> Data {
@@ -70,7 +70,7 @@ struct SimulationOutput: Sendable {
         }
     }
 
-    /// What a timeline of it shows.
+    /// The timeline of the run.
     var span: DateInterval? {
         totals.map { DateInterval(start: $0.start, end: max($0.start, $0.end)) }
     }

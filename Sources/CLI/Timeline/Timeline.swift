@@ -153,7 +153,7 @@ struct Track<Value: Hashable & Sendable>: Sendable {
     }
 
     private mutating func close(at time: Date) {
-        // What lasted no time is not drawn, and a wall clock that was set back must not draw backwards.
+        // Spans without length are not drawn, and a wall clock that was set back must not draw backwards.
         guard time > since else { return }
         if let value { spans.append(Timeline.Span(from: since, to: time, value: value, note: note)) }
         since = time

@@ -262,7 +262,7 @@ struct TimelineDrawing {
         }
     }
 
-    /// What there is to explain, and nothing else.
+    /// The legend: only marks that occur in the drawing.
     private var legend: [(String, String)] {
         let device = values(timeline.device)
         let power = values(timeline.power)

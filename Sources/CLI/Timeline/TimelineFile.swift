@@ -16,7 +16,7 @@ extension Invocation {
     }
 }
 
-/// What was drawn, for programs.
+/// The result of drawing, for programs.
 struct TimelineReport: Encodable {
     var file: String
     var from: Date

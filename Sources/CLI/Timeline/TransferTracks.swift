@@ -94,7 +94,7 @@ enum TransferActivityUnion {
         var waiting = 0
         for (index, edge) in edges.enumerated() {
             if edge.kind == .running { running += edge.by } else { waiting += edge.by }
-            // What happens at one moment is one change.
+            // Entries of one moment are one change.
             guard index + 1 == edges.count || edges[index + 1].time > edge.time else { continue }
             track.change(
                 to: running > 0 ? .running : waiting > 0 ? .waiting : nil, at: edge.time,

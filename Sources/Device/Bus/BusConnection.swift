@@ -28,7 +28,7 @@ final class BusConnection {
 
     var descriptor: Int32 { sd_bus_get_fd(bus) }
 
-    /// What to poll for.
+    /// The events to poll for.
     var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
 
     /// Seconds of CLOCK_MONOTONIC at which sd-bus wants to look again; nil when it waits for the bus alone.
@@ -192,7 +192,7 @@ extension BusMessage {
                 changed: try readProperties(object.properties),
                 invalidated: object.properties.intersection(try readTexts()))
         }
-        // What cannot be read has to be asked for.
+        // A value that cannot be read has to be requested.
         let unread = PropertyChange(changed: [:], invalidated: object.properties)
         return .changed(object, sender: sender, (try? change.get()) ?? unread)
     }

@@ -82,7 +82,7 @@ final class BusListener {
         guard let connection else { return }
         do {
             while let event = try connection.next() {
-                // Whoever answers is a bus.
+                // Any answer shows that there is a bus.
                 reconnection.succeeded()
                 socketWatch = nil
                 perform(observer.handle(event, now: now))

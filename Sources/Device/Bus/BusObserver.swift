@@ -7,7 +7,7 @@ struct BusObserver {
         case close(Int32)
     }
 
-    /// What is known of an object's properties.
+    /// The known properties of an object.
     struct Knowledge: Equatable {
         /// nil until they have been told, and when they cannot be had.
         var properties: [String: BusValue]?
@@ -63,7 +63,7 @@ struct BusObserver {
     }
 
     mutating func holdAwake(_ why: String?, now: Double) -> [Action] {
-        actions(lock.want(why), now: now)
+        actions(lock.setReason(why), now: now)
     }
 
     /// To be called after what the bus said has been dealt with: what the kernel's default route leads through.
@@ -74,7 +74,7 @@ struct BusObserver {
             } else {
                 false
             }
-        let request = foreign.look(at: interface, isDisconnected: isDisconnected)
+        let request = foreign.check(interface, isDisconnected: isDisconnected)
         return request.map { send($0, now: now) } ?? []
     }
 
@@ -87,7 +87,7 @@ struct BusObserver {
             return ownerIs(owner, of: service, now: now)
         case .properties(let object, let number, let result):
             due[.properties(object, number: number)] = nil
-            learn(object, number: number, result)
+            setAnswer(object, number: number, result)
             return []
         case .changed(let object, let sender, let change):
             // Anybody may send a signal to this connection; only the service's own counts.
@@ -95,17 +95,17 @@ struct BusObserver {
             return changed(object, change, now: now)
         case .prepareForSleep(let sender, let begins):
             guard owners[.logind] == sender else { return [] }
-            guard let begins else { return ask(.logind, now: now) }
+            guard let begins else { return requestProperties(.logind, now: now) }
             return prepareForSleep(begins, now: now)
         case .lock(let number, let result):
-            settle { if case .inhibit(_, number) = $0 { true } else { false } }
+            removeDue { if case .inhibit(_, number) = $0 { true } else { false } }
             return actions(lock.answered(number: number, result), now: now)
         case .device(let number, let path):
-            settle { if case .device(_, number) = $0 { true } else { false } }
+            removeDue { if case .device(_, number) = $0 { true } else { false } }
             return foreign.found(number: number, path: path).map { send($0, now: now) } ?? []
         case .deviceState(let number, let state):
-            settle { if case .deviceState(_, number) = $0 { true } else { false } }
-            foreign.told(number: number, state: state)
+            removeDue { if case .deviceState(_, number) = $0 { true } else { false } }
+            foreign.stateAnswered(number: number, state: state)
             return []
         }
     }
@@ -133,7 +133,7 @@ struct BusObserver {
         var result: [Action] = []
         for object in service.objects {
             forget(object)
-            if owner != nil { result += ask(object, now: now) }
+            if owner != nil { result += requestProperties(object, now: now) }
         }
         if service == .networkManager { foreign.forget() }
         if service == .logind { result += actions(lock.served(owner != nil), now: now) }
@@ -145,8 +145,8 @@ struct BusObserver {
         objects[object] = nil
     }
 
-    /// What was known counts until the answer comes.
-    private mutating func ask(_ object: BusObject, now: Double) -> [Action] {
+    /// Requests an object's properties. The old ones count until the answer comes.
+    private mutating func requestProperties(_ object: BusObject, now: Double) -> [Action] {
         // The answer that is under way will be as new as what made somebody ask.
         guard self[object].question == nil else { return [] }
         questions += 1
@@ -154,7 +154,8 @@ struct BusObserver {
         return send(.properties(object, number: questions), now: now)
     }
 
-    private mutating func learn(_ object: BusObject, number: Int, _ result: Result<[String: BusValue], BusFailure>) {
+    private mutating func setAnswer(_ object: BusObject, number: Int, _ result: Result<[String: BusValue], BusFailure>)
+    {
         guard self[object].question == number else { return }
         switch result {
         case .success(let properties): objects[object] = Knowledge(properties: properties)
@@ -164,18 +165,18 @@ struct BusObserver {
 
     private mutating func changed(_ object: BusObject, _ change: PropertyChange, now: Double) -> [Action] {
         objects[object]?.properties?.merge(change.changed) { _, new in new }
-        // Who could not tell before may be able to now.
+        // A service that could not answer before may be able to now.
         let isOutOfDate = !change.invalidated.isEmpty || self[object].failure != nil
-        return isOutOfDate ? ask(object, now: now) : []
+        return isOutOfDate ? requestProperties(object, now: now) : []
     }
 
     private mutating func prepareForSleep(_ begins: Bool, now: Double) -> [Action] {
         objects[.logind]?.properties?["PreparingForSleep"] = .truth(begins)
         // logind does not announce changes of external power; after a sleep it may be another.
-        return begins ? [] : ask(.logind, now: now)
+        return begins ? [] : requestProperties(.logind, now: now)
     }
 
-    private mutating func settle(_ isAnswered: (BusRequest) -> Bool) {
+    private mutating func removeDue(_ isAnswered: (BusRequest) -> Bool) {
         due = due.filter { !isAnswered($0.key) }
     }
 

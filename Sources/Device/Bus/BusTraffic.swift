@@ -1,4 +1,4 @@
-/// What is asked on the bus.
+/// A request on the bus.
 ///
 /// Questions that may be asked again have a number, so that a late answer to an old one is told apart.
 enum BusRequest: Hashable, Sendable {
@@ -12,7 +12,7 @@ enum BusRequest: Hashable, Sendable {
     case deviceState(path: String, number: Int)
 }
 
-/// What the bus says.
+/// An event from the bus.
 enum BusEvent: Equatable, Sendable {
     case subscriptionFailed(BusFailure)
     /// The unique name of the connection that is the service now; nil when nobody is.

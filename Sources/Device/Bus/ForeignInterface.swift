@@ -11,8 +11,8 @@ struct ForeignInterface {
     /// NM_DEVICE_STATE_UNMANAGED.
     private static let unmanaged: Int64 = 10
 
-    /// Asks where NetworkManager knows of no network and yet there is a route.
-    mutating func look(at interface: String?, isDisconnected: Bool) -> BusRequest? {
+    /// Returns the question to ask where NetworkManager knows of no network and yet there is a route.
+    mutating func check(_ interface: String?, isDisconnected: Bool) -> BusRequest? {
         guard let interface, isDisconnected else {
             forget()
             return nil
@@ -29,7 +29,7 @@ struct ForeignInterface {
         return .deviceState(path: path, number: number)
     }
 
-    mutating func told(number: Int, state: Int64?) {
+    mutating func stateAnswered(number: Int, state: Int64?) {
         guard name != nil, number == self.number else { return }
         isForeign = state == Self.unmanaged
     }

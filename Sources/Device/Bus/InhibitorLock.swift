@@ -17,10 +17,10 @@ struct InhibitorLock {
 
     var isHeld: Bool { held != nil }
 
-    mutating func want(_ why: String?) -> [Action] {
+    mutating func setReason(_ why: String?) -> [Action] {
         if why != wanted { refusal = nil }
         wanted = why
-        return settle()
+        return requestIfNeeded()
     }
 
     /// logind has come (perhaps another one than before), or gone.
@@ -30,7 +30,7 @@ struct InhibitorLock {
         let closed = release()
         asked = nil
         refusal = nil
-        return closed + settle()
+        return closed + requestIfNeeded()
     }
 
     mutating func answered(number: Int, _ result: Result<Int32, BusFailure>) -> [Action] {
@@ -44,10 +44,10 @@ struct InhibitorLock {
             refusal = nil
             let former = release()
             held = (descriptor, why)
-            return former + settle()
+            return former + requestIfNeeded()
         case .failure(let failure):
             refusal = failure
-            return settle()
+            return requestIfNeeded()
         }
     }
 
@@ -56,7 +56,7 @@ struct InhibitorLock {
         if asked?.number == number { refusal = BusFailure("does not answer") }
     }
 
-    private mutating func settle() -> [Action] {
+    private mutating func requestIfNeeded() -> [Action] {
         guard let wanted else {
             asked = nil
             return release()

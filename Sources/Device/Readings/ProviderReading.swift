@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// What one part of the system says of the device.
+/// The values that one part of the system gives.
 struct ProviderReading: Equatable, Sendable {
     var source: DeviceValue.Source
     var isPresent: Bool

@@ -20,8 +20,8 @@ struct BackgroundTaskLedger {
         var isLate = false
     }
 
-    /// Asks for a task; its number.
-    mutating func ask(_ name: String, _ handler: Handler?) -> Int64 {
+    /// Adds a task that is being requested, and returns its number.
+    mutating func add(_ name: String, _ handler: Handler?) -> Int64 {
         lastNumber += 1
         tasks[lastNumber] = Entry(name: name, handler: handler)
         return lastNumber
@@ -51,7 +51,7 @@ struct BackgroundTaskLedger {
         return true
     }
 
-    /// What a service that knows nothing has to be told, oldest first.
+    /// The requests for a service that knows of no task, oldest first.
     var requests: [BackgroundTaskRequest] {
         tasks.filter(\.value.isOpen).sorted { $0.key < $1.key }.map {
             BackgroundTaskRequest(number: $0.key, name: $0.value.name)
@@ -83,7 +83,7 @@ struct BackgroundTaskLedger {
     var nextEnd: Int64? { ended.first }
 
     /// The service has heard of an end.
-    mutating func told(_ number: Int64) {
+    mutating func removeEnd(_ number: Int64) {
         ended.removeAll { $0 == number }
     }
 }

@@ -10,7 +10,7 @@ final class ChallengeReply: NSObject, URLAuthenticationChallengeSender, Sendable
         self.send = Mutex(send)
     }
 
-    func give(_ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential?) {
+    func resolve(_ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential?) {
         let send = send.withLock { send in
             defer { send = nil }
             return send
@@ -19,22 +19,22 @@ final class ChallengeReply: NSObject, URLAuthenticationChallengeSender, Sendable
     }
 
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {
-        give(.useCredential, credential)
+        resolve(.useCredential, credential)
     }
 
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {
-        give(.performDefaultHandling, nil)
+        resolve(.performDefaultHandling, nil)
     }
 
     func cancel(_ challenge: URLAuthenticationChallenge) {
-        give(.cancelAuthenticationChallenge, nil)
+        resolve(.cancelAuthenticationChallenge, nil)
     }
 
     func performDefaultHandling(for challenge: URLAuthenticationChallenge) {
-        give(.performDefaultHandling, nil)
+        resolve(.performDefaultHandling, nil)
     }
 
     func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {
-        give(.rejectProtectionSpace, nil)
+        resolve(.rejectProtectionSpace, nil)
     }
 }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// What the service wants to know of the app. The delegate may take its time: other messages go on.
+/// Questions of the service to the app. The delegate may take its time: other messages go on.
 extension SessionCore {
     func ask(_ task: any BackgroundTask, _ message: SessionMessage) {
         guard let asked = message.challenge else {
@@ -24,21 +24,21 @@ extension SessionCore {
         let response = asked.response.flatMap { summary in url.flatMap { HTTPURLResponse(summary, url: $0) } }
         let challenge = URLAuthenticationChallenge(
             asked, proposed: proposed, response: response ?? task.response, reply: reply)
-        if delegate == nil { reply.give(.performDefaultHandling, nil) }
+        if delegate == nil { reply.resolve(.performDefaultHandling, nil) }
         callDelegate { session, delegate in
             let taskDelegate = delegate as? any URLSessionTaskDelegate
             guard asked.method.concernsConnection else {
-                guard let taskDelegate else { return reply.give(.performDefaultHandling, nil) }
-                taskDelegate.urlSession(session, task: task, didReceive: challenge) { reply.give($0, $1) }
+                guard let taskDelegate else { return reply.resolve(.performDefaultHandling, nil) }
+                taskDelegate.urlSession(session, task: task, didReceive: challenge) { reply.resolve($0, $1) }
                 return
             }
             // A delegate without the session's method answers with the default, which is also what the task's is for.
             delegate.urlSession(session, didReceive: challenge) { [self] disposition, credential in
                 guard disposition == .performDefaultHandling, let taskDelegate else {
-                    return reply.give(disposition, credential)
+                    return reply.resolve(disposition, credential)
                 }
                 onDelegateQueue {
-                    taskDelegate.urlSession(session, task: task, didReceive: challenge) { reply.give($0, $1) }
+                    taskDelegate.urlSession(session, task: task, didReceive: challenge) { reply.resolve($0, $1) }
                 }
             }
         }
@@ -64,7 +64,7 @@ extension SessionCore {
                 case .cancel: answer.disposition = .cancel
                 case .continueLoading: break
                 case .useNewRequest:
-                    if let request { answer.take(request, for: task.core, configuration) }
+                    if let request { answer.setRequest(request, for: task.core, configuration) }
                 @unknown default: break
                 }
                 self.answer(answer)
@@ -75,7 +75,7 @@ extension SessionCore {
     private func answer(_ answer: MessageAnswer) {
         requests.async { [self] in
             do {
-                try connection.tell(.answer(answer, inSession: identifier), patience: Self.requestPatience)
+                try connection.notify(.answer(answer, inSession: identifier), patience: Self.requestPatience)
             } catch is Problem {
                 // Nobody waits for it any more.
             } catch {
@@ -130,7 +130,7 @@ extension MessageAnswer {
                 clientKey = certificate.keyFile?.path(percentEncoded: false)
             } else {
                 if credential != nil {
-                    Notice.say(
+                    Notice.print(
                         "A client certificate for a background session has to be made with "
                             + "URLCredential.clientCertificate(file:keyFile:).")
                 }
@@ -140,11 +140,11 @@ extension MessageAnswer {
     }
 
     /// A new request for a delayed task.
-    fileprivate mutating func take(
+    fileprivate mutating func setRequest(
         _ request: URLRequest, for task: TaskCore, _ configuration: BackgroundConfiguration
     ) {
         var new = TaskRequest(kind: task.kind)
-        new.take(request, cookiesOf: configuration)
+        new.copyProperties(of: request, cookiesOf: configuration)
         self.request = new
         clientData = RequestNote(request)?.text
         let note = clientData

@@ -8,13 +8,13 @@ extension URLCredentialStorage {
     func defaultCredential(matching space: URLProtectionSpace) -> URLCredential? {
         if let credential = defaultCredential(for: space) { return credential }
         // Which of several was put in last, nobody knows: always the same one.
-        return allCredentials.keys.filter { $0.says(theSameAs: space) }.compactMap { defaultCredential(for: $0) }
+        return allCredentials.keys.filter { $0.matches(space) }.compactMap { defaultCredential(for: $0) }
             .min { ($0.user ?? "") < ($1.user ?? "") }
     }
 }
 
 extension URLProtectionSpace {
-    fileprivate func says(theSameAs other: URLProtectionSpace) -> Bool {
+    fileprivate func matches(_ other: URLProtectionSpace) -> Bool {
         isProxy() == other.isProxy() && host.lowercased() == other.host.lowercased() && port == other.port
             && scheme == other.scheme && realm == other.realm && method == other.method
     }

@@ -10,7 +10,7 @@ struct ConfigurationAdditions: Sendable {
     var minimumBattery: Double = 0
     var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
     var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
-    // What follows is kept so that it reads as it was written, and has no effect.
+    // The following values are kept so that they read as they were written. They have no effect.
     var waitsForConnectivity = false
     var requiresDNSSECValidation = false
     var usesClassicLoadingMode = false

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the library has to say to the app's developer: a line on standard error.
+/// Messages of the library to the app's developer: lines on standard error.
 enum Notice {
-    static func say(_ text: String) {
+    static func print(_ text: String) {
         FileHandle.standardError.write(Data("Nightshift: \(text)\n".utf8))
     }
 }

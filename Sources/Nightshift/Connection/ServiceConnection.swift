@@ -18,8 +18,8 @@ package final class ServiceConnection: Sendable {
     package let paths: ServicePaths
     let client: ServiceClient
     let sessions = SessionRegistry()
-    let commands = CommandDesk()
-    let backgroundTasks = BackgroundTaskDesk()
+    let commands = CommandHandler()
+    let backgroundTasks = BackgroundTaskHandler()
     private let launcher: ServiceLauncher
     private let channelSource: EventSource
     private let queue = DispatchQueue(label: "nightshift.channel")
@@ -36,7 +36,7 @@ package final class ServiceConnection: Sendable {
         var isOpening = false
         /// Tells the attempt that is due from one that was put off before it.
         var attempt = 0
-        /// Whether an attempt has failed since the channel was last open: who is in a hurry does not wait for the next one.
+        /// Whether an attempt has failed since the channel was last open: a hasty caller does not wait for the next one.
         var isUnreachable = false
         var isClosed = false
         /// Somebody has stopped the service: it is waited for, and started only when the app wants something new of it.
@@ -79,7 +79,7 @@ package final class ServiceConnection: Sendable {
         backgroundTasks.connect(to: self)
     }
 
-    /// What the service tells an app at its launch.
+    /// The environment variables that the service sets for an app at its launch.
     private static let ownVariables: Set<String> = [
         "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SESSION", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE",
         "NIGHTSHIFT_WAKE_LIMIT",
@@ -87,7 +87,7 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - Requests
 
-    /// What the service answers, asked for again and again until `patience` is over: every request of the library may be
+    /// Sends a request and returns its answer. It is sent again until `patience` is over: every request of the library may be
     /// repeated. Blocks; never to be called on ``queue``.
     ///
     /// Throws ``Problem`` for a refusal that will stand, ``ServiceUnreachable`` otherwise, `CancellationError` behind ``close()``, and
@@ -95,19 +95,19 @@ package final class ServiceConnection: Sendable {
     ///
     /// - Parameters:
     ///   - hasty: whether to give up at once where there is no service, and none can be started.
-    func ask<Answer>(
+    func request<Answer>(
         _ endpoint: Endpoint<Answer>, hasty: Bool = false, patience: Duration, while isWanted: () -> Bool = { true }
     ) throws -> Answer {
         try endpoint.answer(
             from: send(try endpoint.encoded(), nil, hasty, patience, while: isWanted, retries: \.isPassing))
     }
 
-    /// The same where only matters that the service has taken it: its answer is not looked at.
+    /// Sends a request whose answer is not needed: it only matters that the service has accepted it.
     ///
     /// - Parameters:
     ///   - channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
     ///   - retries: which refusals pass.
-    func tell<Answer>(
+    func notify<Answer>(
         _ endpoint: Endpoint<Answer>, on channel: String? = nil, hasty: Bool = false, patience: Duration,
         retries: (Problem) -> Bool = \.isPassing
     ) throws {
@@ -141,7 +141,7 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - The channel
 
-    /// Who the service takes this process for; waits until the channel is open.
+    /// The app that the service takes this process for. Waits until the channel is open.
     @discardableResult
     package func openChannel(until deadline: ContinuousClock.Instant, hasty: Bool = false) throws -> ProcessHello {
         while true {
@@ -271,7 +271,7 @@ package final class ServiceConnection: Sendable {
             let isNews = hasFailed && !state.isUnreachable && !state.wasStopped && !state.isClosed
             state.isUnreachable = state.isUnreachable || hasFailed
             state.hello = nil
-            // Whoever is refused for having used it does not drop the one that is being opened.
+            // A caller that is refused for having used it does not drop the one that is being opened.
             state.channel = nil
             state.reader = nil
             state.trouble = trouble
@@ -284,7 +284,7 @@ package final class ServiceConnection: Sendable {
         }
         // Before anybody goes on, and perhaps ends the process.
         if isNews {
-            Notice.say(
+            Notice.print(
                 "The service cannot be reached. Transfers and background tasks wait until it can be; 'nightshift service start' "
                     + "starts it, 'nightshift doctor' says what is wrong. \(trouble)")
         }

@@ -70,7 +70,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         state.withLock { $0.loads[loading.taskIdentifier] }
     }
 
-    /// What FoundationNetworking still says of it is nobody's business.
+    /// Later callbacks of FoundationNetworking about it are ignored.
     private func drop(_ loading: URLSessionTask) {
         state.withLock { _ = $0.loads.removeValue(forKey: loading.taskIdentifier) }
     }
@@ -131,7 +131,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         }
         core.callDelegate { session, delegate in
             (delegate as? any URLSessionDataDelegate)?.urlSession(session, dataTask: task, didReceive: response) {
-                reply.give($0)
+                reply.resolve($0)
             }
         }
     }
@@ -176,7 +176,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         core.ended(load.task, error: error)
     }
 
-    /// What is to outlive this process is the service's: it asks for the file again.
+    /// A download that is to outlive this process belongs to the service, which requests the file again.
     private func becomeDownload(_ task: BackgroundDataTask) {
         let request = task.content.withLock { content in
             content.phase = .completed
@@ -214,9 +214,9 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             queue.addOperation { [self] in
                 switch disposition {
                 case .useCredential:
-                    if let credential { again(load, credential) } else { finish(load) }
+                    if let credential { retry(load, credential) } else { finish(load) }
                 case .performDefaultHandling:
-                    if let proposed, refusals == 0 { again(load, proposed) } else { finish(load) }
+                    if let proposed, refusals == 0 { retry(load, proposed) } else { finish(load) }
                 case .cancelAuthenticationChallenge: core.ended(task, error: URLError.cancelled(task))
                 default: finish(load)
                 }
@@ -225,15 +225,15 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         let asked = URLAuthenticationChallenge(
             protectionSpace: space, proposedCredential: proposed, previousFailureCount: refusals,
             failureResponse: load.held?.response ?? challenge.failureResponse, error: nil, sender: reply)
-        guard core.delegate is any URLSessionTaskDelegate else { return reply.give(.performDefaultHandling, nil) }
+        guard core.delegate is any URLSessionTaskDelegate else { return reply.resolve(.performDefaultHandling, nil) }
         core.callDelegate { session, delegate in
             (delegate as? any URLSessionTaskDelegate)?.urlSession(session, task: task, didReceive: asked) {
-                reply.give($0, $1)
+                reply.resolve($0, $1)
             }
         }
     }
 
-    private func again(_ load: Load, _ credential: URLCredential) {
+    private func retry(_ load: Load, _ credential: URLCredential) {
         guard load.task.state != .canceling else {
             return core.ended(load.task, error: URLError.cancelled(load.task))
         }
@@ -257,12 +257,12 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     }
 }
 
-/// What is under way for one task. Touched on the loader's queue only, once it is in its list.
+/// The load of one task. Used on the loader's queue only, once it is in its list.
 private final class Load: @unchecked Sendable {
     let task: BackgroundDataTask
     /// Whether the app has yet to say what becomes of the body.
     var isDeciding = false
-    /// What has come meanwhile.
+    /// Callbacks that have come meanwhile.
     var pending: [Message] = []
     /// A 401 that the app may have an answer to, with its body: shown only where it has none.
     var held: (response: HTTPURLResponse, body: Data)?
@@ -287,7 +287,7 @@ extension URLError {
 }
 
 extension BackgroundConfiguration {
-    /// What loads data tasks in this process, as far as FoundationNetworking heeds it.
+    /// The configuration that loads data tasks in this process, as far as FoundationNetworking heeds it.
     fileprivate var inProcess: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         configuration.requestCachePolicy = requestCachePolicy
@@ -313,7 +313,7 @@ private final class DispositionReply: Sendable {
 
     init(_ take: @escaping @Sendable (URLSession.ResponseDisposition) -> Void) { self.take = Mutex(take) }
 
-    func give(_ disposition: URLSession.ResponseDisposition) {
+    func resolve(_ disposition: URLSession.ResponseDisposition) {
         let take = take.withLock { take in
             defer { take = nil }
             return take
@@ -321,5 +321,5 @@ private final class DispositionReply: Sendable {
         take?(disposition)
     }
 
-    deinit { give(.allow) }
+    deinit { resolve(.allow) }
 }

@@ -74,7 +74,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
             let queue = queue ?? OperationQueue.serial()
             return SessionCore(copy, delegate: delegate, delegateQueue: queue, connection: connection)
         }
-        if !isNew { Notice.say("A background URLSession with identifier \(identifier) already exists!") }
+        if !isNew { Notice.print("A background URLSession with identifier \(identifier) already exists!") }
         return core
     }
 
@@ -178,7 +178,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
         let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
         task.state.withLock { $0.token = plan?.token }
-        plan?.use()
+        plan?.discardStandIn()
         return added(task)
     }
 
@@ -200,7 +200,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
         let task = TaskCore(core, kind: .upload, identifier: core.newIdentifier(), request: request)
         task.state.withLock { $0.token = plan?.token }
-        plan?.use()
+        plan?.discardStandIn()
         return addedUpload(task)
     }
 

@@ -58,7 +58,7 @@ extension SessionCore {
     private func attach() {
         guard state.withLock({ !$0.isInvalid && $0.needsAttachment }) else { return }
         do {
-            let attachment = try tellOfSession(patience: Self.requestPatience)
+            let attachment = try attachSession(patience: Self.requestPatience)
             let tasks = try openTasksOfService()
             attached(attachment, tasks)
         } catch let problem as Problem {
@@ -69,8 +69,8 @@ extension SessionCore {
     }
 
     @discardableResult
-    func tellOfSession(patience: Duration) throws -> SessionAttachment {
-        try connection.ask(
+    func attachSession(patience: Duration) throws -> SessionAttachment {
+        try connection.request(
             .attach(identifier, SessionSettings(configuration)), hasty: true, patience: patience)
     }
 
@@ -78,7 +78,7 @@ extension SessionCore {
         var tasks: [SessionTask] = []
         var next: TaskID?
         repeat {
-            let page = try connection.ask(
+            let page = try connection.request(
                 .tasks(inSession: identifier, after: next), patience: Self.requestPatience)
             tasks += page.tasks
             next = page.next
@@ -114,7 +114,7 @@ extension SessionCore {
         read()
         acknowledge()
         retryBelated()
-        goOn()
+        runWaiting()
         connection.commands.advanced(self)
     }
 
@@ -159,7 +159,7 @@ extension SessionCore {
         requests.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in attach() }
     }
 
-    /// The channel is open: who waits for it need not wait for its next attempt.
+    /// The channel is open: a caller that waits for it need not wait for its next attempt.
     func serviceIsBack() {
         if state.withLock({ $0.needsAttachment && $0.isAway }) { requests.async { [self] in attach() } }
     }
@@ -178,10 +178,10 @@ extension SessionCore {
             return (state.waiters, Array(state.tasks.values))
         }
         for waiter in waiters { waiter.signal() }
-        if !isInUse { Notice.say("The session \(identifier) is refused: \(problem.detail ?? problem.title)") }
+        if !isInUse { Notice.print("The session \(identifier) is refused: \(problem.detail ?? problem.title)") }
         for task in tasks { endHere(task.core, error: error) }
         for task in openDataTasks { task.cancel() }
-        // Whoever was just making a task hears of its end first.
+        // A caller that is just making a task is told of its end first.
         events.asyncAfter(deadline: .now() + .seconds(1)) { [self] in invalidate(error) }
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import NightshiftAPI
 
-/// What servers have set goes to the session's cookie storage, as its policy and the request say.
+/// Cookies that servers have set go to the session's cookie storage, as its policy and the request say.
 extension SessionCore {
     func store(_ received: [SetCookie], of task: any BackgroundTask) {
         guard let storage = configuration.httpCookieStorage, let request = task.originalRequest,

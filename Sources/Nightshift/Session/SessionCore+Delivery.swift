@@ -18,7 +18,7 @@ extension SessionCore {
         }
     }
 
-    /// What is not here up to this message was handled before, by this process or an earlier one.
+    /// Notes that every message up to this one that is missing was handled before, by this process or an earlier one.
     private func caughtUp(_ through: Int64) {
         folder.withLock { $0?.arrived(through + 1) }
         let waiters = state.withLock { state in
@@ -95,7 +95,7 @@ extension SessionCore {
         task.core.count(
             received: progress.countOfBytesReceived, expectedToReceive: progress.countOfBytesExpectedToReceive,
             sent: progress.countOfBytesSent, expectedToSend: progress.countOfBytesExpectedToSend)
-        guard let news = task.core.news() else { return }
+        guard let news = task.core.takeProgress() else { return }
         callDelegate { session, delegate in Self.report(news, of: task, session, delegate) }
     }
 
@@ -152,7 +152,7 @@ extension SessionCore {
                 error = .make(NSURLErrorCannotOpenFile, "The finished file is gone.", url: url)
             }
         }
-        let news = task.core.news()
+        let news = task.core.takeProgress()
         task.core.end(error: error)
         callDelegate { [error, link, body] session, delegate in
             if let news, error == nil { Self.report(news, of: task, session, delegate) }
@@ -200,7 +200,7 @@ extension SessionCore {
         if isNeeded { requests.async { [self] in sendAcknowledgements() } }
     }
 
-    /// What is left of them, from whatever thread is about to end the process.
+    /// Delivers the rest of them, from whichever thread is about to end the process.
     func acknowledge(until deadline: ContinuousClock.Instant) {
         let left = deadline - .now
         if left > .zero, !state.withLock(\.unacknowledged.isEmpty) { sendAcknowledgements(patience: left) }
@@ -214,7 +214,7 @@ extension SessionCore {
         guard !ids.isEmpty else { return }
         var isDone = false
         do {
-            try connection.tell(
+            try connection.notify(
                 .acknowledge(MessageAcknowledgement(messages: ids), inSession: identifier), hasty: true,
                 patience: patience)
             isDone = true

@@ -23,14 +23,14 @@ extension SessionCore {
             endHere(task, error: error)
             return
         }
-        if state.withLock({ !$0.belated.isEmpty }) { return tellLater(task) }
-        if !isTold(task, patience: patience) { tellLater(task) }
+        if state.withLock({ !$0.belated.isEmpty }) { return reportLater(task) }
+        if !isTold(task, patience: patience) { reportLater(task) }
     }
 
     /// Whether the service has been told, or need not be any more.
     private func isTold(_ task: TaskCore, patience: Duration) -> Bool {
         do {
-            try tell(task, patience: patience)
+            try report(task, patience: patience)
             return true
         } catch let problem as Problem {
             return refused(task, problem, patience: patience)
@@ -61,7 +61,7 @@ extension SessionCore {
         queue(for: task).async { [self] in bringUpToDate(task, patience: Self.requestPatience) }
     }
 
-    private func tell(_ task: TaskCore, patience: Duration) throws {
+    private func report(_ task: TaskCore, patience: Duration) throws {
         task.turn.lock()
         defer { task.turn.unlock() }
         let (id, wish) = task.state.withLock { state in
@@ -74,7 +74,7 @@ extension SessionCore {
         }
         guard wish.held != wish.told else { return }
         do {
-            try connection.tell(wish.held ? .suspend(id) : .resume(id), hasty: true, patience: patience)
+            try connection.notify(wish.held ? .suspend(id) : .resume(id), hasty: true, patience: patience)
         } catch let problem as Problem where problem.status == 409 || problem.status == 404 {
             // It has ended; its message is on the way.
         }
@@ -97,7 +97,7 @@ extension SessionCore {
             answer = try send(request, of: task, patience: patience)
         } catch let problem as Problem where problem.type == Problem.noSessionType {
             // The task has come before its session, or to a service that knows nothing of it any more.
-            try tellOfSession(patience: patience)
+            try attachSession(patience: patience)
             answer = try send(request, of: task, patience: patience)
         }
         guard let id = answer.ids.first else {
@@ -117,7 +117,7 @@ extension SessionCore {
     private func send(
         _ request: SessionEnqueueRequest, of task: TaskCore, patience: Duration
     ) throws -> EnqueueResponse {
-        try connection.ask(
+        try connection.request(
             .enqueue(request, inSession: identifier), hasty: true, patience: patience,
             // Its end may have come before the answer: asked for again now, it would be done again.
             while: { task.state.withLock { $0.phase != .completed } })
@@ -154,7 +154,7 @@ extension SessionCore {
 
     // MARK: - Belated
 
-    private func tellLater(_ task: TaskCore) {
+    private func reportLater(_ task: TaskCore) {
         let isFirst = state.withLock { state in
             if !state.belated.contains(task.identifier) { state.belated.append(task.identifier) }
             defer { state.isRetrying = true }
@@ -176,7 +176,7 @@ extension SessionCore {
                 endHere(task.core, error: error)
             } else if !isTold(task.core, patience: task.core.handoverPatience) {
                 // A service that is away is waited for by the attachment.
-                if !connection.isUnreachable { tellLater(task.core) }
+                if !connection.isUnreachable { reportLater(task.core) }
                 return
             }
             removeBelated(identifier)
@@ -227,7 +227,7 @@ extension SessionCore {
                     endHere(task, error: .make(NSURLErrorCancelled, "cancelled", url: url))
                     return
                 }
-                let status = try connection.ask(
+                let status = try connection.request(
                     .cancel(id, CancelRequest(producingResumeData: producingResumeData)), hasty: true,
                     patience: Self.requestPatience)
                 let data = producingResumeData ? ResumeData(status, note: task.state.withLock(\.note))?.handOut() : nil
@@ -248,11 +248,11 @@ extension SessionCore {
             return !state.isInvalid
         }
         guard isOpen, !connection.isUnreachable else { return }
-        requests.asyncAfter(deadline: .now() + .milliseconds(100)) { [self] in goOn() }
+        requests.asyncAfter(deadline: .now() + .milliseconds(100)) { [self] in runWaiting() }
     }
 
-    /// The service is there for what has waited for it.
-    func goOn() {
+    /// Runs the closures that have waited for the service to be back.
+    func runWaiting() {
         let bodies = state.withLock { state in
             defer { state.whenBack = [] }
             return state.whenBack
@@ -279,7 +279,7 @@ extension SessionCore {
     func change(_ id: TaskID, _ change: TaskChange) {
         requests.async { [self] in
             // A hint and a label: a task that has ended needs neither.
-            try? connection.tell(.changeTask(id, change), patience: Self.requestPatience)
+            try? connection.notify(.changeTask(id, change), patience: Self.requestPatience)
         }
     }
 }

@@ -9,7 +9,7 @@ extension SessionCore {
     /// The session ends when its last task has.
     func finishTasksAndInvalidate() {
         state.withLock { $0.isInvalidating = true }
-        settle {}
+        runAfterBacklog {}
     }
 
     func invalidateAndCancel() {
@@ -21,12 +21,12 @@ extension SessionCore {
         for task in tasks { task.core.cancel() }
         for task in openDataTasks { task.cancel() }
         // Those of earlier processes, which the service has only just told of.
-        settle { [self] in
+        runAfterBacklog { [self] in
             for task in state.withLock({ Array($0.tasks.values) }) { task.core.cancel() }
         }
     }
 
-    private func settle(_ body: @escaping @Sendable () -> Void) {
+    private func runAfterBacklog(_ body: @escaping @Sendable () -> Void) {
         waiting.async { [self] in
             if waitForAttachment() == nil { waitForBacklog() }
             body()
@@ -109,7 +109,7 @@ extension SessionCore {
         }
         loader?.invalidate()
         for waiter in waiters { waiter.signal() }
-        // What was handled is acknowledged all the same.
+        // Handled messages are acknowledged all the same.
         acknowledge()
     }
 }

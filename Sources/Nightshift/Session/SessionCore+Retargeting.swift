@@ -20,10 +20,10 @@ extension SessionCore {
             guard let url = request.url else { throw URLError.make(NSURLErrorUnsupportedURL, "unsupported URL") }
             guard let id = try idToRetarget(task, request) else { return }
             var named = TaskRequest()
-            named.take(request, cookiesOf: configuration)
+            named.copyProperties(of: request, cookiesOf: configuration)
             let note = RequestNote(request)?.text
             let body = RetargetRequest(url: url.absoluteString, headers: named.headers, clientData: note)
-            try connection.tell(.retarget(id, body), patience: Self.requestPatience)
+            try connection.notify(.retarget(id, body), patience: Self.requestPatience)
             task.replaceRequest(by: request, note: note)
         } catch let problem as Problem {
             throw URLError.make(problem.urlErrorCode, problem.detail ?? problem.title, url: request.url)

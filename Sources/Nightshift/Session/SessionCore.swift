@@ -64,7 +64,7 @@ final class SessionCore: Sendable {
         /// Numbers of the tasks that the service could not be told about, in the order in which it is to hear of them.
         var belated: [Int] = []
         var isRetrying = false
-        /// What else waits for the service.
+        /// Other work that waits for the service.
         var whenBack: [@Sendable (SessionCore) -> Void] = []
         var reader: EventReader?
         /// Pause before the next attempt to attach.

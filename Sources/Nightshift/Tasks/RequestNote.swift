@@ -15,7 +15,7 @@ struct RequestNote: Codable {
     var allowsCellularAccess: Bool?
     /// Nil where it does.
     var handlesCookies: Bool?
-    /// Whose page it is for, where the request says so.
+    /// The main document of the page that it belongs to, where the request names one.
     var mainDocument: URL?
 
     init?(_ request: URLRequest) {

@@ -58,8 +58,8 @@ struct ResumeData {
         return data
     }
 
-    /// It is used, and its file with it.
-    func use() {
+    /// Removes the stand-in file of resume data that a task was made from.
+    func discardStandIn() {
         if kind == .download { StandInFile(token: token).remove() }
     }
 

@@ -16,7 +16,7 @@ extension TaskCore {
                 task.resumeData = token
                 task.forbid(as: state.originalRequest)
             } else if let request = state.originalRequest {
-                task.take(request, cookiesOf: session.configuration)
+                task.copyProperties(of: request, cookiesOf: session.configuration)
             }
             task.source = source?.path(percentEncoded: false)
             task.priority = Double(min(max(state.priority, 0), 1))
@@ -67,8 +67,8 @@ extension TaskCore {
 }
 
 extension TaskRequest {
-    /// Takes over what `request` says.
-    mutating func take(_ request: URLRequest, cookiesOf configuration: BackgroundConfiguration) {
+    /// Copies what `request` says of the transfer.
+    mutating func copyProperties(of request: URLRequest, cookiesOf configuration: BackgroundConfiguration) {
         url = request.url?.absoluteString
         method = request.httpMethod
         var fields = request.fields
@@ -85,7 +85,7 @@ extension TaskRequest {
             }
         }
         headers = fields.isEmpty ? nil : fields
-        // What is accepted nowhere is not sent on either.
+        // A request that is accepted nowhere is not sent on either.
         if configuration.httpShouldSetCookies, request.httpShouldHandleCookies, configuration.httpCookieStorage != nil,
             configuration.httpCookieAcceptPolicy != .never
         {

@@ -82,7 +82,7 @@ final class TaskCore: Sendable {
         state.note = task.clientData
         state.isHeld = task.task.state == .suspended
         state.suspensions = state.isHeld ? 1 : 0
-        // What was there before this process is not news.
+        // Bytes from before this process are not reported as new.
         state.reported = task.task.kind == .download ? task.task.countOfBytesReceived : task.task.countOfBytesSent
         self.state = Mutex(state)
         apply(task)
@@ -208,7 +208,7 @@ final class TaskCore: Sendable {
     }
 
     /// How many bytes are new to the delegate, and how many there are with them; nil where none are.
-    func news() -> (bytes: Int64, total: Int64, expected: Int64)? {
+    func takeProgress() -> (bytes: Int64, total: Int64, expected: Int64)? {
         state.withLock { state in
             let total = kind == .download ? state.received : state.sent
             let expected = kind == .download ? state.expectedToReceive : state.expectedToSend

@@ -106,7 +106,7 @@ package struct SessionTask: Hashable, Sendable, Codable {
     package var clientData: String?
     /// From where a task made from resume data went on, once it has.
     package var resumedAt: Int64?
-    /// What servers have set, redirects on the way included.
+    /// Cookies that servers have set, redirects on the way included.
     package var cookies: [SetCookie]?
 
     package init(task: TaskStatus, clientData: String?, resumedAt: Int64?) {

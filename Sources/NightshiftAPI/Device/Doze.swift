@@ -76,7 +76,7 @@ package struct DozeStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// What decisions look at besides what is wanted: the device's conditions, and whether background work runs.
+/// The moment that decisions are made for: the device's conditions, and whether background work runs.
 package struct DeviceMoment: Hashable, Sendable {
     package var conditions: DeviceConditions
     package var phase: DozePhase

@@ -58,11 +58,11 @@ package struct AppBehaviour: Hashable, Sendable {
     package var backgroundPolicy: BackgroundPolicy?
     /// From its launch until it reads commands.
     package var launch = 0.5
-    /// What its `didEnterBackground` takes.
+    /// Seconds that its `didEnterBackground` takes.
     package var enterBackground = 0.1
-    /// What it takes to handle the events of a session.
+    /// Seconds that it takes to handle the events of a session.
     package var wake = 1.0
-    /// What its expiration handlers take.
+    /// Seconds that its expiration handlers take.
     package var expiration = 0.5
     /// Whether its expiration handlers end its tasks.
     package var endsTasks = true

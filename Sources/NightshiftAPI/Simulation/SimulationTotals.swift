@@ -35,7 +35,7 @@ package struct WindowCount: Hashable, Sendable, Codable {
     }
 }
 
-/// What one app had.
+/// The totals of one app.
 package struct AppTotals: Hashable, Sendable, Codable {
     package var app: AppID
     package var foreground = 0.0
@@ -64,7 +64,7 @@ package struct KillCount: Hashable, Sendable, Codable {
     }
 }
 
-/// What went over one kind of network.
+/// The bytes that went over one kind of network.
 package struct NetworkTotals: Hashable, Sendable, Codable {
     package var kind: NetworkKind
     package var isExpensive: Bool
@@ -95,7 +95,7 @@ package struct WaitTotals: Hashable, Sendable, Codable {
     }
 }
 
-/// What became of the transfers.
+/// The numbers of transfers: accepted, and by how they ended.
 package struct TransferTotals: Hashable, Sendable, Codable {
     package var accepted = 0
     package var completed = 0

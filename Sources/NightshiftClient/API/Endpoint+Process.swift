@@ -1,7 +1,7 @@
 package import Foundation
 package import NightshiftAPI
 
-// What the process of an app says of itself and its sessions.
+// Requests of an app's process about itself and its sessions.
 
 extension Endpoint where Answer == Void {
     package static func acknowledge(_ acknowledgement: CommandAcknowledgement) -> Self {

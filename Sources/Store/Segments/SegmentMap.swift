@@ -42,7 +42,7 @@ extension SegmentMap {
         synced.formUnion(ranges.intersection(written))
     }
 
-    /// What can be trusted after the service has ended, by whatever cause.
+    /// The bytes that can be trusted after the service has ended, by whatever cause.
     ///
     /// - Parameters:
     ///   - sameBoot: whether the kernel that took the bytes still runs, and has reported no error since.

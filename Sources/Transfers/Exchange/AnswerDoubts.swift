@@ -16,7 +16,7 @@ package enum AnswerDoubts {
     /// Seconds to wait after an answer of this kind has come so often.
     package static func pause(times: Int) -> Double { pauses[min(max(times, 1), pauses.count) - 1] }
 
-    /// What is to be made of a response for which the file that is known would be given up.
+    /// The decision about a response for which the known file would be given up.
     ///
     /// - Returns: nil where it is to be believed, else what to keep in mind, and why, for a person.
     static func doubt(
@@ -26,7 +26,7 @@ package enum AnswerDoubts {
         guard (200...299).contains(head.status), head.status != 206, isStrange(head, partial) else { return nil }
         let fingerprint = fingerprint(head)
         let known = partial.doubt?.fingerprint == fingerprint ? partial.doubt?.times ?? 0 : 0
-        // What comes while the network itself says that it is closed speaks for nothing.
+        // A response proves nothing while the network itself says that it is closed.
         let times = isBehindPortal ? max(known, 1) : known + 1
         guard times < enough else { return nil }
         return (AnswerDoubt(fingerprint: fingerprint, times: times), failure(head, partial, times: times))

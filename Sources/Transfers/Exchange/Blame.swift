@@ -30,7 +30,7 @@ extension FailurePoint {
     }
 }
 
-/// Whom a failed attempt speaks against: only those wait who would meet the same trouble.
+/// The tasks that a failed attempt is held against: only those that would meet the same trouble wait.
 package enum Blame: Hashable, Sendable {
     /// Everybody who uses the task's proxy.
     case proxy

@@ -23,15 +23,15 @@ enum ContentDisposition {
         var result: [Parameter] = []
         while !scanner.isAtEnd {
             scanner.skipSpaces()
-            let name = scanner.take(until: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ";") })
-            if scanner.take("=") {
+            let name = scanner.consume(until: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ";") })
+            if scanner.consume("=") {
                 scanner.skipSpaces()
                 let value = scanner.next == UInt8(ascii: "\"") ? quotedString(&scanner) : unquoted(&scanner)
                 result.append(
                     Parameter(
                         name: String(decoding: name, as: UTF8.self).trimmedOfBlanks.lowercased(), value: value))
             }
-            _ = scanner.take(until: { $0 == UInt8(ascii: ";") })
+            _ = scanner.consume(until: { $0 == UInt8(ascii: ";") })
             scanner.advance()
         }
         return result
@@ -60,7 +60,7 @@ enum ContentDisposition {
 
     /// A token, or a name with spaces that somebody forgot to quote.
     private static func unquoted(_ scanner: inout FieldScanner) -> String {
-        String(decoding: scanner.take(until: { $0 == UInt8(ascii: ";") }), as: UTF8.self).trimmedOfBlanks
+        String(decoding: scanner.consume(until: { $0 == UInt8(ascii: ";") }), as: UTF8.self).trimmedOfBlanks
     }
 
     /// The value of `filename*`: `UTF-8''na%C3%AFve.txt`.

@@ -13,16 +13,16 @@ package enum ContentRange: Hashable, Sendable {
     package init?(field: String) {
         var scanner = FieldScanner(field)
         scanner.skipSpaces()
-        guard scanner.takeIgnoringCase("bytes"), scanner.take("=") || scanner.skipSpaces() else { return nil }
+        guard scanner.consumeIgnoringCase("bytes"), scanner.consume("=") || scanner.skipSpaces() else { return nil }
         scanner.skipSpaces()
-        if scanner.take("*") {
-            guard scanner.take("/"), let total = scanner.number() else { return nil }
+        if scanner.consume("*") {
+            guard scanner.consume("/"), let total = scanner.number() else { return nil }
             self = .unsatisfied(total: total)
         } else {
-            guard let first = scanner.number(), scanner.take("-"), let last = scanner.number(), scanner.take("/"),
+            guard let first = scanner.number(), scanner.consume("-"), let last = scanner.number(), scanner.consume("/"),
                 first <= last, last < Int64.max
             else { return nil }
-            if scanner.take("*") {
+            if scanner.consume("*") {
                 self = .bytes(first: first, last: last, total: nil)
             } else {
                 guard let total = scanner.number(), last < total else { return nil }

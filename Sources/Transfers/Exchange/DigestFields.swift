@@ -24,7 +24,7 @@ package enum DigestFields {
         left.contains { one in right.contains { $0.algorithm == one.algorithm && $0.hex != one.hex } }
     }
 
-    /// What has to hold where both have been announced of the same bytes.
+    /// The digests that have to hold where both have been announced of the same bytes.
     package static func merged(_ known: [Checksum], _ more: [Checksum]) -> [Checksum] {
         known + more.filter { !known.contains($0) }
     }

@@ -14,7 +14,7 @@ package struct PartialBytes: Hashable, Sendable {
     package var isOfAnotherURL: Bool
     /// ``TransferURL/place`` of the resource that the validators are of; nil where it was not noted.
     package var place: String?
-    /// What the whole has to hash to, as those have announced that the bytes came from.
+    /// The digests of the whole file, as announced by the responses that the bytes came from.
     package var digests: [Checksum] = []
     /// Whether the whole will be compared with a digest of the file that the bytes are of.
     package var isVerified = false
@@ -72,7 +72,7 @@ extension RangeCondition {
     }
 }
 
-/// What is asked of the server next.
+/// The request that the server gets next.
 package struct ExchangePlan: Hashable, Sendable {
     /// 0 asks for the whole representation, without a range.
     package var offset: Int64

@@ -17,7 +17,7 @@ package struct FailurePause: Hashable, Sendable {
         package var began: Double
         /// Failures in a row before this one.
         package var failures: Int
-        /// What the server asked for.
+        /// The pause that the server asked for.
         package var retryAfter: RetryAfter?
 
         package init(

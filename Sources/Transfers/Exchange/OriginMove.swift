@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// What a request shows to a server besides its address and body: all of it was given for one origin.
+/// The parts of a request besides its address and body, all of which were given for one origin.
 ///
 /// This is the one rule for what goes along to another origin. Redirects, mirrors, upload resources, new addresses that the
 /// owner names, resume data and delayed requests come here, through ``WireRequest/moved(to:)`` and
@@ -11,7 +11,7 @@ struct Introduction: Hashable, Sendable {
     var tls: TLSSettings?
     var trustedCertificates: Set<String> = []
 
-    /// What another origin gets of it: fields that are known to be harmless, and what was answered to that origin itself.
+    /// The parts that another origin gets: fields that are known to be harmless, and the app's answers to that origin itself.
     ///
     /// The certificate authority stays: it says whom to believe, and tells nobody anything.
     func atAnotherOrigin(_ answer: OriginAnswer? = nil) -> Introduction {
@@ -92,7 +92,7 @@ extension TaskRequest {
 }
 
 extension SessionSettings {
-    /// What a session still gives to a task that has left the origin for which it was accepted.
+    /// The settings that a session still gives to a task that has left the origin for which it was accepted.
     ///
     /// A new task gets all of it, whatever its address: its owner names both together.
     func forTask(of origin: String, movedTo address: String?) -> SessionSettings {

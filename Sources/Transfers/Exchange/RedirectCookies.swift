@@ -6,7 +6,7 @@ package import NightshiftAPI
 /// hosts. Whether strangers share a parent domain (co.uk, github.io), only a list could say that changes every week.
 package struct RedirectCookies: Sendable {
     private var cookies: [Cookie] = []
-    /// What servers have said, for the app's own store.
+    /// The received cookies, for the app's own store.
     package private(set) var received: [SetCookie] = []
 
     fileprivate struct Cookie: Sendable {
@@ -27,10 +27,10 @@ package struct RedirectCookies: Sendable {
 
     package init() {}
 
-    /// Takes over what a redirect's head sets.
+    /// Stores the cookies that a redirect's head sets.
     ///
-    /// - Parameter url: where that has come from.
-    package mutating func take(_ headers: [HeaderField], from url: String) {
+    /// - Parameter url: the address that answered with the redirect.
+    package mutating func store(_ headers: [HeaderField], from url: String) {
         guard let origin = try? TransferURL(parsing: url) else { return }
         let date = headers.first("Date").flatMap { HTTPDate.parse($0) }
         for text in headers.all("Set-Cookie")

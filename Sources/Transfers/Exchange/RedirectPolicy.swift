@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// What a response of the 3xx class leads to.
+/// The step that follows a response of the 3xx class.
 package enum Redirect: Hashable, Sendable {
     case follow(url: String, method: String, keepsBody: Bool)
     /// The response is final.

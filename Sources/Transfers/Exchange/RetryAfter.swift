@@ -15,7 +15,7 @@ package enum RetryAfter: Hashable, Sendable {
         }
         var scanner = FieldScanner(field)
         scanner.skipSpaces()
-        let digits = scanner.take(until: { !$0.isASCIIDigit && $0 != 0x2E })
+        let digits = scanner.consume(until: { !$0.isASCIIDigit && $0 != 0x2E })
         scanner.skipSpaces()
         guard scanner.isAtEnd, digits.first?.isASCIIDigit == true,
             let seconds = Double(String(decoding: digits, as: UTF8.self)), seconds.isFinite

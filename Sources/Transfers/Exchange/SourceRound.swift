@@ -20,7 +20,7 @@ package struct SourceRound: Hashable, Sendable {
         package var retryAfter: RetryAfter?
         /// Whether the task's own URL was asked.
         package var isOwn: Bool
-        /// Whom it speaks against.
+        /// The tasks that the failure is held against.
         package var blame: Blame
     }
 
@@ -57,11 +57,11 @@ package struct SourceRound: Hashable, Sendable {
     /// - Parameter bytes: the URL that they came from; nil where there are none.
     package func mayRestart(bytes: String?) -> Bool { isOwn || isOwnGone || bytes == nil || bytes == url }
 
-    /// Takes in how asking ended, and goes on to the next URL.
+    /// Records how the request to the present URL ended, and moves on to the next URL.
     ///
     /// - Returns: nil where there is a next one, else what the round comes to: the task's own URL before the mirrors, and what
     ///   may pass before what will not.
-    package mutating func turn(
+    package mutating func advance(
         _ failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: Blame = .nobody
     ) -> Outcome? {
         let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn, blame: blame)

@@ -11,7 +11,7 @@ package struct TransferURL: Hashable, Sendable {
     package private(set) var host: String
     /// The port, also where it is the scheme's own.
     package private(set) var port: Int
-    /// What was before the `@`, decoded.
+    /// The name and password before the `@`, decoded.
     package private(set) var credential: Credential?
     /// Encoded, and never empty.
     private(set) var path: String
@@ -78,7 +78,7 @@ package struct TransferURL: Hashable, Sendable {
     /// Scheme, host and port, the port always given: `https://example.org:443`.
     package var origin: String { "\(scheme)://\(host):\(port)" }
 
-    /// What names a resource for whoever compares validators: the origin and the path. Signed links have another query each
+    /// The name of a resource for comparing validators: the origin and the path. Signed links have another query each
     /// time.
     package var place: String { "\(origin)\(path)" }
 

@@ -66,7 +66,7 @@ enum URLHost {
     /// Foundation carries the mapping tables of IDNA (UTS 46), which also turn capitals, full-width letters and the full
     /// stops of other scripts into what is looked up.
     private static func punycode(_ name: String) throws(TransferFailure) -> String {
-        // What Foundation would take for another part of the URL must not reach it.
+        // Characters that Foundation would take for another part of the URL must not reach it.
         guard name.utf8.allSatisfy({ $0 >= 0x80 || isHostByte($0) }),
             let url = URL(string: "http://\(name)/", encodingInvalidCharacters: true),
             let components = URLComponents(url: url, resolvingAgainstBaseURL: false), components.path == "/",

@@ -108,8 +108,8 @@ private struct EntityTag: Equatable {
             scanner.advance()
             scanner.advance()
         }
-        guard scanner.take("\"") else { return nil }
-        opaque = scanner.take(until: { $0 < 0x21 || $0 == 0x22 || $0 == 0x7F })
-        guard scanner.take("\""), scanner.isAtEnd else { return nil }
+        guard scanner.consume("\"") else { return nil }
+        opaque = scanner.consume(until: { $0 < 0x21 || $0 == 0x22 || $0 == 0x7F })
+        guard scanner.consume("\""), scanner.isAtEnd else { return nil }
     }
 }

@@ -44,10 +44,10 @@ final class UploadReceiver: ExchangeReceiver {
             return state.upload.interim(head, now: wallSeconds)
         }
         switch verdict {
-        case .ignored, .acknowledged: return .goOn
+        case .ignored, .acknowledged: return .proceed
         case .resumable:
             report(self, .accepted)
-            return .goOn
+            return .proceed
         case .stop: return .stop
         }
     }

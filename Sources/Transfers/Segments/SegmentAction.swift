@@ -11,7 +11,7 @@ package struct ConnectionID: Hashable, Sendable, Comparable, CustomStringConvert
     package var description: String { "\(number)" }
 }
 
-/// What is to be done now, in this order.
+/// An effect that the scheduler asks for. Effects are executed in order.
 package enum SegmentAction: Hashable, Sendable {
     /// Ask `source` (0 is the task's own URL) for exactly these bytes over another connection.
     case begin(ConnectionID, source: Int, range: Range<Int64>)

@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// What is known of the file at one source.
+/// The known facts about the file at one source.
 package struct SourceIdentity: Hashable, Sendable {
     package var total: Int64
     package var validators: Validators
@@ -10,7 +10,7 @@ package struct SourceIdentity: Hashable, Sendable {
     package var place: String?
     /// ``PartialBytes/isOfAnotherURL``.
     package var isOfAnotherURL = false
-    /// What the whole will be compared with in the end.
+    /// The digests that the whole file will be compared with in the end.
     package var digests: [Checksum] = []
 
     package init(total: Int64, validators: Validators, condition: RangeCondition) {
@@ -32,7 +32,7 @@ package struct SegmentRequest: Hashable, Sendable {
     }
 }
 
-/// What an answer to a request for a part means.
+/// The verdict on an answer to a request for a part.
 package enum SegmentAnswer: Hashable, Sendable {
     /// The body carries these bytes: written from their start on, up to the connection's end.
     case serves(Range<Int64>, SourceIdentity)

@@ -3,7 +3,7 @@ struct SegmentConnection: Hashable, Sendable {
     let id: ConnectionID
     let source: Int
     let begunAt: Double
-    /// What it is to fetch; its end moves.
+    /// The bytes that it is to fetch; the end moves.
     var range: Range<Int64>
     /// The offset behind the last byte it has written.
     var position: Int64
@@ -37,7 +37,7 @@ struct SegmentConnection: Hashable, Sendable {
 
     var flows: Bool { stopping == nil && answeredAt != nil }
 
-    /// What it still has to write.
+    /// The bytes that it still has to write.
     var rest: Range<Int64> { max(range.lowerBound, min(position, range.upperBound))..<range.upperBound }
 }
 

@@ -18,7 +18,7 @@ package enum SegmentEligibility {
         }
     }
 
-    /// What speaks against it, after a head was accepted with `count` bytes of the file here or under way before it.
+    /// The reason against segments, after a head was accepted with `count` bytes of the file here or under way before it.
     ///
     /// - Parameters:
     ///   - head: the accepted response's.

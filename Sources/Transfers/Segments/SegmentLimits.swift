@@ -6,7 +6,7 @@ package struct SegmentLimits: Hashable, Sendable {
     package var connectionsPerHost: Int
     /// `--connections N`: so many at once, not measured.
     package var forced: Int?
-    /// Who waits for a good moment takes no more of it than one connection.
+    /// A task that waits for a good moment uses one connection of it at most.
     package var isDiscretionary: Bool
 
     package init(connectionsPerHost: Int, forced: Int? = nil, isDiscretionary: Bool = false) {

@@ -1,4 +1,4 @@
-/// What the end of a connection means for those that follow.
+/// The ends of connections, and their effect on those that follow.
 extension SegmentScheduler {
     mutating func conclude(_ connection: SegmentConnection, _ end: SegmentEnd, _ now: Double) {
         let source = connection.source

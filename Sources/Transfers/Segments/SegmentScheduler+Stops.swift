@@ -56,7 +56,7 @@ extension SegmentScheduler {
 
     /// One that lags so far behind the others that a new one, perhaps over a better path or from a better source, is worth more.
     mutating func stopSlow(_ now: Double) -> [SegmentAction] {
-        guard singleReason == nil, slowStops < Self.mostSlowStops, limits.forced != nil || !climb.isSearching,
+        guard singleReason == nil, slowStops < Self.mostSlowStops, limits.forced != nil || !countController.isSearching,
             connections.allSatisfy(\.flows)
         else { return [] }
         let rates = connections.compactMap(\.rate.bytesPerSecond)

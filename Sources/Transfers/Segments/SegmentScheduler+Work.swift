@@ -26,7 +26,7 @@ extension SegmentScheduler {
     }
 
     /// Begins connections while there is room and work for them.
-    mutating func fill(_ now: Double) -> [SegmentAction] {
+    mutating func beginConnections(_ now: Double) -> [SegmentAction] {
         var actions: [SegmentAction] = []
         while connections.count < wantedConnections {
             var begun: [SegmentAction] = []

@@ -16,7 +16,7 @@ package struct SegmentScheduler: Sendable {
     /// By number.
     var connections: [SegmentConnection] = []
     var sources: [SegmentSource]
-    var climb = ConnectionClimb()
+    var countController = ConnectionCountController()
     /// Why there is but one connection, where an answer gave the reason.
     var singleReason: String?
     /// Why not even single parts can be asked for.
@@ -28,7 +28,7 @@ package struct SegmentScheduler: Sendable {
     var slowStops = 0
     /// Whether a connection has begun to flow since positions were told.
     var isReadingDue = false
-    /// What was decided while an input was taken in.
+    /// Actions that were decided while an input was handled.
     var notices: [SegmentAction] = []
 
     /// - Parameter sources: the task's URL and its mirrors.
@@ -89,7 +89,7 @@ extension SegmentScheduler {
         isReadingDue = true
         connections[index].answeredAt = now
         connections[index].heardAt = now
-        relieve(connections[index])
+        endRelieved(by: connections[index])
         let source = connections[index].source
         let latency = max(0, now - connections[index].begunAt)
         sources[source].latency = ((sources[source].latency ?? latency) + latency) / 2
@@ -126,7 +126,7 @@ extension SegmentScheduler {
         return decide(now)
     }
 
-    /// What may be used has changed.
+    /// Applies changed limits.
     package mutating func change(_ limits: SegmentLimits, now: Double) -> [SegmentAction] {
         self.limits = limits
         return isOver ? [] : decide(now)
@@ -142,11 +142,11 @@ extension SegmentScheduler {
         guard !isOver else { return nil }
         if isReadingDue { return sampledAt }
         guard mostConnections > 1 else { return sampledAt + Self.idleInterval }
-        let isClose = climb.isSearching || secondsLeft < Self.endGame
+        let isClose = countController.isSearching || secondsLeft < Self.endGame
         return sampledAt + (isClose ? Self.searchInterval : Self.interval)
     }
 
-    /// What each connection is to fetch at present, as it stands: for a display.
+    /// The part that each connection is to fetch at present, for a display.
     package var segments: [(id: ConnectionID, source: Int, range: Range<Int64>)] {
         connections.map { ($0.id, $0.source, $0.rest) }
     }
@@ -173,7 +173,7 @@ extension SegmentScheduler {
     /// Connections that are wanted now.
     var wantedConnections: Int {
         if limits.forced != nil { return mostConnections }
-        return min(climb.target, mostConnections)
+        return min(countController.target, mostConnections)
     }
 
     private var secondsLeft: Double {
@@ -199,11 +199,11 @@ extension SegmentScheduler {
         }
         actions += stopRedundant()
         actions += stopSilent(now)
-        if limits.forced == nil, singleReason == nil, sampledAt == now { climb.update(reading(now)) }
+        if limits.forced == nil, singleReason == nil, sampledAt == now { countController.update(reading(now)) }
         actions += stopSurplus()
         actions += stopSlow(now)
         actions += lengthen()
-        actions += fill(now)
+        actions += beginConnections(now)
         if connections.isEmpty {
             isOver = true
             let until = sources.filter { !$0.isDropped }.map(\.pausedUntil).min() ?? 0
@@ -212,10 +212,10 @@ extension SegmentScheduler {
         return actions
     }
 
-    private func reading(_ now: Double) -> ConnectionClimb.Reading {
-        let mark = climb.newcomersFrom
+    private func reading(_ now: Double) -> ConnectionCountController.Reading {
+        let mark = countController.newcomersFrom
         let flowing = connections.filter(\.flows)
-        return ConnectionClimb.Reading(
+        return ConnectionCountController.Reading(
             now: now, bytes: map.count, flowing: flowing.count, most: mostConnections, missing: map.missing.count,
             latency: sources.compactMap(\.latency).min(),
             newcomersLag: { before in
@@ -230,7 +230,7 @@ extension SegmentScheduler {
     }
 
     /// The part that a connection has taken over begins where the other one is to end.
-    private mutating func relieve(_ connection: SegmentConnection) {
+    private mutating func endRelieved(by connection: SegmentConnection) {
         guard let relieved = connection.relieves.flatMap(index), connections[relieved].stopping == nil,
             connection.range.lowerBound < connections[relieved].toldEnd
         else { return }

@@ -95,7 +95,7 @@ extension TransferService {
         transfer.record.received = receiver.startCount
         transfer.record.noteStart()
         var request = wireRequest(record)
-        transfer.shown = fillIn(&request, record)
+        transfer.shown = addAnswers(to: &request, record)
         if let mirror = transfer.round.mirror { request = request.moved(to: mirror) }
         request.headers += plan.headers
         let handle = environment.transport.begin(request, receiver: receiver)
@@ -205,7 +205,7 @@ extension TransferService {
                     for entry in entries { try transaction.record(entry) }
                 }
                 try also(transaction)
-                try transaction.note(now)
+                try transaction.putClock(now)
             }
             return true
         } catch {

@@ -53,7 +53,7 @@ extension TransferService {
                 if let transfer = active[id], let file { await finish(transfer, file, entries) }
             case .question(let challenge): await challenged(id, challenge)
             case .saveQuestion(let challenge, let record, let entries):
-                let isSaved = await save([(record, entries)]) { try $0.ask(record, challenge) }
+                let isSaved = await save([(record, entries)]) { try $0.putChallenge(of: record, challenge) }
                 await tell(id) { $0.saved(isSaved, $1, &$2) }
             case .discard(let record): discard(record)
             case .abandonUpload(let record): abandonUpload(record)

@@ -185,7 +185,7 @@ extension TransferService {
             }
         }
         var wire = wireRequest(record)
-        _ = fillIn(&wire, record)
+        _ = addAnswers(to: &wire, record)
         let url = segments.sources[source].url
         wire = wire.moved(to: url)
         wire.headers += request.headers

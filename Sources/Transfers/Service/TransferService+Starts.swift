@@ -48,7 +48,7 @@ extension TransferService {
                 continue
             }
             guard record.state != .suspended else {
-                trials.pass(task)
+                trials.removeSuspect(task)
                 continue
             }
             guard !isStopping else { continue }

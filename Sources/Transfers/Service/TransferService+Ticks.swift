@@ -18,7 +18,7 @@ extension TransferService {
             let pulse = isWatched ? now.bootSeconds + Self.appProgressSeconds : .infinity
             guard (try? await environment.clock.sleep(untilBootSeconds: min(next, pulse))) != nil else { break }
             if now.bootSeconds < next {
-                store.messageSignal.pulse()
+                store.messageSignal.wakeWaiters()
                 continue
             }
             due = now.bootSeconds + 1
@@ -27,8 +27,8 @@ extension TransferService {
             for id in active.keys {
                 if let count = active[id]?.count { active[id]?.speed.read(count, at: time) }
             }
-            store.journalSignal.pulse()
-            store.messageSignal.pulse()
+            store.journalSignal.wakeWaiters()
+            store.messageSignal.wakeWaiters()
             for id in active.keys { await checkpoint(id) }
         }
         timers.ticker = nil

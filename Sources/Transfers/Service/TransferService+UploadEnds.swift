@@ -90,7 +90,7 @@ extension TransferService {
             cancellations.begin()
         else { return }
         var wire = wireRequest(record)
-        _ = fillIn(&wire, record)
+        _ = addAnswers(to: &wire, record)
         wire.asksAbout = []
         wire.take(request)
         wire.idleTimeout = min(wire.idleTimeout, Self.cancellationTimeout)

@@ -22,7 +22,7 @@ extension TransferService {
         }
         var upload =
             transfer.upload
-            ?? ResumableUpload(record.uploadTarget(source), resource: record.upload, manner: manner(of: record))
+            ?? ResumableUpload(record.uploadTarget(source), resource: record.upload, uploadProtocol: manner(of: record))
         if transfer.upload == nil {
             transfer.startCount = upload.resource?.offset ?? 0
             transfer.record.noteStart()
@@ -37,7 +37,7 @@ extension TransferService {
             }
         }
         var wire = wireRequest(record)
-        transfer.shown = fillIn(&wire, record)
+        transfer.shown = addAnswers(to: &wire, record)
         wire.take(request)
         if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
         // A server that has just told its offset wants the rest, and one that keeps what arrives may get it early.
@@ -67,7 +67,7 @@ extension TransferService {
             let resource = receiver.upload.resource
         else { return }
         hostAnswered(transfer.record)
-        hosts.learn(receiver.upload.manner, of: transfer.record.origin)
+        hosts.learn(receiver.upload.uploadProtocol, of: transfer.record.origin)
         await tell(id) { run, context, _ in run.uploadKept(resource, context.now) }
     }
 
@@ -79,14 +79,14 @@ extension TransferService {
         files.close()
         var upload = receiver.upload
         let handedOver = upload.progress(handedOver: receiver.sent.value)
-        let oldManner = upload.manner
+        let oldManner = upload.uploadProtocol
         var verdict: UploadVerdict?
         if case .complete = end.outcome, let head = end.head {
             verdict = upload.answered(head, now: now.wallSeconds)
         } else {
             verdict = upload.broke()
         }
-        if upload.manner != oldManner { hosts.learn(upload.manner, of: transfer.record.origin) }
+        if upload.uploadProtocol != oldManner { hosts.learn(upload.uploadProtocol, of: transfer.record.origin) }
         transfer.upload = upload
         var restart: String?
         if case .startAgain(let reason)? = verdict { restart = reason }

@@ -132,7 +132,7 @@ package actor TransferService {
         files.disks.stopping.value = 1
         timers.alarm.cancel()
         _ = try? await environment.store.write { [now = now] transaction in
-            try transaction.note(now)
+            try transaction.putClock(now)
             try transaction.record(JournalEntry(time: now.date, decision: .serviceStopping))
         }
         for id in active.keys { interrupt(id, .starting) }

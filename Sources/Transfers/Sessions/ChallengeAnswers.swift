@@ -15,7 +15,7 @@ package struct ChallengeAnswers: Sendable {
         Set(Challenge.Method.allCases).subtracting(declined[task] ?? [])
     }
 
-    package mutating func keep(_ origin: String, _ change: (inout OriginAnswer) -> Void) {
+    package mutating func update(_ origin: String, _ change: (inout OriginAnswer) -> Void) {
         change(&byOrigin[origin, default: OriginAnswer()])
     }
 
@@ -30,7 +30,7 @@ package struct ChallengeAnswers: Sendable {
         return refusals[task] ?? 0
     }
 
-    package mutating func forget(_ task: TaskID) {
+    package mutating func remove(_ task: TaskID) {
         declined[task] = nil
         refusals[task] = nil
     }

@@ -34,7 +34,7 @@ package struct SessionTable<Reader: AnyObject & Sendable>: Sendable {
 
     /// Nobody asks for these tasks any more.
     package mutating func forgetAnswers(_ tasks: [TaskID], of session: SessionID) {
-        for task in tasks { answers[session]?.forget(task) }
+        for task in tasks { answers[session]?.remove(task) }
     }
 
     /// The session is gone.

@@ -7,7 +7,7 @@ extension TransferService {
     /// What the app has answered so far, as far as the exchange can use it.
     ///
     /// - Returns: what servers are shown and allowed, by ``Challenge/origin``.
-    func fillIn(_ request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {
+    func addAnswers(to request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {
         request.handlesCookies = record.request.handlesCookies ?? false
         guard record.app != nil else { return [:] }
         // Its library knows what becomes of them.
@@ -81,7 +81,7 @@ extension TransferService {
         case .challenge:
             guard let challenge = message.challenge else { return }
             var kept = appSessions[answersOf: session]
-            try Self.take(answer, to: challenge, of: id, into: &kept)
+            try Self.apply(answer, to: challenge, of: id, into: &kept)
             appSessions[answersOf: session] = kept
             try await transition(
                 id, also: { transaction, _ in try transaction.deleteMessage(message.id) }, { _ in .answer })
@@ -96,7 +96,7 @@ extension TransferService {
         _ = try await cancel(id, producingResumeData: true)
     }
 
-    private static func take(
+    private static func apply(
         _ answer: MessageAnswer, to challenge: Challenge, of task: TaskID, into kept: inout ChallengeAnswers
     ) throws(Problem) {
         switch (answer.disposition, challenge.method) {
@@ -104,13 +104,13 @@ extension TransferService {
             guard let credential = answer.credential else {
                 throw .invalid("A \(challenge.method.rawValue) challenge needs a credential.", pointer: "/credential")
             }
-            kept.keep(challenge.origin) { $0.credential = credential }
+            kept.update(challenge.origin) { $0.credential = credential }
         case (.useCredential, .clientCertificate):
             guard let certificate = answer.clientCertificate, certificate.hasPrefix("/") else {
                 throw .invalid(
                     "A client certificate is the absolute path of a PEM file.", pointer: "/clientCertificate")
             }
-            kept.keep(challenge.origin) {
+            kept.update(challenge.origin) {
                 $0.clientCertificate = certificate
                 $0.clientKey = answer.clientKey
             }
@@ -118,7 +118,7 @@ extension TransferService {
             guard let digest = challenge.leafDigest else {
                 throw .conflict("The challenge holds no certificate to trust.")
             }
-            kept.keep(challenge.origin) { $0.trustedCertificates.insert(digest) }
+            kept.update(challenge.origin) { $0.trustedCertificates.insert(digest) }
         case (.performDefaultHandling, .basic), (.performDefaultHandling, .digest):
             kept.decline([.basic, .digest], task)
         case (.performDefaultHandling, _), (.rejectProtectionSpace, _):

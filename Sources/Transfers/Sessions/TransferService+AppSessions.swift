@@ -65,7 +65,7 @@ extension TransferService {
                 pointer: "/tasks/\(index)/clientData")
         }
         do throws(Problem) {
-            return try await take(request.tasks, session, process, terms)
+            return try await addTasks(request.tasks, session, process, terms)
         } catch {
             // The same request may have come twice at once: then the other one has taken what both bring.
             let known = try await known(numbers, session)
@@ -80,7 +80,7 @@ extension TransferService {
         }
     }
 
-    private nonisolated func take(
+    private nonisolated func addTasks(
         _ tasks: [SessionTaskRequest], _ session: SessionID, _ process: Int32, _ terms: AppTaskTerms.Query?
     ) async throws(Problem) -> [TaskID] {
         let numbers = tasks.map(\.taskIdentifier)

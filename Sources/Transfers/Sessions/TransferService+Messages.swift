@@ -98,7 +98,7 @@ actor SessionReader {
     /// Another stream takes its place.
     func end() {
         hasEnded = true
-        service.store.messageSignal.pulse()
+        service.store.messageSignal.wakeWaiters()
     }
 
     func next() async -> SessionEvent? {

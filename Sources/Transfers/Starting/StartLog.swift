@@ -9,7 +9,7 @@ import Synchronization
 /// Written without a sync: what a process has written is there after its death, and after a power cut nobody is to blame.
 /// Without the file (no space, an error) nothing is known, and nothing is held against anybody. Thread-safe.
 package final class StartLog: Sendable {
-    /// What the last process left.
+    /// The state in which the last process ended.
     package struct Legacy: Sendable, Hashable {
         /// The signal by which a fault of its own ended it; nil where it stopped in order, or was ended from outside.
         package var fault: Int32?
@@ -92,7 +92,7 @@ package final class StartLog: Sendable {
     }
 
     private static func write(_ descriptor: Int32, _ place: Int, _ words: [Int64]) {
-        // Who was under way at the fault stays so, whatever this process still does while it is being ended.
+        // A task that was under way at the fault stays so, whatever this process still does while it is being ended.
         guard nightshift_fault_is_noted() == 0 else { return }
         _ = words.withUnsafeBytes {
             pwrite(descriptor, $0.baseAddress, $0.count, headLength + place * entryLength)

@@ -21,13 +21,13 @@ package struct StartTrials: Sendable {
         package var isAnswered = false
     }
 
-    /// What a service that starts makes of what the last one left.
+    /// The findings of a service that starts, from the log of the last one.
     package struct Findings: Sendable, Hashable {
-        /// Against whom the fault counts.
+        /// The tasks that the fault counts against.
         package var counted: Set<TaskID> = []
-        /// Who waits for a person from here on, with the number of faults.
+        /// The tasks that wait for a person from here on, each with its number of faults.
         package var held: [TaskID: Int] = [:]
-        /// Whom the fault, which is explained by another, clears.
+        /// The tasks that are cleared, because the fault is explained by another task.
         package var cleared: Set<TaskID> = []
 
         package init() {}
@@ -112,7 +112,7 @@ package struct StartTrials: Sendable {
     }
 
     /// The suspect waits for a person: it is not tried before that.
-    package mutating func pass(_ task: TaskID) {
+    package mutating func removeSuspect(_ task: TaskID) {
         suspects.removeAll { $0 == task }
     }
 

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// What becomes of the header fields that somebody gives a request.
+/// Filters the header fields that a caller gives a request.
 package enum RequestFields {
     /// Those that go out.
     ///

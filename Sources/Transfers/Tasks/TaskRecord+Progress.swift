@@ -16,7 +16,7 @@ extension TaskRecord {
     /// Whether the present attempt has brought anything that lasts.
     package var hasAdvanced: Bool { attemptRecord.hasAdvanced(to: continuableCount) }
 
-    /// What its attempts have come to.
+    /// The history of its attempts.
     package var attemptRecord: AttemptRecord {
         get { AttemptRecord(failures: failures, fruitless: fruitless, furthest: furthest) }
         set {

@@ -5,7 +5,7 @@ package struct MultipartFormData: Hashable, Sendable, Codable {
     package struct Part: Hashable, Sendable, Codable {
         package var name: String
         package var content: Content
-        /// What the server is told that the file is called; a part without is no file to most servers.
+        /// The file's name for the server; most servers take a part without a name for no file.
         package var fileName: String?
         /// `application/octet-stream` for files unless given.
         package var contentType: String?
@@ -52,7 +52,7 @@ package struct MultipartFormData: Hashable, Sendable, Codable {
 }
 
 extension MultipartFormData {
-    /// What stands before a part's content.
+    /// The header of a part.
     func head(of part: Part) -> [UInt8] {
         var text = "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escape(Self.normalise(part.name)))\""
         if let fileName = part.fileName { text += "; filename=\"\(Self.escape(fileName))\"" }
@@ -65,7 +65,7 @@ extension MultipartFormData {
 
     var tail: [UInt8] { Array("--\(boundary)--\r\n".utf8) }
 
-    /// Whatever ends a line becomes CR LF.
+    /// Every end of a line becomes CR LF.
     private static func normalise(_ text: String) -> String {
         var result: [UInt8] = []
         var last: UInt8 = 0
@@ -79,7 +79,7 @@ extension MultipartFormData {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// What would end the quotes or the line is percent-encoded; the per cent sign itself is not.
+    /// Characters that would end the quotes or the line are percent-encoded; the per cent sign itself is not.
     private static func escape(_ text: String) -> String {
         var result: [UInt8] = []
         for byte in text.utf8 {

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Store
 
-/// What comes in.
+/// The responses to an upload's requests.
 extension ResumableUpload {
     /// An interim response to the request under way.
     ///
@@ -14,7 +14,7 @@ extension ResumableUpload {
         else { return .ignored }
         let isNew = sent.purpose == .create && name(fields.location, in: head, now: now)
         guard var known = resource else { return .ignored }
-        known.note(fields, now: now)
+        known.update(from: fields, now: now)
         resource = known
         var verdict = isNew ? InterimVerdict.resumable : .ignored
         if let offset = fields.offset, offset >= known.offset, offset <= body.upperBound {
@@ -41,7 +41,7 @@ extension ResumableUpload {
             futileRequests = 0
             return nil
         case .partsOnly:
-            return again("The server takes at most \(resource?.partSize ?? 0) bytes in one request.")
+            return retry("The server takes at most \(resource?.partSize ?? 0) bytes in one request.")
         case .tooLarge(let limit):
             return .fail(
                 TransferFailure(
@@ -65,7 +65,7 @@ extension ResumableUpload {
         if let verdict = negotiate(request, head, fields) { return verdict }
         switch request.purpose {
         case .create:
-            return manner == .tus ? tusCreated(request, head, fields, now) : created(request, head, fields, now)
+            return uploadProtocol == .tus ? tusCreated(request, head, fields, now) : created(request, head, fields, now)
         case .query: return found(head, fields, now)
         case .append:
             return resource?.uploadProtocol == .tus
@@ -75,11 +75,11 @@ extension ResumableUpload {
     }
 
     /// The protocol of the request under way.
-    private var speaking: UploadProtocol { resource?.uploadProtocol ?? manner }
+    private var speaking: UploadProtocol { resource?.uploadProtocol ?? uploadProtocol }
 
     // MARK: - Versions
 
-    /// What to do about an answer of another version; nil where it is of this one, or of none.
+    /// The verdict on an answer of another version; nil where it is of this one, or of none.
     private mutating func negotiate(
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields
     ) -> UploadVerdict? {
@@ -95,15 +95,15 @@ extension ResumableUpload {
         }
         moved = nil
         if let offered, triedVersions.insert(offered).inserted {
-            manner = .draft(offered)
-            resource?.uploadProtocol = manner
-            return again("The server speaks version \(offered.rawValue) of resumable uploads.")
+            uploadProtocol = .draft(offered)
+            resource?.uploadProtocol = uploadProtocol
+            return retry("The server speaks version \(offered.rawValue) of resumable uploads.")
         }
         guard request.purpose == .create, resource == nil else {
-            return lose("The server does not speak version \(version.rawValue) of resumable uploads any more.")
+            return startAgain("The server does not speak version \(version.rawValue) of resumable uploads any more.")
         }
-        manner = .plain
-        return again("The server does not speak version \(version.rawValue) of resumable uploads.")
+        uploadProtocol = .plain
+        return retry("The server does not speak version \(version.rawValue) of resumable uploads.")
     }
 
     // MARK: - The resource
@@ -123,7 +123,7 @@ extension ResumableUpload {
         }
         namedBy = head.url
         resource = UploadResource(
-            url: place.url, uploadProtocol: manner, length: target.length, source: target.source,
+            url: place.url, uploadProtocol: uploadProtocol, length: target.length, source: target.source,
             sharesSecrets: place.sharesSecrets)
         resource?.partSize = partSize
         return true
@@ -159,12 +159,12 @@ extension ResumableUpload {
     // MARK: - Verdicts
 
     /// Asks again at once, a bounded number of times without progress.
-    mutating func again(_ reason: String) -> UploadVerdict {
+    mutating func retry(_ reason: String) -> UploadVerdict {
         repeated(.askAgain(reason: reason), reason)
     }
 
     /// The server has nothing that could be continued.
-    mutating func lose(_ reason: String) -> UploadVerdict {
+    mutating func startAgain(_ reason: String) -> UploadVerdict {
         resource = nil
         moved = nil
         return repeated(.startAgain(reason: reason), reason)
@@ -185,7 +185,7 @@ extension ResumableUpload {
         return .finished
     }
 
-    mutating func later(_ head: ResponseHead) -> UploadVerdict {
+    mutating func retryLater(_ head: ResponseHead) -> UploadVerdict {
         futileRequests = 0
         let failure = TransferFailure(
             .serverUnavailable, "The server answered \(HTTPStatus.name(head.status)).", status: head.status)
@@ -195,7 +195,7 @@ extension ResumableUpload {
     /// A 5xx that may be the upload's or the target's: nil when it has come too often to wait for another.
     mutating func serverError(_ head: ResponseHead) -> UploadVerdict? {
         serverErrors += 1
-        guard serverErrors > Self.serverErrorLimit else { return later(head) }
+        guard serverErrors > Self.serverErrorLimit else { return retryLater(head) }
         serverErrors = 0
         return nil
     }
@@ -222,8 +222,8 @@ extension ResumableUpload {
 }
 
 extension UploadResource {
-    /// Takes over what a response says of limits and lifetime.
-    mutating func note(_ fields: UploadFields, now: Double) {
+    /// Records the limits and the lifetime that a response announces.
+    mutating func update(from fields: UploadFields, now: Double) {
         if let limits = fields.limits {
             self.limits = limits
             if let size = limits.maxAppendSize, size < partSize ?? .max { partSize = size }

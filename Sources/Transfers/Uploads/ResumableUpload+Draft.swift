@@ -7,7 +7,7 @@ extension ResumableUpload {
     mutating func created(
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields, _ now: Double
     ) -> UploadVerdict {
-        guard case .draft = manner else { return .finished }
+        guard case .draft = uploadProtocol else { return .finished }
         if request.completes, fields.isComplete == true { return targetAnswered(head) }
         switch head.status {
         case 200..<300:
@@ -15,9 +15,9 @@ extension ResumableUpload {
             _ = name(fields.location, in: head, now: now)
             return continued(request, fields, now)
         case 413 where shrinkParts(below: request.count, limits: fields.version == nil ? nil : fields.limits):
-            return again("The server takes less in one request.")
+            return retry("The server takes less in one request.")
         case 408, 423, 425, 429:
-            return resource == nil ? .finished : later(head)
+            return resource == nil ? .finished : retryLater(head)
         case 500..<600:
             guard resource != nil else { return .finished }
             return serverError(head) ?? .finished
@@ -45,47 +45,47 @@ extension ResumableUpload {
             return .retryLater(failure, after: nil)
         }
         if !request.completes, fields.isComplete == true {
-            return lose("The server takes a part of the upload for the whole.")
+            return startAgain("The server takes a part of the upload for the whole.")
         }
-        known.note(fields, now: now)
+        known.update(from: fields, now: now)
         resource = known
         let offset = fields.offset ?? (request.completes ? nil : body.upperBound)
         guard let offset, offset <= body.upperBound else {
-            return again("The server does not say how much it has.")
+            return retry("The server does not say how much it has.")
         }
-        guard offset >= known.offset else { return lose(Self.forgot(known.offset, offset)) }
+        guard offset >= known.offset else { return startAgain(Self.forgot(known.offset, offset)) }
         acknowledge(offset)
         knowsOffset = true
-        return offset > body.lowerBound ? .proceed : again("The server took nothing of what was sent.")
+        return offset > body.lowerBound ? .proceed : retry("The server took nothing of what was sent.")
     }
 
     /// The answer to an offset query, in the draft and in tus.
     mutating func found(_ head: ResponseHead, _ fields: UploadFields, _ now: Double) -> UploadVerdict {
-        guard var known = resource else { return lose("The upload is not known any more.") }
+        guard var known = resource else { return startAgain("The upload is not known any more.") }
         switch head.status {
         case 200..<300:
             guard let offset = fields.offset, offset <= known.length else {
-                return lose("The server does not say how much it has.")
+                return startAgain("The server does not say how much it has.")
             }
             if let length = fields.length, length != known.length {
-                return lose("The server has an upload of another length at that address.")
+                return startAgain("The server has an upload of another length at that address.")
             }
-            guard offset >= known.offset else { return lose(Self.forgot(known.offset, offset)) }
+            guard offset >= known.offset else { return startAgain(Self.forgot(known.offset, offset)) }
             let isComplete = known.uploadProtocol == .tus ? offset == known.length : fields.isComplete == true
             if isComplete, offset < known.length {
-                return lose("The server takes \(offset) of \(known.length) bytes for the whole.")
+                return startAgain("The server takes \(offset) of \(known.length) bytes for the whole.")
             }
-            known.note(fields, now: now)
+            known.update(from: fields, now: now)
             resource = known
             acknowledge(offset)
             if isComplete { return .finished }
             knowsOffset = true
             moved = head.url == known.url ? nil : Place(url: head.url, sharesSecrets: sharesSecrets(at: head.url))
-            return again("The server has \(offset) of \(known.length) bytes.")
-        case 408, 423, 425, 429: return later(head)
-        case 501, 505: return lose(Self.gone(head))
-        case 500..<600: return serverError(head) ?? lose(Self.gone(head))
-        default: return lose(Self.gone(head))
+            return retry("The server has \(offset) of \(known.length) bytes.")
+        case 408, 423, 425, 429: return retryLater(head)
+        case 501, 505: return startAgain(Self.gone(head))
+        case 500..<600: return serverError(head) ?? startAgain(Self.gone(head))
+        default: return startAgain(Self.gone(head))
         }
     }
 
@@ -104,22 +104,22 @@ extension ResumableUpload {
     /// The server names another offset than the request did.
     mutating func mismatched(_ fields: UploadFields) -> UploadVerdict {
         guard let known = resource, let offset = fields.offset, offset <= known.length else {
-            return again("The server has another offset.")
+            return retry("The server has another offset.")
         }
-        guard offset >= known.offset else { return lose(Self.forgot(known.offset, offset)) }
+        guard offset >= known.offset else { return startAgain(Self.forgot(known.offset, offset)) }
         acknowledge(offset)
         knowsOffset = true
-        return again("The server is at byte \(offset).")
+        return retry("The server is at byte \(offset).")
     }
 
-    /// What an append's answer means that took nothing, in the draft and in tus.
+    /// Judges the answer to an append that took nothing, in the draft and in tus.
     mutating func refused(_ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields) -> UploadVerdict {
         moved = nil
         switch head.status {
-        case 404, 410: return lose(Self.gone(head))
+        case 404, 410: return startAgain(Self.gone(head))
         case 413 where shrinkParts(below: request.count, limits: fields.limits):
-            return again("The server takes less in one request.")
-        case 408, 423, 425, 429: return later(head)
+            return retry("The server takes less in one request.")
+        case 408, 423, 425, 429: return retryLater(head)
         case 501, 505: return .finished
         case 500..<600: return serverError(head) ?? .finished
         default: return .finished

@@ -2,7 +2,7 @@ import Foundation
 import NightshiftAPI
 import Store
 
-/// What goes out.
+/// The requests of an upload.
 extension ResumableUpload {
     /// The request to send now. Every other input until the next call belongs to it.
     package mutating func next() -> UploadRequest {
@@ -28,7 +28,7 @@ extension ResumableUpload {
 
     private func creation() -> UploadRequest {
         let whole = 0..<target.length
-        switch manner {
+        switch uploadProtocol {
         case .plain:
             return create(target.method, target.headers, body: whole, completes: true)
         case .draft(let version):

@@ -16,10 +16,10 @@ extension ResumableUpload {
                     "The server answered \(HTTPStatus.name(head.status)) and did not say where the upload goes on: "
                         + "it does not speak tus at this address.", status: head.status))
         }
-        created.note(fields, now: now)
+        created.update(from: fields, now: now)
         resource = created
         knowsOffset = true
-        return again("The server takes the upload.")
+        return retry("The server takes the upload.")
     }
 
     mutating func tusAppended(
@@ -29,16 +29,16 @@ extension ResumableUpload {
         case 200..<300:
             guard let body = request.body, var known = resource, let offset = fields.offset,
                 offset <= body.upperBound
-            else { return again("The server does not say how much it has.") }
+            else { return retry("The server does not say how much it has.") }
             guard offset >= known.offset else { return mismatched(fields) }
-            known.note(fields, now: now)
+            known.update(from: fields, now: now)
             resource = known
             acknowledge(offset)
             if offset == target.length { return .finished }
             knowsOffset = true
-            return offset > body.lowerBound ? .proceed : again("The server took nothing of what was sent.")
+            return offset > body.lowerBound ? .proceed : retry("The server took nothing of what was sent.")
         case 409: return mismatched(fields)
-        case 460: return again("What arrived was not what had been sent.")
+        case 460: return retry("What arrived was not what had been sent.")
         default: return refused(request, head, fields)
         }
     }

@@ -10,7 +10,7 @@ package struct ResumableUpload: Hashable, Sendable {
     /// What the server keeps of it; nil as long as the upload could only be sent anew.
     package internal(set) var resource: UploadResource?
     /// How the next upload resource is asked for.
-    var manner: UploadProtocol
+    var uploadProtocol: UploadProtocol
     /// Versions of the draft that were tried already.
     var triedVersions: Set<InteropVersion> = []
     /// Whether the resource's offset is the server's last word, so that nothing has to be asked.
@@ -30,7 +30,7 @@ package struct ResumableUpload: Hashable, Sendable {
     var isAmbiguous = false
     var stop: Stop?
 
-    // What keeps it from going round in circles.
+    // Counters that keep it from going round in circles.
     /// The most that was acknowledged by any resource.
     var highestOffset: Int64
     /// Requests since that grew.
@@ -50,18 +50,20 @@ package struct ResumableUpload: Hashable, Sendable {
 
     /// - Parameters:
     ///   - resource: what is known from an earlier run. That of another source, or of another length, is not continued.
-    ///   - manner: ``UploadProtocol/draft(_:)`` begins with an ordinary request that can become resumable; the version is the one
+    ///   - uploadProtocol: ``UploadProtocol/draft(_:)`` begins with an ordinary request that can become resumable. Its version is the one
     ///     that the origin was last known to speak.
-    package init(_ target: UploadTarget, resource: UploadResource? = nil, manner: UploadProtocol = .draft(.latest)) {
+    package init(
+        _ target: UploadTarget, resource: UploadResource? = nil, uploadProtocol: UploadProtocol = .draft(.latest)
+    ) {
         self.target = target
         if let resource, resource.source == target.source, resource.length == target.length {
             self.resource = resource
-            self.manner = resource.uploadProtocol
+            self.uploadProtocol = resource.uploadProtocol
         } else {
-            self.manner = Self.manner(manner, for: target)
+            self.uploadProtocol = Self.supportedProtocol(uploadProtocol, for: target)
         }
         highestOffset = self.resource?.offset ?? 0
-        if case .draft(let version) = self.manner { triedVersions = [version] }
+        if case .draft(let version) = self.uploadProtocol { triedVersions = [version] }
     }
 
     /// Bytes of the body that have arrived, given what this exchange has handed to the connection: the server's word where
@@ -73,10 +75,11 @@ package struct ResumableUpload: Hashable, Sendable {
     }
 
     /// An app that speaks such a protocol by itself, or sends a part with PUT, is not spoken over; an empty body needs none.
-    private static func manner(_ manner: UploadProtocol, for target: UploadTarget) -> UploadProtocol {
-        guard case .draft = manner else { return manner }
+    private static func supportedProtocol(_ uploadProtocol: UploadProtocol, for target: UploadTarget) -> UploadProtocol
+    {
+        guard case .draft = uploadProtocol else { return uploadProtocol }
         let own = target.headers.contains { ownProtocolFields.contains($0.name.lowercased()) }
-        return own || target.length == 0 ? .plain : manner
+        return own || target.length == 0 ? .plain : uploadProtocol
     }
 
     private static let ownProtocolFields: Set<String> = [
@@ -85,7 +88,7 @@ package struct ResumableUpload: Hashable, Sendable {
     ]
 }
 
-/// What follows from an answer or a break.
+/// The verdict on an answer or a break.
 package enum UploadVerdict: Hashable, Sendable {
     /// The head that was told last, with its body, is the answer to the upload, whatever its status.
     case finished
@@ -100,7 +103,7 @@ package enum UploadVerdict: Hashable, Sendable {
     case fail(TransferFailure)
 }
 
-/// What an interim response asks for.
+/// The verdict on an interim response.
 package enum InterimVerdict: Hashable, Sendable {
     case ignored
     /// More has arrived; see ``ResumableUpload/progress(handedOver:)``.

@@ -3,7 +3,7 @@ import Store
 
 /// An upload's task as its machine and its body see it.
 extension TaskRecord {
-    /// What is to be sent where.
+    /// The bytes to send, and the URL to send them to.
     func uploadTarget(_ files: UploadSource) -> UploadTarget {
         var headers = request.headers ?? []
         if let boundary = files.boundary {

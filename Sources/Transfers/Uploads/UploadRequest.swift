@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// What was asked for: a body to a URL, as an ordinary request would bring it.
+/// The upload that was asked for: a body to a URL, as an ordinary request would bring it.
 package struct UploadTarget: Hashable, Sendable {
     /// Absolute and encoded.
     package var url: String

@@ -35,15 +35,15 @@ import Testing
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
         app.pass(AppMachine.connectLimit)
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         #expect(app.state == .suspended)
 
         app.restartService(isAlive: true)
         #expect(app.state == .suspended && app.taken.contains(.freeze), "nobody is waited for who cannot connect")
-        app.feed { $0.front(now: $1) }
+        app.feed { $0.bringToFront(now: $1) }
         #expect(app.state == .active && app.commands.isEmpty)
         app.pass(AppMachine.connectLimit)
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         app.pass(AppMachine.backgroundLimit * 10)
         #expect(app.state == .suspended)
         #expect(!app.all.contains(.kill))
@@ -65,7 +65,7 @@ import Testing
     @Test func `L3: what an app was told when the service died it is told again, once, and has its time anew`() {
         var app = TestApp()
         app.launchedByUser()
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         let told = app.commands
         app.pass(4)
         app.restartService(isAlive: true)
@@ -131,7 +131,7 @@ import Testing
         app.now.wallSeconds -= 86_400
         app.restartService(isAlive: true, firstNumber: 1)
         app.connected()
-        app.feed { $0.front(now: $1) }
+        app.feed { $0.bringToFront(now: $1) }
         #expect(app.commands.allSatisfy { $0.number > last } && !app.commands.isEmpty)
     }
 
@@ -149,7 +149,7 @@ import Testing
         app.feed { $0.recover(isAlive: true, now: $1) }
         #expect(app.state == .background)
         app.connected()
-        app.feed { $0.front(now: $1) }
+        app.feed { $0.bringToFront(now: $1) }
         #expect(app.commands.map(\.state).suffix(2) == [.inactive, .active])
     }
 
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// What no death of a service changes.
+    /// Properties that no death of a service changes.
     private struct Facts: Equatable {
         var hasConnected, isCommand, isBackgroundLaunch: Bool
         var launchedAt: Double?

@@ -19,7 +19,7 @@ import Testing
         #expect(app.state == .active)
         app.acknowledgeAll()
 
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         #expect(app.commands.map(\.state) == [.inactive, .background])
         #expect(app.state == .background)
         app.acknowledgeAll()
@@ -28,7 +28,7 @@ import Testing
         #expect(app.taken.contains(.freeze))
         #expect(app.state == .suspended)
 
-        app.feed { $0.front(now: $1) }
+        app.feed { $0.bringToFront(now: $1) }
         #expect(app.taken.prefix(2) == [.cameToFront, .thaw])
         #expect(app.commands.map(\.state) == [.inactive, .active])
         #expect(app.state == .active)
@@ -38,7 +38,7 @@ import Testing
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         #expect(app.state == .background && app.commands.isEmpty)
         app.connected()
         #expect(app.commands.map(\.state) == [.background] && app.commands.first?.limit == AppMachine.backgroundLimit)
@@ -56,7 +56,7 @@ import Testing
             machine.disconnected()
             return []
         }
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         #expect(app.state == .background && app.commands.isEmpty)
         guard comes else {
             app.pass(AppMachine.connectLimit)
@@ -77,14 +77,14 @@ import Testing
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
         #expect(app.state == .active)
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         // It may still be about to connect.
         #expect(app.state == .background)
         app.pass(AppMachine.connectLimit)
         #expect(app.taken.contains(.freeze))
         #expect(app.state == .suspended)
-        app.feed { $0.front(now: $1) }
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.bringToFront(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         #expect(app.state == .suspended)
     }
 
@@ -114,7 +114,7 @@ import Testing
     @Test func `L3: who does not come back from didEnterBackground is ended`() {
         var app = TestApp()
         app.launchedByUser()
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         app.pass(AppMachine.backgroundLimit - 0.01)
         #expect(!app.taken.contains(.kill))
         app.pass(0.02)
@@ -126,7 +126,7 @@ import Testing
     @Test func `L7: no snapshot is no reason to end an app`() {
         var app = TestApp()
         app.launchedByUser()
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         app.acknowledgeAll()
         #expect(app.commands.map(\.action) == [.snapshot])
         app.pass(AppMachine.snapshotLimit + 1)
@@ -138,7 +138,7 @@ import Testing
 
     @Test func `T9 T11: a dead app is launched, handles its session, gives a snapshot and sleeps`() {
         var app = TestApp()
-        app.want([.events("a", 4)])
+        app.setWantedWakes([.events("a", 4)])
         #expect(app.taken.contains(.spawn(background: true, wakes: [.events("a", 4)], arguments: [])))
         app.spawned()
         app.connected()
@@ -153,21 +153,21 @@ import Testing
         app.acknowledgeAll()
         #expect(app.state == .suspended)
         // The store may tell of it once more before it has written down that it is finished.
-        app.want([.events("a", 4)])
+        app.setWantedWakes([.events("a", 4)])
         #expect(app.taken == [])
     }
 
     @Test func `T9: a suspended app is resumed, and reasons share one launch`() {
         var app = TestApp()
         app.suspended()
-        app.want([.events("a", 4), .events("b", 5)])
+        app.setWantedWakes([.events("a", 4), .events("b", 5)])
         #expect(app.taken.first == .thaw)
         #expect(app.commands.map(\.session) == ["a", "b"])
         #expect(app.machine.wakes(now: app.now).map(\.session) == ["a", "b"])
         app.acknowledge { $0.session == "b" }
         #expect(app.state == .background)
         // One more while it is awake.
-        app.want([.events("a", 4), .events("c", 6)])
+        app.setWantedWakes([.events("a", 4), .events("c", 6)])
         #expect(app.commands.map(\.session) == ["a", "c"])
         app.acknowledgeAll()
         app.acknowledgeAll()
@@ -179,7 +179,7 @@ import Testing
         app.launchedByUser()
         app.feed { $0.changed(to: state, now: $1) }
         app.acknowledgeAll()
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         #expect(app.taken == [])
         // What it has not taken by the time it goes to rest, it is woken for.
         app.feed { $0.changed(to: .background, now: $1) }
@@ -190,7 +190,7 @@ import Testing
 
     @Test func `T11: who does not complete in time is ended, with the cause`() {
         var app = TestApp(wakeLimit: 12)
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         app.spawned()
         app.connected()
         app.pass(11.9)
@@ -205,7 +205,7 @@ import Testing
 
     @Test func `T9: an app that goes wrong on every wake is launched ever more rarely`() {
         var app = TestApp()
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         var launches: [Double] = []
         for _ in 0..<20 {
             if !app.taken.contains(where: { $0.isSpawn }) {
@@ -229,12 +229,12 @@ import Testing
 
     @Test func `B1: for a program of any language the exit status is the completion`() {
         var app = TestApp()
-        app.want([.events("a", 3)])
+        app.setWantedWakes([.events("a", 3)])
         app.spawned()
         app.exited(.exited, status: 0)
         #expect(app.all.contains(.finished("a", 3, .exited)))
         #expect(app.machine.record.faults == 0)
-        app.want([.events("a", 9)])
+        app.setWantedWakes([.events("a", 9)])
         app.spawned()
         app.exited(.failed, status: 1)
         #expect(!app.all.contains(.finished("a", 9, .exited)))
@@ -245,7 +245,7 @@ import Testing
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
-        app.want([.events("a", 3)])
+        app.setWantedWakes([.events("a", 3)])
         app.pass(2)
         app.spawned()
         app.exited(.exited, status: 0)
@@ -260,7 +260,7 @@ import Testing
 
     @Test func `T9: an app with the library that exits without completing has not completed`() {
         var app = TestApp()
-        app.want([.events("a", 3)])
+        app.setWantedWakes([.events("a", 3)])
         app.spawned()
         app.connected()
         app.exited(.exited, status: 0)
@@ -270,7 +270,7 @@ import Testing
 
     @Test func `T9: a program without an entry is not launched`() {
         var app = TestApp(isInstalled: false)
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         #expect(app.taken == [])
     }
 
@@ -285,7 +285,7 @@ import Testing
         app.exited(.signalled)
         #expect(app.taken.contains(.cancelTransfers))
         #expect(app.machine.record.lastExit?.cause == .forceQuit)
-        app.want([.challenge("a", 2)])
+        app.setWantedWakes([.challenge("a", 2)])
         #expect(app.taken == [])
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         #expect(app.machine.record.isForceQuit == false)
@@ -308,7 +308,7 @@ import Testing
         app.suspended()
         app.exited(.signalled)
         #expect(app.machine.record.isForceQuit == false)
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         app.pass(2)
         #expect(app.all.contains { $0.isSpawn })
     }
@@ -334,13 +334,13 @@ import Testing
 
     @Test func `T9: a wake that was under way when the service died goes on with the next`() {
         var app = TestApp()
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         app.spawned()
         app.connected()
         let asked = app.commands
         app.pass(20)
         app.restartService(isAlive: true)
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         app.connected()
         // The same command: who has handled it already says so again, and does not handle it twice.
         #expect(app.commands == asked)
@@ -359,7 +359,7 @@ import Testing
         app.suspended()
         var delays: [Double] = []
         for through in 1...4 {
-            app.want([.events("a", Int64(through))])
+            app.setWantedWakes([.events("a", Int64(through))])
             delays.append((app.machine.startsPausedUntil(now: app.now) ?? 0) - app.now.wallSeconds)
             app.acknowledgeAll()
             app.acknowledgeAll()
@@ -369,9 +369,9 @@ import Testing
         // It has passed without a wake: it begins anew.
         app.pass(481)
         #expect(app.machine.startsPausedUntil(now: app.now) == nil)
-        app.want([.events("a", 9)])
+        app.setWantedWakes([.events("a", 9)])
         #expect((app.machine.startsPausedUntil(now: app.now) ?? 0) - app.now.wallSeconds == 60)
-        app.feed { $0.front(now: $1) }
+        app.feed { $0.bringToFront(now: $1) }
         #expect(app.taken.contains(.cameToFront))
         #expect(app.machine.startsPausedUntil(now: app.now) == nil)
     }

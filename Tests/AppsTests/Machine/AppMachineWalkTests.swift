@@ -29,7 +29,7 @@ import Testing
 
     @Test func `T11: a process that has not ended yet is killed once, not again and again`() {
         var app = TestApp(wakeLimit: 10)
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         app.spawned()
         app.connected()
         app.pass(10)
@@ -48,7 +48,7 @@ import Testing
             machine.disconnected()
             return []
         }
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         #expect(app.taken == [.thaw])
         #expect(app.commands == [])
         app.connected()
@@ -64,7 +64,7 @@ import Testing
             machine.disconnected()
             return []
         }
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         app.pass(10)
         #expect(app.taken == [.kill])
         app.exited(.signalled)
@@ -74,10 +74,10 @@ import Testing
 
     @Test func `B1: a program that works on a wake when the service dies keeps its time, and is woken again`() {
         var app = TestApp(wakeLimit: 60)
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         app.spawned()
         app.restartService(isAlive: true)
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         app.pass(AppMachine.connectLimit)
         // Not frozen in the middle of its work, for which it has the time that it was told at its launch.
         #expect(!app.all.contains(.freeze))
@@ -93,7 +93,7 @@ import Testing
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
         app.connected()
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         app.acknowledge { $0.state != .active }
         #expect(app.state == .background)
         app.pass(AppMachine.backgroundLimit)

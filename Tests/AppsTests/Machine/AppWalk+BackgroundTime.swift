@@ -22,7 +22,7 @@ extension AppWalk {
             from = nil
         }
 
-        mutating func goOn(_ now: ClockReading) {
+        mutating func resume(_ now: ClockReading) {
             if from == nil { from = now.awakeSeconds }
         }
     }
@@ -95,19 +95,19 @@ extension AppWalk {
             .contiguous, .opportunistic, .brief, BackgroundPolicy(.opportunistic, seconds: 10),
         ]
         terms.policy = policies.randomElement(using: &random) ?? .brief
-        feed("\(terms.policy)") { $0.reconsider(now: $1) }
+        feed("\(terms.policy)") { $0.termsChanged(now: $1) }
     }
 
     /// Its limits do not pass meanwhile. Pauses in wall time do, so it is looked after behind it, as the service does.
     mutating func machineSleeps(_ seconds: Double) {
         now.bootSeconds += seconds
         now.wallSeconds += seconds
-        look()
+        updateWantedWakes()
     }
 
     // MARK: - What the machine says
 
-    mutating func heard(_ decision: Decision, _ inputs: [String: String]) {
+    mutating func apply(_ decision: Decision, _ inputs: [String: String]) {
         switch decision {
         case .stintBegan:
             if budget != nil { fail("A stint begins within one.") }

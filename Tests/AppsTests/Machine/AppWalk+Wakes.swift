@@ -29,7 +29,7 @@ extension AppWalk {
         }
         nextWake += 1
         rows[wake.identity] = wake
-        look()
+        updateWantedWakes()
     }
 
     /// As the store would tell.
@@ -37,9 +37,9 @@ extension AppWalk {
         rows.values.filter { $0.through > woken[$0.identity] ?? 0 }.sorted { $0.through < $1.through }
     }
 
-    mutating func look() {
+    mutating func updateWantedWakes() {
         let wanted = wanted
-        feed("want \(wanted.map { "\($0.source) \($0.key):\($0.through)" })") { $0.want(wanted, now: $1) }
+        feed("wanted \(wanted.map { "\($0.source) \($0.key):\($0.through)" })") { $0.setWantedWakes(wanted, now: $1) }
     }
 
     private static func payload(_ number: Int64) -> Data { Data("\(number)".utf8) }

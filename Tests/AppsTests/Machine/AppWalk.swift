@@ -78,8 +78,8 @@ struct AppWalk {
         switch choice {
         case 0: feed("launch") { $0.launch(background: false, arguments: [], now: $1) }
         case 1: feed("launch in the background") { $0.launch(background: true, arguments: [], now: $1) }
-        case 2: feed("front") { $0.front(now: $1) }
-        case 3, 4: feed("back") { $0.back(now: $1) }
+        case 2: feed("front") { $0.bringToFront(now: $1) }
+        case 3, 4: feed("back") { $0.sendToBackground(now: $1) }
         case 5:
             let state = AppState.allCases.randomElement(using: &random) ?? .active
             feed("changed to \(state)") { $0.changed(to: state, now: $1) }
@@ -213,7 +213,7 @@ struct AppWalk {
         killedAt = nil
         let (wanted, phase) = (wanted, phase)
         feed("a new service, the process \(isAlive ? "lives" : "is gone")") {
-            $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, now: $1) + $0.want(wanted, now: $1)
+            $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, now: $1) + $0.setWantedWakes(wanted, now: $1)
         }
     }
 
@@ -248,7 +248,7 @@ struct AppWalk {
             if case .spawn(let background, let wakes, _) = action {
                 actions += spawn(background: background, wakes)
             } else {
-                carryOut(action)
+                execute(action)
             }
         }
         if !hasFailed { check() }
@@ -267,10 +267,10 @@ struct AppWalk {
             StoredProcess(processID: nextProcess, startTime: 7, bootID: "boot", isManaged: true), now: now)
     }
 
-    private mutating func carryOut(_ action: AppAction) {
+    private mutating func execute(_ action: AppAction) {
         switch action {
         case .spawn, .cancelTransfers, .cameToFront: break
-        case .note(let decision, _, let inputs): heard(decision, inputs)
+        case .note(let decision, _, let inputs): apply(decision, inputs)
         case .tellGuest(let guest, let command):
             if guest != Self.guest || command.action != .expire { fail("It tells \(guest) to \(command.action).") }
         case .send(let command):
@@ -289,7 +289,7 @@ struct AppWalk {
         case .thaw:
             guard let process, process.isFrozen else { return fail("It thaws what is not frozen.") }
             self.process?.isFrozen = false
-            budget?.goOn(now)
+            budget?.resume(now)
         case .terminate, .kill:
             guard process != nil else { return fail("It ends what is not there.") }
             self.process?.isAskedToEnd = true

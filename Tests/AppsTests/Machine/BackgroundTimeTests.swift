@@ -120,7 +120,7 @@ import Testing
         app.leave()
         app.pass(176)
         #expect(app.commands.map(\.action) == [.expire])
-        app.feed { $0.front(now: $1) }
+        app.feed { $0.bringToFront(now: $1) }
         #expect(app.remaining == nil && app.machine.clock == .unlimited)
         app.pass(1_000)
         #expect(!app.all.contains(.kill))
@@ -136,7 +136,7 @@ import Testing
         _ = app.begin(1)
         app.leave()
         app.pass(100)
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         #expect(app.remaining == 180)
         #expect(app.status.stints.last?.wakes == [.sessionEvents])
     }
@@ -203,7 +203,7 @@ import Testing
         app.feed { $0.endTask(1, now: $1) }
         #expect(app.machine.holder?.tasks == ["task 2"] && app.machine.holder?.since == since)
         app.machine.terms.policy = .opportunistic
-        app.feed { $0.reconsider(now: $1) }
+        app.feed { $0.termsChanged(now: $1) }
         #expect(app.machine.holder == nil)
         #expect(app.status.stints.last?.heldAwake == true)
     }
@@ -257,7 +257,7 @@ import Testing
         for _ in 0..<Limits.stints + 5 {
             app.leave()
             app.acknowledgeAll()
-            app.feed { $0.front(now: $1) }
+            app.feed { $0.bringToFront(now: $1) }
             app.acknowledgeAll()
         }
         #expect(app.status.stints.count == Limits.stints)
@@ -269,7 +269,7 @@ import Testing
         _ = app.begin(1)
         app.leave()
         app.pass(20)
-        app.feed { $0.front(now: $1) }
+        app.feed { $0.bringToFront(now: $1) }
         let notes = app.all.compactMap { action -> (Decision, [String: String])? in
             if case .note(let decision, _, let inputs) = action { (decision, inputs) } else { nil }
         }

@@ -49,21 +49,21 @@ import Testing
         #expect(app.remaining == 560)
         // Unless its policy becomes another one.
         app.machine.terms.policy = .opportunistic
-        app.feed { $0.reconsider(now: $1) }
+        app.feed { $0.termsChanged(now: $1) }
         #expect(app.taken == [.freeze])
         app.machine.terms.policy = .contiguous
-        app.feed { $0.reconsider(now: $1) }
+        app.feed { $0.termsChanged(now: $1) }
         #expect(app.taken == [.thaw])
     }
 
     @Test func `L4: its user, a wake or the end of doze lets it go on`() {
         var front = dozing()
-        front.feed { $0.front(now: $1) }
+        front.feed { $0.bringToFront(now: $1) }
         #expect(front.taken.prefix(2) == [.cameToFront, .thaw])
         #expect(front.state == .active && front.machine.clock == .unlimited)
 
         var woken = dozing()
-        woken.want([.events("a", 1)])
+        woken.setWantedWakes([.events("a", 1)])
         #expect(woken.taken.first == .thaw)
         #expect(woken.remaining == 180)
         woken.acknowledgeAll()
@@ -86,7 +86,7 @@ import Testing
         _ = app.begin(1)
         app.feed { $0.apply(.dozing, now: $1) }
         #expect(app.taken == [])
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         #expect(!app.taken.contains(.freeze))
         app.acknowledgeAll()
         #expect(app.status.standsStill)
@@ -117,7 +117,7 @@ import Testing
     @Test func `L4: a dead app is launched in doze all the same`() {
         var app = TestApp()
         app.feed { $0.apply(.dozing, now: $1) }
-        app.want([.events("a", 1)])
+        app.setWantedWakes([.events("a", 1)])
         #expect(app.taken.contains { $0.isSpawn })
     }
 
@@ -135,7 +135,7 @@ import Testing
         #expect(app.notes(.appHoldsLock).count == 1)
         #expect(app.notes(.appHoldsLock).first == "/tmp/shared")
         // The next stint is another story.
-        app.feed { $0.front(now: $1) }
+        app.feed { $0.bringToFront(now: $1) }
         app.acknowledgeAll()
         app.leave()
         app.feed { $0.found([Self.lock], now: $1) }

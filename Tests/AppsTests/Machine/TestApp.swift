@@ -33,7 +33,7 @@ struct TestApp {
         for case .send(let command) in actions where !commands.contains(command) { commands.append(command) }
     }
 
-    mutating func want(_ wakes: [WantedWake]) { feed { $0.want(wakes, now: $1) } }
+    mutating func setWantedWakes(_ wakes: [WantedWake]) { feed { $0.setWantedWakes(wakes, now: $1) } }
 
     mutating func spawned() {
         lastProcess += 1
@@ -105,7 +105,7 @@ struct TestApp {
 
     /// Its user leaves it, and it has entered the background.
     mutating func leave() {
-        feed { $0.back(now: $1) }
+        feed { $0.sendToBackground(now: $1) }
         acknowledgeAll()
     }
 
@@ -130,7 +130,7 @@ struct TestApp {
     /// Launched by its user, and left.
     mutating func suspended() {
         launchedByUser()
-        feed { $0.back(now: $1) }
+        feed { $0.sendToBackground(now: $1) }
         acknowledgeAll()
         acknowledgeAll()
     }

@@ -17,7 +17,7 @@ import Testing
         source: WakeSource, seconds: Double, cause: ExitCause
     ) {
         var app = TestApp(wakeLimit: 45)
-        app.want([.row(source, 1, key: "k")])
+        app.setWantedWakes([.row(source, 1, key: "k")])
         app.spawned()
         app.connected()
         #expect(app.commands.map(\.limit) == [seconds])
@@ -32,7 +32,7 @@ import Testing
     @Test(arguments: others) func `A dead app is launched, told with the payload, and sleeps`(source: WakeSource) {
         var app = TestApp()
         let wake = WantedWake.row(source, 4, key: "k")
-        app.want([wake])
+        app.setWantedWakes([wake])
         #expect(app.taken.contains(.spawn(background: true, wakes: [wake], arguments: [])))
         app.spawned()
         app.connected()
@@ -46,16 +46,16 @@ import Testing
         app.acknowledgeAll()
         #expect(app.state == .suspended)
         // The store may tell of it once more before it has written down that it is finished.
-        app.want([wake])
+        app.setWantedWakes([wake])
         #expect(app.taken == [])
         // What takes its place is new.
-        app.want([.row(source, 5, key: "k")])
+        app.setWantedWakes([.row(source, 5, key: "k")])
         #expect(app.taken.first == .thaw && app.commands.map(\.through) == [5])
     }
 
     @Test func `On the wire a session's wake has no words of other sources`() throws {
         var app = TestApp()
-        app.want([.events("photos", 5), .row(.region, 6, key: "home")])
+        app.setWantedWakes([.events("photos", 5), .row(.region, 6, key: "home")])
         app.spawned()
         app.connected()
         let text = try app.commands.map { String(decoding: try JSON.encode($0), as: UTF8.self) }
@@ -82,7 +82,7 @@ import Testing
         let wakes: [WantedWake] = [
             .events("a", 1), .row(.fetch, 1), .row(.region, 2, key: "home"), .row(.region, 3, key: "work"),
         ]
-        app.want(wakes)
+        app.setWantedWakes(wakes)
         #expect(app.taken.count { $0.isSpawn } == 1)
         app.spawned()
         app.connected()
@@ -102,7 +102,7 @@ import Testing
     @Test func `A program completes everything with its exit status, and has the time of the longest`() {
         var app = TestApp(wakeLimit: 20)
         let wakes: [WantedWake] = [.row(.region, 1, key: "home"), .events("a", 2), .row(.push, 3)]
-        app.want(wakes)
+        app.setWantedWakes(wakes)
         app.spawned()
         app.pass(29)
         #expect(!app.all.contains(.kill))
@@ -110,7 +110,7 @@ import Testing
         for wake in wakes { #expect(app.all.contains(.finishWake(wake, .exited))) }
         #expect(app.machine.record.faults == 0)
 
-        app.want([.row(.region, 4, key: "home"), .row(.push, 5), .row(.fetch, 6)])
+        app.setWantedWakes([.row(.region, 4, key: "home"), .row(.push, 5), .row(.fetch, 6)])
         app.spawned()
         app.pass(30)
         #expect(app.taken == [.kill])
@@ -124,7 +124,7 @@ import Testing
 
     @Test func `What a program that turns out to link the library was told it has time for from then on`() {
         var app = TestApp()
-        app.want([.events("a", 1), .row(.region, 2), .row(.processing, 3)])
+        app.setWantedWakes([.events("a", 1), .row(.region, 2), .row(.processing, 3)])
         app.spawned()
         app.pass(50)
         app.connected()
@@ -135,7 +135,7 @@ import Testing
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
-        app.want([.row(.region, 1)])
+        app.setWantedWakes([.row(.region, 1)])
         app.pass(2)
         app.spawned()
         app.pass(15)
@@ -154,7 +154,7 @@ import Testing
             machine.disconnected()
             return []
         }
-        app.want([.row(.region, 1)])
+        app.setWantedWakes([.row(.region, 1)])
         #expect(app.taken == [.thaw])
         app.pass(10 + AppMachine.launchLimit - 0.1)
         #expect(!app.all.contains(.kill))
@@ -167,10 +167,10 @@ import Testing
         var app = TestApp()
         let mode = try #require(source.rules.mode)
         app.machine.modes.remove(mode)
-        app.want([.row(source, 1)])
+        app.setWantedWakes([.row(source, 1)])
         #expect(app.taken == [] && app.machine.nextDeadline == nil)
         app.machine.modes.insert(mode)
-        app.want([.row(source, 1)])
+        app.setWantedWakes([.row(source, 1)])
         #expect(app.taken.contains { $0.isSpawn })
     }
 
@@ -179,12 +179,12 @@ import Testing
         let isKept = [.session, .region, .significantChange].contains(source)
         var app = TestApp()
         app.suspended()
-        app.want([.row(source, 1)])
+        app.setWantedWakes([.row(source, 1)])
         #expect(app.taken.first == .thaw)
         app.feed { $0.quit(force: true, now: $1) }
         #expect(app.taken.contains(.finishWake(.row(source, 1), .dropped)) == !isKept)
         app.exited(.signalled)
-        app.want([.row(source, 2)])
+        app.setWantedWakes([.row(source, 2)])
         #expect(!app.taken.contains { $0.isSpawn })
         #expect(app.taken.contains(.finishWake(.row(source, 2), .dropped)) == !isKept)
         // Its user starts it.
@@ -197,7 +197,7 @@ import Testing
     @Test(arguments: WakeSource.allCases) func `In front of its user an app may take its time`(source: WakeSource) {
         var app = TestApp()
         app.launchedByUser()
-        app.want([.row(source, 1)])
+        app.setWantedWakes([.row(source, 1)])
         let isTold = [.push, .region, .significantChange].contains(source)
         #expect(app.commands.map(\.source) == (isTold ? [source] : []))
         #expect(app.commands.allSatisfy { $0.limit == nil })
@@ -215,9 +215,9 @@ import Testing
     @Test func `What it was told in front has a limit when its user leaves it`() {
         var app = TestApp()
         app.launchedByUser()
-        app.want([.row(.push, 1)])
+        app.setWantedWakes([.row(.push, 1)])
         #expect(AppActivity([app.machine]).wakes == 0, "no device waits for who may take its time")
-        app.feed { $0.back(now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
         app.acknowledge { $0.action != .handleWake }
         #expect(AppActivity([app.machine]).wakes == 1)
         app.pass(29)
@@ -232,7 +232,7 @@ import Testing
         app.acknowledgeAll()
         app.feed { $0.changed(to: .background, now: $1) }
         app.acknowledgeAll()
-        app.want([.row(.push, 1), .row(.fetch, 2)])
+        app.setWantedWakes([.row(.push, 1), .row(.fetch, 2)])
         #expect(app.commands.map(\.source) == [.push])
         app.pass(1_000)
         #expect(!app.all.contains(.kill))
@@ -242,11 +242,11 @@ import Testing
         var app = TestApp()
         let end = app.now.wallSeconds + 5
         let wakes: [WantedWake] = [.row(.push, 1, expires: end), .row(.region, 2, key: "home", expires: end)]
-        app.want([wakes[0]])
+        app.setWantedWakes([wakes[0]])
         app.spawned()
         app.connected()
         app.pass(6)
-        app.want(wakes)
+        app.setWantedWakes(wakes)
         #expect(app.taken == [.finishWake(wakes[1], .dropped)])
         #expect(app.commands.map(\.source) == [.push])
         app.acknowledgeAll()
@@ -256,7 +256,7 @@ import Testing
 
     @Test func `Time runs out while an app that went wrong is left alone`() {
         var app = TestApp()
-        app.want([.row(.push, 1, expires: app.now.wallSeconds + 0.5)])
+        app.setWantedWakes([.row(.push, 1, expires: app.now.wallSeconds + 0.5)])
         app.spawned()
         app.exited(.failed, status: 1)
         app.pass(AppMachine.firstFaultPause)
@@ -266,19 +266,19 @@ import Testing
     @Test func `A fetch that the last service has begun is gone with its process, a notification is not`() {
         var app = TestApp()
         let wakes: [WantedWake] = [.row(.fetch, 1), .row(.push, 2)]
-        app.want(wakes)
+        app.setWantedWakes(wakes)
         app.spawned()
         app.connected()
         app.restartService(isAlive: false)
         #expect(app.taken.contains(.finishWake(wakes[0], .dropped)))
         #expect(app.machine.record.faults == 0)
-        app.want(wakes)
+        app.setWantedWakes(wakes)
         #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[1]], arguments: [])))
     }
 
     @Test(arguments: WakeSource.allCases) func `Only wakes for sessions delay what the app adds`(source: WakeSource) {
         var app = TestApp()
-        app.want([.row(source, 1)])
+        app.setWantedWakes([.row(source, 1)])
         #expect((app.machine.startsPausedUntil(now: app.now) != nil) == (source == .session))
     }
 }

@@ -80,7 +80,7 @@ final class AppFixture: Sendable {
 
     /// `activate`, `background` or `kill`.
     @discardableResult
-    func tell(_ verb: String) async throws -> AppStatus {
+    func perform(_ verb: String) async throws -> AppStatus {
         try JSON.decode(AppStatus.self, from: try await api.send("POST", "/v1/apps/\(app)/\(verb)"))
     }
 

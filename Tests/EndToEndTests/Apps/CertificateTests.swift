@@ -57,7 +57,7 @@ import app_probe
         try expectWhole(app, "one")
         try expectWhole(app, "two")
 
-        try await app.tell("activate")
+        try await app.perform("activate")
         try await app.wait(for: .completed, task: "three")
         try expectWhole(app, "three")
         #expect(app.seen(.sessionChallenge).count == 1)
@@ -106,7 +106,7 @@ import app_probe
         #expect(app.seen(.challenge).isEmpty)
         #expect(app.seen(.launched).map(\.text) == ["foreground", "background"])
 
-        try await app.tell("activate")
+        try await app.perform("activate")
         try await app.wait(for: .completed, task: "later")
         try expectWhole(app, "later")
         #expect(app.seen(.sessionChallenge).count == 2)

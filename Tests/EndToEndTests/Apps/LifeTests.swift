@@ -76,7 +76,7 @@ import app_probe
         try await app.launch()
         try await app.wait(for: .launched)
         try await app.wait(for: "its connection") { $0.isConnected }
-        try await app.tell("background")
+        try await app.perform("background")
         try app.open(app.gate("gate"))
         try await app.waitUntilSuspended()
         #expect(app.seen().last { [.active, .background].contains($0.event) }?.event == .background)
@@ -87,14 +87,14 @@ import app_probe
         let app = try await probe([.holdHead(gate)]) { $0.rules = [Rule(.launched, .spin)] }
         let child = LiveProcess(try #require(Int32(try await app.wait(for: .child).text ?? "")))
         try await app.wait(for: .active)
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
         try await eventually("a child that rests") { try await child.rests() }
-        try await app.tell("activate")
+        try await app.perform("activate")
         try await eventually("a child that runs") { try await !child.rests() }
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
-        try await app.tell("kill")
+        try await app.perform("kill")
         try await eventually("the child's end") { !child.isAlive }
         gate.open()
     }
@@ -164,7 +164,7 @@ import app_probe
         let waiting = try await app.api.tasks().first { $0.description == "more" }
         #expect(waiting?.state == .waiting && waiting?.wait?.reason == .relaunchDelay)
         #expect(try await app.status().startsPausedUntil != nil)
-        try await app.tell("activate")
+        try await app.perform("activate")
         try await app.wait(for: .completed, task: "more", within: .seconds(10))
         #expect(try content.firstMismatch(inFileAt: app.file("more")) == nil)
     }

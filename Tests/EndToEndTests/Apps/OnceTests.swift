@@ -69,7 +69,7 @@ import app_probe
         // The library starts it; nobody else does here.
         try await app.waitForService(besides: old)
         try await app.waitForAcknowledgement()
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
         #expect(app.seen(.launched).count == 1)
         #expect(app.seen(.finishing).count == 1)
@@ -132,9 +132,9 @@ import app_probe
         try app.order { $0.transfers = [] }
         try await app.wait(for: "the first process's end") { $0.lastExit != nil && $0.wakes.isEmpty }
         try await app.launch()
-        try await app.tell("activate")
+        try await app.perform("activate")
         try await app.waitForAcknowledgement()
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
         #expect(app.seen(.finishing).count == 1)
         #expect(app.seen(.completed).count == 1)

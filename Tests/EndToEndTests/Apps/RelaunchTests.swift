@@ -49,7 +49,7 @@ import app_probe
     @Test func `T9: a suspended app is resumed, not launched`() async throws {
         let gate = Gate()
         let app = try await begun(gate)
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
         let process = try #require(app.seen(.launched).first?.process)
         try await eventually("frozen") { LiveProcess(process).isFrozen }
@@ -83,7 +83,7 @@ import app_probe
         gate.open()
         try await app.wait(for: .completed)
         try await app.waitForAcknowledgement()
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
         #expect(
             app.story() == [

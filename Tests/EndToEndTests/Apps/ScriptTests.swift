@@ -21,7 +21,7 @@ import Testing
     }
 
     @discardableResult
-    private func tell(_ verb: String, _ service: Service) async throws -> AppStatus {
+    private func perform(_ verb: String, _ service: Service) async throws -> AppStatus {
         try JSON.decode(AppStatus.self, from: try await service.api.send("POST", "/v1/apps/\(Self.id)/\(verb)"))
     }
 
@@ -40,8 +40,8 @@ import Testing
         let service = try Service()
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         try await install("exec sleep 1000\n", on: service)
-        let process = try #require(try await tell("launch", service).processID)
-        try await tell("background", service)
+        let process = try #require(try await perform("launch", service).processID)
+        try await perform("background", service)
         try await wait(for: "suspension", service) { $0.state == .suspended }
         #expect(LiveProcess(process).isFrozen)
 
@@ -50,9 +50,9 @@ import Testing
         try await service.start()
         try await wait(for: "suspension by the next service", service) { $0.state == .suspended }
         for _ in 0..<2 {
-            try await tell("activate", service)
+            try await perform("activate", service)
             #expect(try await status(service).state == .active && !LiveProcess(process).isFrozen)
-            try await tell("background", service)
+            try await perform("background", service)
             try await wait(for: "suspension after its user has left it", service) { $0.state == .suspended }
         }
         let status = try await status(service)
@@ -81,7 +81,7 @@ import Testing
         ])
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         try await install("exec sleep 1000\n", on: service)
-        let login = try await environment(service) { try await tell("launch", service) }
+        let login = try await environment(service) { try await perform("launch", service) }
         #expect(
             // PWD is what the script's own shell adds for the programs that it starts.
             Set(login.keys).subtracting(["USER", "LOGNAME", "SHELL", "PWD"]) == [
@@ -95,11 +95,11 @@ import Testing
             on: bus, environment: ["DISPLAY=:7", "LANG=de_DE.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin"])
         defer { withExtendedLifetime(manager) {} }
         try await eventually("what systemd says to reach apps") {
-            try await tell("kill", service)
-            return try await environment(service) { try await tell("launch", service) }["DISPLAY"] == ":7"
+            try await perform("kill", service)
+            return try await environment(service) { try await perform("launch", service) }["DISPLAY"] == ":7"
         }
-        try await tell("kill", service)
-        let session = try await environment(service) { try await tell("launch", service) }
+        try await perform("kill", service)
+        let session = try await environment(service) { try await perform("launch", service) }
         #expect(session["LANG"] == "de_DE.UTF-8" && session["PATH"] == "/usr/local/bin:/usr/bin:/bin")
         #expect(session["API_TOKEN"] == nil && session["TZ"] == nil && session["NIGHTSHIFT_HOME"] == service.home)
     }
@@ -123,7 +123,7 @@ import Testing
             exit 3
             """
         try await install(script, keys: "X-Nightshift-LogLimit=\(limit)", on: service)
-        let process = try #require(try await tell("launch", service).processID)
+        let process = try #require(try await perform("launch", service).processID)
         var largest = 0
         func expectMore(_ when: String) async throws {
             let before = log(service)

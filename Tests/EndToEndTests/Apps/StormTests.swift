@@ -25,10 +25,10 @@ import app_probe
         let gate = Gate()
         let app = try await begun(gate)
         for round in 0..<200 {
-            try await app.tell("background")
+            try await app.perform("background")
             // Now and then it comes as far as being frozen.
             if round % 20 == 0 { try await app.waitUntilSuspended() }
-            try await app.tell("activate")
+            try await app.perform("activate")
         }
         try await app.wait(for: .active, count: 1)
         try await eventually("the last of its states") {
@@ -38,7 +38,7 @@ import app_probe
         #expect(app.seen(.launched).count == 1)
         #expect(try await app.status().state == .active)
         #expect(!LiveProcess(process).isFrozen)
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
         try await eventually("frozen") { LiveProcess(process).isFrozen }
         gate.open()
@@ -58,7 +58,7 @@ import app_probe
     {
         let gate = Gate()
         let app = try await begun(gate)
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
         let process = LiveProcess(try #require(app.seen(.launched).last?.process))
         try await eventually("frozen") { process.isFrozen }
@@ -83,7 +83,7 @@ import app_probe
     {
         let gate = Gate()
         let app = try await begun(gate)
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
         let process = LiveProcess(try #require(app.seen(.launched).last?.process))
         #expect(try await app.service.stop() == .code(0))
@@ -91,7 +91,7 @@ import app_probe
         // The app waits for a service and starts none: one of its own would be in the way of this one.
         try await app.service.start()
         try await app.waitUntilSuspended()
-        try await app.tell("kill")
+        try await app.perform("kill")
         gate.open()
         try await app.wait(for: .finishedEvents)
         #expect(app.backgroundStory() == AppFixture.delivery)

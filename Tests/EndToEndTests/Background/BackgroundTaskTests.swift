@@ -19,7 +19,7 @@ import app_probe
         try await app.install("X-Nightshift-BackgroundPolicy=\(policy)\n\(lines)")
         try await app.launch()
         try await app.wait(for: .active)
-        if isLeft { try await app.tell("background") }
+        if isLeft { try await app.perform("background") }
         return app
     }
 
@@ -80,7 +80,7 @@ import app_probe
         // Beginning one does not wait for the service's answer.
         let status = try await app.wait(for: "the last of them") { $0.background.tasks.count == 200 }
         #expect(status.background.remaining == nil, "in front there is no limit")
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.waitUntilSuspended()
         #expect(app.seen(.taskEnded).count == 200 && app.seen(.taskRefused).isEmpty)
         #expect(Set(app.seen(.taskBegun).compactMap(\.task)).count == 200)
@@ -106,7 +106,7 @@ import app_probe
         #expect(abs(first - second) < 0.05, "\(ends)")
         #expect(ends.count == 20 && app.seen(.remaining, task: "clock").allSatisfy { $0.remaining ?? 0 < 60 })
         #expect(try await app.status().state == .background)
-        try await app.tell("activate")
+        try await app.perform("activate")
     }
 
     @Test func `L2: a task begun too late is refused, and told why`() async throws {
@@ -120,7 +120,7 @@ import app_probe
     @Test func `L4: the user's coming back ends the stint and the limit`() async throws {
         let app = try await probe(policy: "opportunistic:10", [begin("work", handler: .keep)])
         try await app.wait(for: .taskExpired)
-        try await app.tell("activate")
+        try await app.perform("activate")
         try await app.wait(for: "the foreground") { $0.state == .active }
         let status = try await app.status()
         #expect(status.background.remaining == nil && status.background.tasks.count == 1)
@@ -130,7 +130,7 @@ import app_probe
 
     @Test func `L3: an app that does not leave the foreground in time is ended as a watchdog would`() async throws {
         let app = try await probe(policy: "opportunistic", [], isLeft: false) { $0.rules = [Rule(.background, .hold)] }
-        try await app.tell("background")
+        try await app.perform("background")
         let status = try await app.wait(for: "its end") { $0.lastExit != nil }
         #expect(status.lastExit?.cause == .backgroundTimeout)
     }

@@ -22,7 +22,7 @@ import app_probe
         try await app.launch()
         let child = LiveProcess(try #require(Int32(try await app.wait(for: .child).text ?? "")))
         try await app.wait(for: .active)
-        try await app.tell("background")
+        try await app.perform("background")
         try await app.wait(for: .taskBegun)
         try await app.service.device(set: ["power": "battery", "idle": "yes"])
         return (app, child)

@@ -27,7 +27,7 @@ final class ScriptedService: Sendable {
         var settings: [String: SessionSettings] = [:]
         var messages: [SessionMessage] = []
         var lastID: Int64 = 0
-        /// What was asked, as `POST /v1/tasks/1/suspend`.
+        /// The requests that came, as `POST /v1/tasks/1/suspend`.
         var log: [String] = []
         /// Of that, what was done, in the order in which it was.
         var done: [String] = []

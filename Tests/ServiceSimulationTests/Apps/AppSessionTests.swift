@@ -234,7 +234,7 @@ extension Simulations {
                     #expect((app.record.progress[session] ?? 0) <= before + 1)
                     await app.advance(by: 10)
                     #expect((app.record.progress[session] ?? 0) > before + 5)
-                    // It ends suspended; the process that comes after is not taken for deaf.
+                    // It ends suspended; the process that comes after is not taken for suspended.
                     await app.ask { apps, _ in _ = try await apps.background(id) }
                     await app.step()
                     app.host.end(process, .signalled(9))

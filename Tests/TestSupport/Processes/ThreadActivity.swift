@@ -3,7 +3,7 @@ import Foundation
 /// What the threads of this process do, as the kernel says. A test of idleness is in a process of its own.
 package enum ThreadActivity {
     /// One thread at one moment.
-    package struct Look: Hashable, Sendable {
+    package struct Reading: Hashable, Sendable {
         package let name: String
         package let isAsleep: Bool
         /// How often it has been given the processor.
@@ -11,19 +11,19 @@ package enum ThreadActivity {
     }
 
     /// All threads but the calling one and those in `others`, by their ids.
-    package static func look(besides others: Set<Int32> = []) -> [Int32: Look] {
+    package static func read(besides others: Set<Int32> = []) -> [Int32: Reading] {
         let caller = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
         let own = caller?.split(separator: "/").last.flatMap { Int32($0) }
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-        var looks: [Int32: Look] = [:]
+        var readings: [Int32: Reading] = [:]
         for thread in threads.compactMap({ Int32($0) }) where thread != own && !others.contains(thread) {
-            looks[thread] = look(at: thread)
+            readings[thread] = read(at: thread)
         }
-        return looks
+        return readings
     }
 
     /// nil where there is no such thread.
-    package static func look(at thread: Int32) -> Look? {
+    package static func read(at thread: Int32) -> Reading? {
         guard let status = try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)
         else { return nil }
         var values: [Substring: Substring] = [:]
@@ -34,7 +34,7 @@ package enum ThreadActivity {
         let switches = ["voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"].compactMap { key in
             values[Substring(key)].flatMap { Int($0) }
         }
-        return Look(
+        return Reading(
             name: values["Name"].map(String.init) ?? "", isAsleep: values["State"]?.first == "S",
             switches: switches.reduce(0, +))
     }
@@ -42,10 +42,10 @@ package enum ThreadActivity {
     /// Blocks until all threads but those in `others` have been asleep for `duration` without a break: what was begun is
     /// over. One that waits for a processor is not asleep.
     package static func blockUntilAsleep(for duration: Duration, besides others: Set<Int32> = []) throws {
-        var last = look(besides: others)
+        var last = read(besides: others)
         try blockUntil("threads that sleep") {
             blockThread(for: duration, because: "That nobody runs is seen only over time.")
-            let next = look(besides: others)
+            let next = read(besides: others)
             defer { last = next }
             return next == last && next.values.allSatisfy(\.isAsleep)
         }

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// Whom each failure speaks against.
+/// The tasks that each failure is held against.
 @Suite struct BlameTests {
     private static let own = "https://example.org:443"
     private static let other = "https://cdn.example:443"

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// What waits together, and what goes on.
+/// Tasks that meet the same trouble wait together, and all others go on.
 @Suite struct HostTableTests {
     private typealias Way = HostTable.Way
 

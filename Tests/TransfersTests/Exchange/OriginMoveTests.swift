@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// What goes along to another origin, as a rule of values. `HTTPTransportTests` holds every way to it.
+/// The parts of a request that go along to another origin, as a rule of values. `HTTPTransportTests` holds every way to it.
 @Suite struct OriginMoveTests {
     private static let home = "https://example.org/a"
 

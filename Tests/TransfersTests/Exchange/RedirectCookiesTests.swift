@@ -8,7 +8,7 @@ import Testing
     {
         var cookies = RedirectCookies()
         let date = date.map { [HeaderField(name: "Date", value: $0)] } ?? []
-        cookies.take(set.map { HeaderField(name: "set-cookie", value: $0) } + date, from: from)
+        cookies.store(set.map { HeaderField(name: "set-cookie", value: $0) } + date, from: from)
         return cookies.field(for: to, given: given)
     }
 
@@ -69,7 +69,7 @@ import Testing
 
     @Test func whatAServerCanSendIsBounded() {
         var cookies = RedirectCookies()
-        cookies.take(
+        cookies.store(
             (0..<1_000).map { HeaderField(name: "Set-Cookie", value: "c\($0)=1") }
                 + [HeaderField(name: "Set-Cookie", value: "large=" + String(repeating: "x", count: 5_000))],
             from: "https://example.org/")

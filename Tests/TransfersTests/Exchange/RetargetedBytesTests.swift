@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// What is asked of a new URL for bytes of an old one, and what its answers mean.
+/// Requests to a new URL for bytes of an old one, and the verdicts on its answers.
 @Suite struct RetargetedBytesTests {
     private static let overlap = RetargetedBytes.overlap
     private static let total: Int64 = 1_000_000

@@ -18,7 +18,7 @@ import Transfers
         ] {
             var round = Self.round(bytes: bytes)
             var asked: [String] = []
-            repeat { asked.append(round.url) } while round.turn(Self.down, nil) == nil
+            repeat { asked.append(round.url) } while round.advance(Self.down, nil) == nil
             #expect(asked == order)
             #expect(round.isLast)
         }
@@ -34,7 +34,7 @@ import Transfers
             var round = SourceRound(own: "own", mirrors: ["one", "two"], bytes: bytes, wrong: wrong)
             #expect(Set(round.all) == Set(order) && round.all.first == order[0])
             var asked: [String] = []
-            repeat { asked.append(round.url) } while round.turn(Self.down, nil) == nil
+            repeat { asked.append(round.url) } while round.advance(Self.down, nil) == nil
             #expect(asked == order)
             #expect(round.isLast)
         }
@@ -43,7 +43,7 @@ import Transfers
     @Test func `B4: a round comes to what may pass, and to the first URL's failure before a mirror's`() {
         func outcome(_ failures: TransferFailure...) -> SourceRound.Outcome? {
             var round = Self.round()
-            return failures.map { round.turn($0, nil) }.last ?? nil
+            return failures.map { round.advance($0, nil) }.last ?? nil
         }
         #expect(outcome(Self.gone, Self.gone, Self.gone)?.isOwn == true)
         #expect(outcome(Self.down, Self.down, Self.down)?.isOwn == true)
@@ -55,12 +55,12 @@ import Transfers
     @Test func `B4: bytes are given up by their own URL, by the first one, and where that says the file is gone`() {
         var round = Self.round(bytes: "own")
         #expect(round.mayRestart(bytes: "own"))
-        _ = round.turn(Self.down, nil)
+        _ = round.advance(Self.down, nil)
         #expect(!round.mayRestart(bytes: "own"))
         #expect(round.mayRestart(bytes: nil))
         #expect(round.mayRestart(bytes: round.url))
         round = Self.round(bytes: "own")
-        _ = round.turn(Self.gone, nil)
+        _ = round.advance(Self.gone, nil)
         #expect(round.mayRestart(bytes: "own"))
     }
 }

@@ -79,15 +79,15 @@ final class SegmentNetwork {
             isAnswered: true)
         begun.insert(ConnectionID(0))
         most = 1
-        carryOut(
+        execute(
             scheduler.adopt(position: position, servedEnd: total, begunAt: 0, answeredAt: now, now: now))
     }
 
-    func start() { carryOut(scheduler.start(now: now)) }
+    func start() { execute(scheduler.start(now: now)) }
 
     func change(_ limits: SegmentLimits) {
         self.limits = limits
-        carryOut(scheduler.change(limits, now: now))
+        execute(scheduler.change(limits, now: now))
     }
 
     /// Lets time pass until the machine is through, or so many seconds.
@@ -99,21 +99,21 @@ final class SegmentNetwork {
             finishBodies()
             answer()
             guard outcome == nil, let deadline = scheduler.nextDeadline, now >= deadline else { continue }
-            tell()
+            reportProgress()
         }
         if seconds == .infinity { always(outcome != nil, "it comes to an end") }
     }
 
     /// Tells the positions.
-    func tell() {
-        carryOut(scheduler.progressed(running.mapValues(\.position), now: now))
+    func reportProgress() {
+        execute(scheduler.progressed(running.mapValues(\.position), now: now))
     }
 
     func end(_ id: ConnectionID, _ end: SegmentEnd) {
         guard outcome == nil, running[id] != nil else { return }
-        tell()
+        reportProgress()
         guard outcome == nil, let connection = running.removeValue(forKey: id) else { return }
-        carryOut(scheduler.ended(id, position: connection.position, end, now: now))
+        execute(scheduler.ended(id, position: connection.position, end, now: now))
     }
 
     // MARK: - The world
@@ -180,14 +180,14 @@ final class SegmentNetwork {
                 running[id]?.position = start
                 running[id]?.servedEnd = connection.asked.lowerBound + length
                 let range = start..<connection.asked.lowerBound + length
-                if outcome == nil { carryOut(scheduler.answered(id, served: range, now: now)) }
+                if outcome == nil { execute(scheduler.answered(id, served: range, now: now)) }
             }
         }
     }
 
     // MARK: - What it must never do
 
-    private func carryOut(_ actions: [SegmentAction]) {
+    private func execute(_ actions: [SegmentAction]) {
         for action in actions {
             always(outcome == nil, "\(action) after \(String(describing: outcome))")
             log.append((now, action))

@@ -106,7 +106,7 @@ import Transfers
     private func disturb(_ network: SegmentNetwork, _ random: inout ExchangeRandom) {
         guard network.outcome == nil else { return }
         switch random.number(0..<6) {
-        case 0: network.tell()
+        case 0: network.reportProgress()
         case 1:
             guard let id = network.running.keys.sorted().randomElement(using: &random) else { return }
             network.end(id, .failed)

@@ -35,7 +35,7 @@ import Transfers
     @Test func `Answers are kept for the session, and refusals for the task`() {
         var table = SessionTable<Reader>()
         let task = TaskID(1)
-        table[answersOf: Self.session].keep("http://h:80") {
+        table[answersOf: Self.session].update("http://h:80") {
             $0.credential = Credential(user: "a", password: "b")
         }
         table[answersOf: Self.session].decline([.basic], task)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transfers
 
-/// What is under way is found by whoever comes after, and only then.
+/// The next process finds the tasks that were under way, and only those.
 @Suite struct StartLogTests {
     private let directory: TemporaryDirectory
     private var path: String { directory.path("starts") }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Whom a fault is held against, and that the guilty one is found whoever else was under way.
+/// A fault is held against the right tasks, and the guilty one is found whichever others were under way.
 @Suite struct StartTrialsTests {
     private func ids(_ numbers: ClosedRange<Int64>) -> [TaskID] { numbers.map { TaskID($0) } }
 
@@ -94,7 +94,7 @@ import Transfers
             let (examined, findings) = StartTrials.examine(legacy, known: known)
             var trials = examined
             // These are suspended.
-            for task in held.union(findings.held.keys) { trials.pass(task) }
+            for task in held.union(findings.held.keys) { trials.removeSuspect(task) }
             known = trials.faults
             held.formUnion(findings.held.keys)
             let killedAt =

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// Whose a home is, and who else could change it.
+/// The owner of a home, and other users who could change it.
 @Suite struct DirectoryFactsTests {
     private static let viewer = DirectoryFacts.Viewer(user: 1_000, privateGroup: 1_000)
 

@@ -16,12 +16,12 @@ struct UploadScene {
     ]
 
     init(
-        _ manner: UploadProtocol = .draft(.v8), length: Int64 = 100, resource: UploadResource? = nil,
+        _ uploadProtocol: UploadProtocol = .draft(.v8), length: Int64 = 100, resource: UploadResource? = nil,
         headers: [HeaderField] = fields
     ) {
         let target = UploadTarget(
             url: Self.url, method: "PUT", headers: headers, length: length, source: "s", fileName: "a.png")
-        upload = ResumableUpload(target, resource: resource, manner: manner)
+        upload = ResumableUpload(target, resource: resource, uploadProtocol: uploadProtocol)
     }
 
     /// One whose first request broke off behind `offset` acknowledged bytes.

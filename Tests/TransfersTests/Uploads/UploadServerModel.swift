@@ -116,7 +116,7 @@ struct UploadServerModel {
         if sendsInterim {
             events.append(.interim(head(104, limits.merging(["Location": name]) { $1 }, request), after: 0))
         }
-        let rest = take(name, request, content, &random)
+        let rest = receive(name, request, content, &random)
         guard case .final(var last)? = rest.last else { return events + rest }
         if !request.completes { last.headers.append(HeaderField(name: "Location", value: name)) }
         return events + rest.dropLast() + [.final(last)]
@@ -146,11 +146,11 @@ struct UploadServerModel {
             let fields = ["Upload-Offset": "\(bytes.count)"].merging(completeness(false)) { $1 }
             return [.final(head(409, random.chance(0.8) ? fields : [:], request))]
         }
-        return take(request.url, request, content, &random)
+        return receive(request.url, request, content, &random)
     }
 
     /// Takes up content as far as it comes.
-    private mutating func take(
+    private mutating func receive(
         _ name: String, _ request: UploadRequest, _ content: [UInt8], _ random: inout ExchangeRandom
     ) -> [Event] {
         var content = content[...]

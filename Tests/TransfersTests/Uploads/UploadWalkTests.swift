@@ -27,8 +27,8 @@ import Transfers
             target = UploadTarget(
                 url: UploadWalkTests.url, method: "POST", headers: [], length: Int64(source.count), source: "s")
             let version = InteropVersion.allCases[random.number(0..<4)]
-            let manner: UploadProtocol = server.dialect == .tus ? .tus : .draft(version)
-            upload = ResumableUpload(target, manner: manner)
+            let uploadProtocol: UploadProtocol = server.dialect == .tus ? .tus : .draft(version)
+            upload = ResumableUpload(target, uploadProtocol: uploadProtocol)
         }
 
         /// The head that ended it, or nil where it failed.
@@ -98,8 +98,8 @@ import Transfers
         private mutating func crash() {
             let row = committed.flatMap { try? JSONEncoder().encode($0) }
             let resource = row.flatMap { try? JSONDecoder().decode(UploadResource.self, from: $0) }
-            let manner: UploadProtocol = server.dialect == .tus ? .tus : .draft(.latest)
-            upload = ResumableUpload(target, resource: resource, manner: manner)
+            let uploadProtocol: UploadProtocol = server.dialect == .tus ? .tus : .draft(.latest)
+            upload = ResumableUpload(target, resource: resource, uploadProtocol: uploadProtocol)
         }
     }
 
@@ -126,10 +126,10 @@ import Transfers
         let seed = ExchangeRandom.printedSeed("uploadOffsets")
         var random = ExchangeRandom(seed: seed)
         for _ in 0..<8_000 {
-            let manner: UploadProtocol =
+            let uploadProtocol: UploadProtocol =
                 random.chance(0.3) ? .tus : .draft(InteropVersion.allCases[random.number(0..<4)])
             let target = UploadTarget(url: Self.url, method: "PUT", headers: [], length: 50, source: "s")
-            var upload = ResumableUpload(target, manner: manner)
+            var upload = ResumableUpload(target, uploadProtocol: uploadProtocol)
             for _ in 0..<30 {
                 let before = upload.resource
                 let request = upload.next()

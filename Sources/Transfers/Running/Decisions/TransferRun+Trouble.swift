@@ -21,7 +21,7 @@ extension TransferRun {
         if failure.code.isOfServer || blame == .address, !record.hasAdvanced, mayAskElsewhere(failure),
             stopping == nil, !context.isServiceStopping
         {
-            guard let ended = round.turn(failure, after, blame) else { return askElsewhere(failure, context.now) }
+            guard let ended = round.advance(failure, after, blame) else { return askElsewhere(failure, context.now) }
             outcome = ended
         }
         return giveUp(outcome, context, &hosts)

@@ -1,14 +1,14 @@
 import NightshiftAPI
 import NightshiftClient
 
-extension Examination {
+extension DoctorChecks {
     /// Transfers that only a person can help: held back for taking the service down, or of which nothing can be read.
     func checkTransfers() async -> Finding {
         var held: [TaskID] = []
         var unreadable: [UnreadableTask] = []
-        func keep(_ task: UnreadableTask) { unreadable.append(task) }
+        func collect(_ task: UnreadableTask) { unreadable.append(task) }
         do {
-            try await invocation.service.forEachTask(TaskFilter(states: [.suspended]), unreadable: keep) { task in
+            try await invocation.service.forEachTask(TaskFilter(states: [.suspended]), unreadable: collect) { task in
                 if task.wait?.reason == .serviceFault { held.append(task.id) }
             }
         } catch {

@@ -5,18 +5,18 @@
 /// - `settling`: connections are being opened or closed; to `measuring` when as many flow as are wanted, or in time.
 /// - `measuring`: to `settling` with another number to be tried, or to `resting`.
 /// - `resting`: to `settling`, to try one more.
-struct ConnectionClimb: Hashable, Sendable {
+struct ConnectionCountController: Hashable, Sendable {
     /// How many connections are wanted.
     private(set) var target = 1
     /// The first connection that was begun for the present trial; those before it are its standard.
     private(set) var newcomersFrom = 0
     private var phase = Phase.settling(since: nil)
     private var trial = Trial.standard
-    /// What numbers of connections have brought since the last rest; ascending.
+    /// The rates of the numbers of connections that were measured since the last rest, by ascending number.
     private var levels: [Level] = []
-    private var restLength = ConnectionClimb.shortestRest
+    private var restLength = ConnectionCountController.shortestRest
     private var doubles = true
-    private var excuses = 0
+    private var toleratedTrials = 0
 
     private enum Phase: Hashable {
         case settling(since: Double?)
@@ -24,9 +24,9 @@ struct ConnectionClimb: Hashable, Sendable {
         case resting(until: Double)
     }
 
-    /// What is being found out.
+    /// The question that the present measurement answers.
     private enum Trial: Hashable {
-        /// What the present number brings.
+        /// The rate of the present number.
         case standard
         /// Whether it brings more than `lower`.
         case more(than: Level)
@@ -39,7 +39,7 @@ struct ConnectionClimb: Hashable, Sendable {
         var rate: Double
     }
 
-    /// What it decides from.
+    /// The measured values that it decides from.
     struct Reading {
         var now: Double
         /// Bytes of the file that have come so far.
@@ -72,7 +72,7 @@ struct ConnectionClimb: Hashable, Sendable {
     mutating func update(_ reading: Reading) {
         if target > reading.most {
             target = reading.most
-            rest(reading.now)
+            startResting(reading.now)
         }
         switch phase {
         case .settling(let start):
@@ -82,7 +82,7 @@ struct ConnectionClimb: Hashable, Sendable {
             guard isSettled || reading.now >= since + Self.longestSettling else { return }
             if !isSettled, case .more(let lower) = trial, reading.flowing <= lower.count {
                 target = max(1, lower.count)
-                return rest(reading.now)
+                return startResting(reading.now)
             }
             if reading.flowing < target { target = max(1, reading.flowing) }
             phase = .measuring(since: reading.now, bytes: reading.bytes)
@@ -103,25 +103,25 @@ struct ConnectionClimb: Hashable, Sendable {
         levels.append(level)
         levels.sort { $0.count < $1.count }
         guard case .more(let lower) = trial else {
-            return trial == .standard ? grow(from: level, reading) : narrow(reading.now)
+            return trial == .standard ? tryMore(than: level, reading) : trySmaller(reading.now)
         }
         let added = Double(level.count - lower.count) / Double(lower.count)
         if level.rate >= lower.rate * (1 + max(Self.leastGain, added * Self.gainShare)) {
-            excuses = 0
+            toleratedTrials = 0
             restLength = Self.shortestRest
-            return grow(from: level, reading)
+            return tryMore(than: level, reading)
         }
-        if excuses < Self.mostExcuses, reading.newcomersLag(lower.rate) {
-            excuses += 1
-            return grow(from: level, reading)
+        if toleratedTrials < Self.mostToleratedTrials, reading.newcomersLag(lower.rate) {
+            toleratedTrials += 1
+            return tryMore(than: level, reading)
         }
-        narrow(reading.now)
+        trySmaller(reading.now)
     }
 
-    private mutating func grow(from level: Level, _ reading: Reading) {
+    private mutating func tryMore(than level: Level, _ reading: Reading) {
         let secondsLeft = level.rate > 0 ? Double(reading.missing) / level.rate : .infinity
-        guard secondsLeft >= Self.leastLeft + 4 * (reading.latency ?? 0) else { return rest(reading.now) }
-        guard target < reading.most else { return rest(reading.now) }
+        guard secondsLeft >= Self.leastLeft + 4 * (reading.latency ?? 0) else { return startResting(reading.now) }
+        guard target < reading.most else { return startResting(reading.now) }
         target = min(reading.most, doubles ? target * 2 : target + 1)
         newcomersFrom = reading.nextConnection
         trial = .more(than: level)
@@ -129,20 +129,22 @@ struct ConnectionClimb: Hashable, Sendable {
     }
 
     /// Looks for the fewest connections that bring about as much as the best number did.
-    private mutating func narrow(_ now: Double) {
+    private mutating func trySmaller(_ now: Double) {
         let best = levels.map(\.rate).max() ?? 0
-        guard let enough = levels.firstIndex(where: { $0.rate >= best * Self.enoughShare }) else { return rest(now) }
+        guard let enough = levels.firstIndex(where: { $0.rate >= best * Self.enoughShare }) else {
+            return startResting(now)
+        }
         target = levels[enough].count
-        guard enough > 0, target - levels[enough - 1].count > 1 else { return rest(now) }
+        guard enough > 0, target - levels[enough - 1].count > 1 else { return startResting(now) }
         target = (levels[enough - 1].count + target) / 2
         trial = .enough
         phase = .settling(since: now)
     }
 
-    private mutating func rest(_ now: Double) {
+    private mutating func startResting(_ now: Double) {
         phase = .resting(until: now + restLength)
         restLength = min(restLength * 2, Self.longestRest)
-        excuses = 0
+        toleratedTrials = 0
         levels = []
     }
 
@@ -162,8 +164,8 @@ struct ConnectionClimb: Hashable, Sendable {
     private static let enoughShare = 0.92
     /// Seconds that have to be left for another connection to be worth it.
     private static let leastLeft: Double = 1
-    /// Trials in a row that a slow newcomer may excuse.
-    private static let mostExcuses = 2
+    /// Trials in a row that are tolerated although the total did not rise, because a new connection is slow by itself.
+    private static let mostToleratedTrials = 2
     private static let shortestRest: Double = 5
     private static let longestRest: Double = 60
 }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// What carries the service's commands out: the app, once it runs as an ``Application``.
+/// Executes the service's commands: the app, once it runs as an ``Application``.
 protocol CommandReceiver: AnyObject, Sendable {
     /// - Parameter done: called when the delegate has returned.
     func enter(_ state: AppState, done: @escaping @Sendable () -> Void)
@@ -21,7 +21,7 @@ protocol CommandReceiver: AnyObject, Sendable {
 }
 
 /// Takes the service's commands, each once, and acknowledges them when they are done.
-final class CommandDesk: Sendable {
+final class CommandHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.commands")
     private let state = Mutex(State())
 
@@ -55,7 +55,7 @@ final class CommandDesk: Sendable {
     /// Commands that may still come again.
     private static let mostKnown = 64
     private static let patience: Duration = .seconds(30)
-    /// What the sessions have for handing over their tasks before the app may be stopped.
+    /// The time that sessions have to hand over their tasks before the app may be stopped.
     private static let handoverPatience: Duration = .seconds(3)
 
     func connect(to connection: ServiceConnection) {
@@ -80,12 +80,12 @@ final class CommandDesk: Sendable {
         // The acknowledgement was lost.
         case true? where command.action == .handleEvents || command.action == .handleWake: finish(command)
         // Or a service that was started anew counts from the beginning again; to enter a state twice does no harm.
-        case true?, nil: carryOut(command, receiver)
+        case true?, nil: execute(command, receiver)
         case false?: break
         }
     }
 
-    private func carryOut(_ command: ProcessCommand, _ receiver: (any CommandReceiver)?) {
+    private func execute(_ command: ProcessCommand, _ receiver: (any CommandReceiver)?) {
         switch command.action {
         case .enter:
             let state = command.state ?? .inactive
@@ -102,7 +102,7 @@ final class CommandDesk: Sendable {
             guard let receiver else { return finish(command) }
             receiver.takeSnapshot { [self] data in
                 queue.async { [self] in
-                    if let data { tell(.putSnapshot(data)) }
+                    if let data { notifyService(.putSnapshot(data)) }
                     finish(command)
                 }
             }
@@ -198,7 +198,7 @@ final class CommandDesk: Sendable {
         }
         queue.async { [self] in
             let channel = state.withLock { state in state.known.first { $0.command == command }?.channel }
-            tell(.acknowledge(CommandAcknowledgement(command: command.number)), on: channel)
+            notifyService(.acknowledge(CommandAcknowledgement(command: command.number)), on: channel)
         }
     }
 
@@ -206,13 +206,13 @@ final class CommandDesk: Sendable {
     func report(_ newState: AppState) {
         queue.async { [self] in
             if newState == .background { handOver() }
-            tell(.report(ProcessStateChange(state: newState)))
+            notifyService(.report(ProcessStateChange(state: newState)))
         }
     }
 
     /// On ``queue``. What the service could not be told in time it asks for again: a command that is not acknowledged comes anew.
-    private func tell(_ endpoint: Endpoint<Void>, on channel: String? = nil) {
-        try? state.withLock(\.connection)?.tell(endpoint, on: channel, patience: Self.patience)
+    private func notifyService(_ endpoint: Endpoint<Void>, on channel: String? = nil) {
+        try? state.withLock(\.connection)?.notify(endpoint, on: channel, patience: Self.patience)
     }
 }
 
@@ -238,7 +238,7 @@ extension SessionCore {
             defer { state.hasAdvisedConformance = true }
             return !state.hasAdvisedConformance
         }
-        if isFirst { Notice.say(Self.conformanceAdvice(for: delegate, session: identifier)) }
+        if isFirst { Notice.print(Self.conformanceAdvice(for: delegate, session: identifier)) }
     }
 
     static func conformanceAdvice(for delegate: any URLSessionDelegate, session: String) -> String {

@@ -18,7 +18,7 @@ extension AppService {
         writeClock(id)
         reportActivity()
         if actions.isEmpty, machine.record == before { return setAlarm() }
-        await carryOut(actions, id)
+        await execute(actions, id)
     }
 
     /// The machine of an app, with what its entry says now.
@@ -52,7 +52,7 @@ extension AppService {
     }
 
     /// Processes first, in the order that was decided; then what is written down of it; then who has to know.
-    func carryOut(_ actions: [AppAction], _ id: AppID) async {
+    func execute(_ actions: [AppAction], _ id: AppID) async {
         unwritten[id, default: 0] += 1
         var actions = actions
         var entries: [JournalEntry] = []
@@ -91,13 +91,13 @@ extension AppService {
             await environment.transfers.acknowledge(id, wake.key, wake.through)
         }
         let hasLifted = await write(id, entries, finished.map(\.wake), isInFront: isInFront)
-        // Who asked for it is answered behind this.
+        // The caller is answered after this.
         if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
         if let listening { await environment.transfers.setListening(id, listening) }
         if hasLifted { await environment.transfers.cameToFront(id) }
-        // What was finished may have made room for what came meanwhile.
-        if !finished.isEmpty { await look() }
+        // A finished wake may have made room for one that came meanwhile.
+        if !finished.isEmpty { await updateWantedWakes() }
     }
 
     /// Suspends the app, unless that would leave others waiting for a lock of its.

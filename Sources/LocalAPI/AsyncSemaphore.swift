@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets a few through at a time; the others wait in the order they came.
-final class Turnstile: Sendable {
+/// A counting semaphore for tasks: `permits` run at a time, the others wait in the order in which they came.
+final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
         var waiting: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
@@ -10,17 +10,17 @@ final class Turnstile: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ places: Int) {
-        state = Mutex(State(free: places))
+    init(permits: Int) {
+        state = Mutex(State(free: permits))
     }
 
-    func withPlace<Result>(_ operation: () async throws -> Result) async throws -> Result {
-        try await enter()
-        defer { leave() }
+    func withPermit<Result>(_ operation: () async throws -> Result) async throws -> Result {
+        try await wait()
+        defer { signal() }
         return try await operation()
     }
 
-    private func enter() async throws {
+    private func wait() async throws {
         let id = state.withLock {
             $0.nextID += 1
             return $0.nextID
@@ -46,7 +46,7 @@ final class Turnstile: Sendable {
         }
     }
 
-    /// Ends the wait of a task that was cancelled; without effect once it has its place.
+    /// Ends the wait of a task that was cancelled; without effect once it has its permit.
     private func cancel(_ id: Int) {
         let waiting = state.withLock { state in
             state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }
@@ -54,7 +54,7 @@ final class Turnstile: Sendable {
         waiting?.resume(throwing: CancellationError())
     }
 
-    private func leave() {
+    private func signal() {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard !state.waiting.isEmpty else {
                 state.free += 1

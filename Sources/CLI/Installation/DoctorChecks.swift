@@ -10,7 +10,7 @@ import NightshiftClient
 #endif
 
 /// The checks of `nightshift doctor`. Looks only.
-struct Examination: Sendable {
+struct DoctorChecks: Sendable {
     var invocation: Invocation
 
     func findings() async -> [Finding] {

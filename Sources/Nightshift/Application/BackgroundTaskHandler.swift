@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A task begins with the service's answer: from then on the process is not suspended. Its end is told behind the caller's
 /// back, in the order of the calls.
-final class BackgroundTaskDesk: Sendable {
+final class BackgroundTaskHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.background-tasks")
     private let state = Mutex(State())
 
@@ -60,12 +60,12 @@ final class BackgroundTaskDesk: Sendable {
 
     /// The number of a new task, or nil where there is no background time; waits for the service's answer.
     func begin(_ name: String, _ handler: BackgroundTaskLedger.Handler?) -> Int64? {
-        let (number, firstChannel) = state.withLock { ($0.ledger.ask(name, handler), $0.channels) }
+        let (number, firstChannel) = state.withLock { ($0.ledger.add(name, handler), $0.channels) }
         let request = BackgroundTaskRequest(number: number, name: name)
-        switch ask(request) {
+        switch requestTask(request) {
         case .granted(let channel):
             // Granted by a service that is gone, and not told again to the one that is there.
-            if open(number) != channel { tellAgainLater(request) }
+            if open(number) != channel { reportAgainLater(request) }
             state.withLock { $0.isUnreachable = false }
         case .refused(let reason):
             refuse(number, reason, mayBeKnown: false)
@@ -81,7 +81,7 @@ final class BackgroundTaskDesk: Sendable {
                 refuse(number, reason, mayBeKnown: true)
                 return nil
             }
-            if open(number) != firstChannel { tellAgainLater(request) }
+            if open(number) != firstChannel { reportAgainLater(request) }
         }
         return number
     }
@@ -93,14 +93,14 @@ final class BackgroundTaskDesk: Sendable {
         case unanswered(String)
     }
 
-    private func ask(_ request: BackgroundTaskRequest) -> Answer {
+    private func requestTask(_ request: BackgroundTaskRequest) -> Answer {
         let (connection, isUnreachable) = state.withLock { ($0.connection, $0.isUnreachable) }
         guard let connection else { return .refused("The app is ending.") }
         let patience = isUnreachable ? .zero : Self.patience
         func send() throws -> Int {
             try connection.openChannel(until: .now + patience)
             let channel = state.withLock(\.channels)
-            try connection.tell(
+            try connection.notify(
                 .beginBackgroundTask(request), patience: patience, retries: { $0.isPassing && $0.status != 429 })
             return channel
         }
@@ -136,42 +136,42 @@ final class BackgroundTaskDesk: Sendable {
             defer { state.refusal = reason }
             return state.refusal != reason
         }
-        if isNews { Notice.say("A background task was refused: \(reason)") }
-        if mayBeKnown { tellEndsLater() }
+        if isNews { Notice.print("A background task was refused: \(reason)") }
+        if mayBeKnown { reportEndsLater() }
     }
 
     /// Does nothing where there is no such task.
     func end(_ number: Int64) {
-        if state.withLock({ $0.ledger.end(number) }) { tellEndsLater() }
+        if state.withLock({ $0.ledger.end(number) }) { reportEndsLater() }
     }
 
-    private func tellEndsLater() {
-        queue.async { [self] in tellEnds() }
+    private func reportEndsLater() {
+        queue.async { [self] in reportEnds() }
     }
 
-    private func tellEnds() {
+    private func reportEnds() {
         while let number = state.withLock(\.ledger.nextEnd) {
             do {
-                try state.withLock(\.connection)?.tell(.endBackgroundTask(number), patience: Self.endPatience)
+                try state.withLock(\.connection)?.notify(.endBackgroundTask(number), patience: Self.endPatience)
             } catch is ServiceUnreachable {
                 // The next connection comes back to it, and so does the next end.
                 return
             } catch {
                 // The service knows of no such task, which is all that was wanted; or nobody is there to be told any more.
             }
-            state.withLock { $0.ledger.told(number) }
+            state.withLock { $0.ledger.removeEnd(number) }
         }
     }
 
     // MARK: - The service has come back
 
-    private func tellAgainLater(_ request: BackgroundTaskRequest) {
+    private func reportAgainLater(_ request: BackgroundTaskRequest) {
         queue.async { [self] in
             guard let connection = state.withLock(\.connection),
                 state.withLock({ $0.ledger.isOpen(request.number) })
             else { return }
             do {
-                try connection.tell(.beginBackgroundTask(request), patience: Self.endPatience)
+                try connection.notify(.beginBackgroundTask(request), patience: Self.endPatience)
             } catch is Problem {
                 callHandlers([request.number]) {}
             } catch {
@@ -185,7 +185,7 @@ final class BackgroundTaskDesk: Sendable {
     /// - Returns: false where it did not answer.
     func channelOpened(_ connection: ServiceConnection, _ hello: ProcessHello) -> Bool {
         let clock = hello.clock.flatMap { BackgroundClockFile(path: $0) }
-        if let path = hello.clock, clock == nil { Notice.say("The background time cannot be read from \(path).") }
+        if let path = hello.clock, clock == nil { Notice.print("The background time cannot be read from \(path).") }
         let requests = state.withLock { state in
             state.clock = clock
             state.channels += 1
@@ -203,7 +203,7 @@ final class BackgroundTaskDesk: Sendable {
             }
         }
         state.withLock { $0.isUnreachable = false }
-        tellEndsLater()
+        reportEndsLater()
         return true
     }
 
