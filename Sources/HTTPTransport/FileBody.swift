@@ -31,7 +31,7 @@ struct FileBody {
         var done = min(skipped, bytes.count)
         skipped -= done
         if let overlap = sink.overlap {
-            guard let compared = overlap.take(UnsafeRawBufferPointer(rebasing: bytes[done...])) else {
+            guard let compared = overlap.compare(UnsafeRawBufferPointer(rebasing: bytes[done...])) else {
                 return .failed(overlap.failure)
             }
             done += compared

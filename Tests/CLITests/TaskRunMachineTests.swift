@@ -43,7 +43,7 @@ struct TaskRunMachineTests {
     @Test func `L2: At the gate a refusal, silence and a signal end it`() {
         let machine = Decider(name: "n", isInApp: false)
         let refused = machine.heard(.refused("no"))
-        #expect(refused == [.abandon, .say("n was not started: no"), .finish(.refused("no"))])
+        #expect(refused == [.abandon, .print("n was not started: no"), .finish(.refused("no"))])
         #expect(machine.heard(.granted).isEmpty && machine.heard(.ended(.exited(0))).isEmpty)
         #expect(Decider(name: "n", isInApp: false).patienceIsOver().first == .abandon)
         #expect(Decider(name: "n", isInApp: false).received(SIGINT) == [.abandon, .finish(.signalled(SIGINT))])
@@ -51,7 +51,7 @@ struct TaskRunMachineTests {
 
     @Test func `L2: Running, a refusal is told and changes nothing`() {
         let machine = running()
-        #expect(machine.heard(.refused("no")) == [.say("n goes on without the service, which refuses it: no")])
+        #expect(machine.heard(.refused("no")) == [.print("n goes on without the service, which refuses it: no")])
         #expect(machine.heard(.ended(.signalled(SIGKILL))) == [.finish(.signalled(SIGKILL))])
     }
 

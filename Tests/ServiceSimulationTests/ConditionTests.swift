@@ -14,7 +14,7 @@ extension Simulations {
                     await Simulation.run("held by \(reason)") { world in
                         let url = Story.serve(world, size: 1_000)
                         await world.start()
-                        await world.tell(bad)
+                        await world.change(bad)
                         let id = await world.enqueue(world.request(url, adjust: rule))
                         let since = world.now.date
                         await world.advance(by: 2 * 86_400)
@@ -26,7 +26,7 @@ extension Simulations {
                         // What waits for nothing else than the world costs no time.
                         #expect(world.clock.sleepers <= 1)
                         let moment = world.now.bootSeconds
-                        await world.tell { $0 = DeviceMoment() }
+                        await world.change { $0 = DeviceMoment() }
                         #expect(world.transport.begun.map(\.time) == [moment], "\(reason)")
                         await world.advance(by: 5)
                         #expect(await world.status(id)?.state == .completed)
@@ -46,7 +46,7 @@ extension Simulations {
                         let free = await world.enqueue(world.request(Story.serve(world, name: "free", size: 9_000_000)))
                         await world.advance(by: 3)
                         let at = world.now.date
-                        await world.tell(bad)
+                        await world.change(bad)
                         let held = await world.status(id)
                         #expect(held?.wait?.reason == reason)
                         #expect(held?.wait?.since == at)
@@ -59,7 +59,7 @@ extension Simulations {
                         #expect(entry?.decision == .held)
                         #expect(entry?.wait?.reason == reason)
                         #expect(entry?.inputs?.isEmpty == false, "\(reason)")
-                        await world.tell { $0 = DeviceMoment() }
+                        await world.change { $0 = DeviceMoment() }
                         let ranges = world.transport.begun.compactMap { $0.request.headers.first("Range") }
                         #expect(ranges.first == "bytes=\(received)-")
                         await world.advance(by: 60)
@@ -79,7 +79,7 @@ extension Simulations {
                 await Simulation.run("forbidden for long") { world in
                     let url = Story.serve(world, size: 1_000)
                     await world.start()
-                    await world.tell {
+                    await world.change {
                         $0.conditions.network.kind = .cellular
                         $0.conditions.network.isExpensive = true
                     }
@@ -99,7 +99,7 @@ extension Simulations {
                         })
                     for _ in 0..<6 {
                         await world.advance(by: 86_400)
-                        await world.tell { $0.conditions.network.name = "tower at \(world.now.bootSeconds)" }
+                        await world.change { $0.conditions.network.name = "tower at \(world.now.bootSeconds)" }
                     }
                     for id in ids { #expect(await world.status(id)?.state == .waiting) }
                     #expect(await world.status(brief)?.error?.code == .timedOut)
@@ -119,7 +119,7 @@ extension Simulations {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("loosening") { world in
                     await world.start()
-                    await world.tell { $0.conditions.isLowPower = true }
+                    await world.change { $0.conditions.isLowPower = true }
                     let half = Story.serve(world, name: "half", size: 1_000)
                     let most = Story.serve(world, name: "most", size: 1_000)
                     let start = world.now.bootSeconds
@@ -133,7 +133,7 @@ extension Simulations {
                     await world.advance(by: 10)
                     #expect(world.transport.begun.map { $0.time - start } == [500])
                     // In doze the second step is the one that counts.
-                    await world.tell {
+                    await world.change {
                         $0.conditions.isLowPower = false
                         $0.phase = .dozing
                     }
@@ -159,7 +159,7 @@ extension Simulations {
                 await Simulation.run("loosening over a reboot") { world in
                     let url = Story.serve(world, size: 1_000)
                     await world.start()
-                    await world.tell { $0.phase = .dozing }
+                    await world.change { $0.phase = .dozing }
                     let start = world.now.wallSeconds
                     await world.enqueue(
                         world.request(url) {
@@ -193,7 +193,7 @@ extension Simulations {
                 await Simulation.run("classes") { world in
                     let urls = (0..<40).map { Story.serve(world, name: "\($0)", size: 1_000) }
                     await world.start()
-                    await world.tell { $0.conditions.network.isExpensive = true }
+                    await world.change { $0.conditions.network.isExpensive = true }
                     let held = await world.enqueue(
                         urls.prefix(30).map { url in
                             world.request(url, priority: 1) { $0.allowsExpensiveNetworkAccess = false }
@@ -216,7 +216,7 @@ extension Simulations {
                 await Simulation.run("held from the first") { world in
                     let url = Story.serve(world, size: 1_000)
                     await world.start()
-                    await world.tell {
+                    await world.change {
                         $0.conditions.power = .battery
                         $0.conditions.batteryPercentage = 34
                     }
@@ -242,13 +242,13 @@ extension Simulations {
                             == "\(WaitReason.battery.sentence) The battery holds 34 %; it asks for 50 %.")
                     #expect(why.endedBy == "the battery being charged")
                     // A start is explained by what was looked at, too.
-                    await world.tell { $0.conditions.batteryPercentage = 80 }
+                    await world.change { $0.conditions.batteryPercentage = 80 }
                     await world.advance(by: 5)
                     let started = await world.journal().last { $0.decision == .started && $0.task == ids[1] }
                     #expect(started?.inputs?["battery"] == "80")
                     #expect(await world.status(ids[3])?.state == .completed)
                     #expect(await world.status(ids[2])?.wait?.reason == .externalPower)
-                    await world.tell { $0 = DeviceMoment() }
+                    await world.change { $0 = DeviceMoment() }
                     await world.advance(by: 5)
                 }
             }
@@ -259,13 +259,13 @@ extension Simulations {
                 await Simulation.run("sleep") { world in
                     let url = Story.serve(world, size: 1_000)
                     await world.start()
-                    await world.tell { $0.conditions.isSleeping = true }
+                    await world.change { $0.conditions.isSleeping = true }
                     let id = await world.enqueue(world.request(url))
                     await world.advance(by: 30)
                     #expect(await world.status(id)?.wait?.reason == .sleeping)
                     #expect(world.transport.begun.isEmpty)
                     let moment = world.now.bootSeconds
-                    await world.tell { $0.conditions.isSleeping = false }
+                    await world.change { $0.conditions.isSleeping = false }
                     #expect(world.transport.begun.map(\.time) == [moment])
                     await world.advance(by: 2)
                 }
@@ -324,8 +324,8 @@ enum Weather {
         guard !world.commits.hasFailed, let first = ids.first else { return }
         for row in forbidding.dropFirst(2) {
             guard !world.commits.hasFailed else { return }
-            await world.tell { $0 = DeviceMoment() }
-            await world.tell(row.2)
+            await world.change { $0 = DeviceMoment() }
+            await world.change(row.2)
             await world.advance(by: 0.7, inspecting: false)
         }
         guard !world.commits.hasFailed else { return }

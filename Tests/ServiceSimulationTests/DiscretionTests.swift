@@ -43,7 +43,7 @@ extension Simulations {
                 await Simulation.run("forced discretion") { world in
                     let url = Story.serve(world, size: 1_000)
                     await world.start()
-                    await world.tell { $0.phase = .dozing }
+                    await world.change { $0.phase = .dozing }
                     let front = await Self.add(world, [1], url, fromBackground: false)
                     let back = await Self.add(world, [2, 3], url, fromBackground: true)
                     let own = await Self.add(world, [4], url, fromBackground: true) { $0.isDiscretionary = true }
@@ -74,11 +74,11 @@ extension Simulations {
                     let url = Story.serve(world, size: 9_000_000)
                     world.transport.setBandwidth(1_000_000)
                     await world.start()
-                    await world.tell { $0.phase = .window }
+                    await world.change { $0.phase = .window }
                     let id = await Self.add(world, [1], url, fromBackground: true)[0]
                     await world.advance(by: 3)
                     await Self.comeToFront(world)
-                    await world.tell { $0.phase = .dozing }
+                    await world.change { $0.phase = .dozing }
                     await world.advance(by: 20)
                     #expect(await world.status(id)?.state == .completed)
                     #expect(world.transport.begun.count == 1)
@@ -95,19 +95,19 @@ extension Simulations {
                     await world.enqueue(world.request(url))
                     await world.advance(by: 10)
                     #expect(world.activity.phases.isEmpty, "What is not discretionary keeps no window open.")
-                    await world.tell { $0.phase = .dozing }
+                    await world.change { $0.phase = .dozing }
                     // What a window would not help is none of its business.
                     let held = await world.enqueue(
                         world.request(url) {
                             $0.isDiscretionary = true
                             $0.requiresExternalPower = true
                         })
-                    await world.tell { $0.conditions.power = .battery }
+                    await world.change { $0.conditions.power = .battery }
                     #expect(world.activity.phases == [true, false])
                     let ids = await world.enqueue((0..<3).map { _ in world.request(url) { $0.isDiscretionary = true } })
                     #expect(world.activity.phases == [true, false, true])
                     await world.advance(by: 500)
-                    await world.tell { $0.phase = .window }
+                    await world.change { $0.phase = .window }
                     await world.advance(by: 30)
                     for id in ids { #expect(await world.status(id)?.state == .completed) }
                     #expect(world.activity.phases == [true, false, true, false])
@@ -121,11 +121,11 @@ extension Simulations {
                 await Simulation.run("activity in a pause") { world in
                     let url = Story.serve(world, size: 1_000, script: [.status(503, retryAfter: "600")])
                     await world.start()
-                    await world.tell { $0.phase = .window }
+                    await world.change { $0.phase = .window }
                     await world.enqueue((0..<20).map { _ in world.request(url) { $0.isDiscretionary = true } })
                     await world.advance(by: 5)
                     #expect(world.activity.phases == [true, false])
-                    await world.tell { $0.phase = .dozing }
+                    await world.change { $0.phase = .dozing }
                     await world.advance(by: 590)
                     #expect(world.activity.phases == [true, false])
                     await world.advance(by: 20)

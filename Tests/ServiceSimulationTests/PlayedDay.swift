@@ -49,7 +49,7 @@ final class PlayedDay {
             speed = line.bytesPerSecond ?? speed
         }
         world.transport.setBandwidth(1 << 40)
-        await carryOut(machine.begin(found, now: world.now))
+        await execute(machine.begin(found, now: world.now))
         await world.service.apply(machine.moment)
         await world.start()
         if let speed { await setSpeed(speed) }
@@ -66,10 +66,10 @@ final class PlayedDay {
         if let values = line.device {
             var said = machine.conditions
             for (key, text) in values { _ = said.set(key, to: text) }
-            await carryOut(machine.changed(to: said, now: world.now))
+            await execute(machine.changed(to: said, now: world.now))
         }
         if let phase = line.request, case .success(let actions) = machine.request(phase, now: world.now) {
-            await carryOut(actions)
+            await execute(actions)
         }
         if let host = line.host {
             failing[host.name] = host.failing
@@ -161,7 +161,7 @@ final class PlayedDay {
                 if world.activity.all.count > seen { continue }
             }
             if let deadline = machine.nextDeadline, deadline <= world.now.bootSeconds {
-                await carryOut(machine.tick(now: world.now))
+                await execute(machine.tick(now: world.now))
             } else if world.now.bootSeconds >= end {
                 return
             }
@@ -171,16 +171,16 @@ final class PlayedDay {
     private func hear() async {
         var activity = MomentMachine.Activity()
         activity.transfersWork = world.activity.all.last.map { $0.discretionary > 0 } ?? false
-        await carryOut(machine.changed(activity, now: world.now))
+        await execute(machine.changed(activity, now: world.now))
     }
 
-    private func carryOut(_ actions: [MomentMachine.Action]) async {
+    private func execute(_ actions: [MomentMachine.Action]) async {
         for action in actions {
             switch action {
             case .record(let entries): deviceEntries += entries
             case .announce:
                 let moment = machine.moment
-                await world.tell { $0 = moment }
+                await world.change { $0 = moment }
             case .holdAwake: break
             }
         }

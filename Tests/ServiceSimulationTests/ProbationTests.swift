@@ -10,13 +10,13 @@ extension Simulations {
     @Suite struct ProbationTests {
         /// What brings connections in doubt.
         private static let shocks: [(String, @Sendable (World) async -> Void)] = [
-            ("another network", { await $0.tell { $0.conditions.network.name = "train" } }),
-            ("another kind of network", { await $0.tell { $0.conditions.network.kind = .cellular } }),
+            ("another network", { await $0.change { $0.conditions.network.name = "train" } }),
+            ("another kind of network", { await $0.change { $0.conditions.network.kind = .cellular } }),
             (
                 "sleep",
                 {
-                    await $0.tell { $0.conditions.isSleeping = true }
-                    await $0.tell { $0.conditions.isSleeping = false }
+                    await $0.change { $0.conditions.isSleeping = true }
+                    await $0.change { $0.conditions.isSleeping = false }
                 }
             ),
         ]
@@ -81,7 +81,7 @@ extension Simulations {
                     await world.enqueue(world.request(url) { $0.idleTimeout = 10_000 })
                     await world.advance(by: 4.4)
                     let start = world.now
-                    await world.tell { $0.conditions.network.name = "train" }
+                    await world.change { $0.conditions.network.name = "train" }
                     await world.advance(by: 3)
                     world.clock.sleepMachine(for: 1_000)
                     await world.settle()
@@ -102,7 +102,7 @@ extension Simulations {
                     await world.start()
                     let id = await world.enqueue(world.request(url))
                     await world.advance(by: 3.01)
-                    await world.tell { $0.conditions.network.name = "train" }
+                    await world.change { $0.conditions.network.name = "train" }
                     await world.advance(by: 2)
                     // The pause after a failure would have been longer than that.
                     let begun = world.transport.begun.map(\.time)
@@ -126,12 +126,12 @@ extension Simulations {
                     await world.start()
                     let id = await world.enqueue(world.request(url))
                     await world.advance(by: 2)
-                    await world.tell { $0.conditions.network.name = "train" }
-                    await world.tell { $0.conditions.network.isAvailable = false }
+                    await world.change { $0.conditions.network.name = "train" }
+                    await world.change { $0.conditions.network.isAvailable = false }
                     await world.advance(by: 30)
                     #expect(world.transport.begun.count == 1)
                     #expect(await world.status(id)?.state == .running)
-                    await world.tell { $0 = DeviceMoment() }
+                    await world.change { $0 = DeviceMoment() }
                     await world.advance(by: 120)
                     #expect(await world.status(id)?.state == .completed)
                 }
@@ -153,15 +153,15 @@ extension Simulations {
                         })
                     await world.advance(by: 3)
                     #expect(await world.status(id)?.countOfBytesSent == 1_000_000)
-                    await world.tell { $0.conditions.network.name = "train" }
-                    await world.tell { $0.phase = .dozing }
+                    await world.change { $0.conditions.network.name = "train" }
+                    await world.change { $0.phase = .dozing }
                     await world.advance(by: 30)
                     #expect(world.transport.begun.count == 1)
                     #expect(await world.status(id)?.state == .running)
                     // Its idle timeout ends it; from then on it waits for the window.
                     await world.advance(by: 60)
                     #expect(await world.status(id)?.state == .waiting)
-                    await world.tell { $0.phase = .window }
+                    await world.change { $0.phase = .window }
                     await world.advance(by: 60)
                     #expect(await world.status(id)?.state == .completed)
                 }
@@ -179,7 +179,7 @@ extension Simulations {
                     world.transport.setWeather { _ in .normal }
                     let asked = world.transport.begun.count
                     let moment = world.now.bootSeconds
-                    await world.tell { $0.conditions.network.name = "home" }
+                    await world.change { $0.conditions.network.name = "home" }
                     #expect(world.transport.begun.dropFirst(asked).map(\.time) == [moment])
                     await world.advance(by: 2)
                     #expect(world.ledger.open.isEmpty)

@@ -86,7 +86,7 @@ extension Simulations {
                 await Simulation.run("no network") { world in
                     let url = Story.serve(world, size: 10_000)
                     await world.start()
-                    await world.tell { $0.conditions.network.isAvailable = false }
+                    await world.change { $0.conditions.network.isAvailable = false }
                     let id = await world.enqueue(world.request(url))
                     #expect(await world.retry(RetryRequest(tasks: [id])) == RetryResponse(count: 0))
                     #expect(await world.status(id)?.wait?.reason == .network)

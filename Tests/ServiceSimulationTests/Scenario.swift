@@ -128,13 +128,13 @@ struct Scenario {
 
     func setNetwork(available: Bool) async {
         world.transport.setOnline(available)
-        await world.tell { $0.conditions.network.isAvailable = available }
+        await world.change { $0.conditions.network.isAvailable = available }
     }
 
     /// The device says something else of itself.
     private func changeDevice() async {
         let random = world.random
-        await world.tell { moment in
+        await world.change { moment in
             switch random.number(0...6) {
             case 0: moment.conditions.network.kind = random.pick(NetworkKind.allCases) ?? .other
             case 1: moment.conditions.network.name = random.pick(["home", "train", nil]) ?? nil
@@ -149,7 +149,7 @@ struct Scenario {
 
     /// A device that is plugged in and in use, on a network that costs nothing.
     private func makeDeviceGood() async {
-        await world.tell { $0 = DeviceMoment() }
+        await world.change { $0 = DeviceMoment() }
     }
 
     private mutating func enqueueSome() async {

@@ -128,14 +128,14 @@ extension Simulations {
                     let id = await world.enqueue(world.request(url))
                     await world.advance(by: 400)
                     world.transport.setOnline(false)
-                    await world.tell { $0.conditions.network.isAvailable = false }
+                    await world.change { $0.conditions.network.isAvailable = false }
                     await world.advance(by: 1_000)
                     #expect(await world.status(id)?.wait?.reason == .network)
                     world.transport.setWeather { _ in .normal }
                     let asked = world.transport.begun.count
                     let moment = world.now.bootSeconds
                     world.transport.setOnline(true)
-                    await world.tell { $0.conditions.network.isAvailable = true }
+                    await world.change { $0.conditions.network.isAvailable = true }
                     await world.settle()
                     #expect(world.transport.begun.dropFirst(asked).map(\.time) == [moment])
                     #expect(world.transport.timesForgotten == 2)

@@ -106,14 +106,14 @@ extension Simulations {
                 await Self.download("portal") { world in
                     Self.serve(world, [.cut(after: 1_500_000)] + Array(repeating: .page, count: 400))
                 } meanwhile: { world, id in
-                    await world.tell { $0.conditions.network.connectivity = .portal }
+                    await world.change { $0.conditions.network.connectivity = .portal }
                     await world.advance(by: 12 * 3_600)
                     let status = await world.status(id)
                     #expect(
                         status?.state == .waiting && status?.wait?.reason == .portal, "\(String(describing: status))")
                     #expect(world.transport.begun.count < 20)
                     world.transport.change(Self.url) { $0.script = [] }
-                    await world.tell { $0.conditions.network.connectivity = .full }
+                    await world.change { $0.conditions.network.connectivity = .full }
                     await world.advance(by: 5)
                     #expect(await world.status(id)?.state == .completed)
                 } check: { world, status, journal in

@@ -157,7 +157,7 @@ final class World {
     }
 
     /// Lets the device say something else; a service that runs hears of it.
-    func tell(_ change: (inout DeviceMoment) -> Void) async {
+    func change(_ change: (inout DeviceMoment) -> Void) async {
         change(&moment)
         guard running != nil, !isDying else { return }
         await call { [service, moment] in await service.apply(moment) }

@@ -178,7 +178,7 @@ struct ScriptedExchange {
             guard let overlap = sink.overlap else { break }
             count = min(count, overlap.rest)
             let bytes = answer.content.bytes(answer.offset + sent..<answer.offset + sent + count)
-            guard bytes.withUnsafeBytes({ overlap.take($0) }) != nil else { return end(.failed(overlap.failure)) }
+            guard bytes.withUnsafeBytes({ overlap.compare($0) }) != nil else { return end(.failed(overlap.failure)) }
         case .file(let sink):
             let compared = sink.overlap?.compared ?? 0
             let position = sink.offset + sent - compared

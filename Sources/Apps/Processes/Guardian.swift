@@ -34,7 +34,7 @@ struct Guardian {
     /// False where there can be no guardian: then nothing may be frozen.
     mutating func add(_ process: ProcessIdentity, freezeFile: String?) -> Bool {
         guard guarded.count < Self.capacity, ensureRunning() else { return false }
-        guard tell(process, isFrozen: true, freezeFile: freezeFile) else { return false }
+        guard sendToGuardian(process, isFrozen: true, freezeFile: freezeFile) else { return false }
         guarded[process] = .some(freezeFile)
         return true
     }
@@ -43,7 +43,7 @@ struct Guardian {
     mutating func remove(_ process: ProcessIdentity) {
         guard guarded.removeValue(forKey: process) != nil else { return }
         // Told before it is released: it would thaw what has been frozen anew by then.
-        _ = tell(process, isFrozen: false, freezeFile: nil)
+        _ = sendToGuardian(process, isFrozen: false, freezeFile: nil)
         if guarded.isEmpty { release() }
     }
 
@@ -56,7 +56,7 @@ struct Guardian {
         close(current.socket)
         self.current = nil
         guard !guarded.isEmpty, ensureRunning() else { return }
-        for (process, freezeFile) in guarded { _ = tell(process, isFrozen: true, freezeFile: freezeFile) }
+        for (process, freezeFile) in guarded { _ = sendToGuardian(process, isFrozen: true, freezeFile: freezeFile) }
     }
 
     /// Ends the guardian, which thaws what it has been told of and not heard otherwise, and waits for it.
@@ -84,7 +84,7 @@ struct Guardian {
         close(pidfd)
     }
 
-    private func tell(_ process: ProcessIdentity, isFrozen: Bool, freezeFile: String?) -> Bool {
+    private func sendToGuardian(_ process: ProcessIdentity, isFrozen: Bool, freezeFile: String?) -> Bool {
         guard let current else { return false }
         return nightshift_guardian_tell(
             current.socket, isFrozen ? 1 : 0, process.pid, process.startTime, freezeFile) == 0

@@ -35,10 +35,10 @@ struct AppLogReader: Sendable {
     mutating func next() async throws -> Piece? {
         let bytes = try await read(from: position - Int64(end.count))
         guard bytes.starts(with: end) else { return try await afterCut() }
-        return take(bytes.dropFirst(end.count))
+        return parse(bytes.dropFirst(end.count))
     }
 
-    private mutating func take(_ bytes: Data, isBehindGap: Bool = false) -> Piece? {
+    private mutating func parse(_ bytes: Data, isBehindGap: Bool = false) -> Piece? {
         guard !bytes.isEmpty else { return nil }
         position += Int64(bytes.count)
         end = Data((end + bytes).suffix(Self.overlap))
@@ -49,10 +49,10 @@ struct AppLogReader: Sendable {
         guard let place = try await lastPlace(of: end) else {
             position = 0
             end = Data()
-            return take(try await read(from: 0), isBehindGap: true)
+            return parse(try await read(from: 0), isBehindGap: true)
         }
         position = place + Int64(end.count)
-        return take(try await read(from: position))
+        return parse(try await read(from: position))
     }
 
     /// Where `text` is for the last time: what a log repeats is not printed twice.

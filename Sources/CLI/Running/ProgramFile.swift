@@ -17,7 +17,7 @@ enum ProgramFile: Hashable, Sendable {
 
     init(_ word: String, in invocation: Invocation) {
         if word.contains("/") {
-            self = Self.look(at: invocation.absolute(word))
+            self = Self.inspect(invocation.absolute(word))
             return
         }
         var result = ProgramFile.missing
@@ -25,7 +25,7 @@ enum ProgramFile: Hashable, Sendable {
             separator: ":", omittingEmptySubsequences: false)
         {
             // An empty entry is the current directory (POSIX, section 8.3).
-            switch Self.look(at: invocation.absolute((folder.isEmpty ? "." : folder) + "/" + word)) {
+            switch Self.inspect(invocation.absolute((folder.isEmpty ? "." : folder) + "/" + word)) {
             case .found(let path):
                 self = .found(path)
                 return
@@ -36,7 +36,7 @@ enum ProgramFile: Hashable, Sendable {
         self = result
     }
 
-    private static func look(at path: String) -> ProgramFile {
+    private static func inspect(_ path: String) -> ProgramFile {
         var information = stat()
         guard stat(path, &information) == 0 else { return .missing }
         let isFile = information.st_mode & S_IFMT == S_IFREG

@@ -26,7 +26,7 @@ struct RunMachine {
         case abandon
         case signal(Int32)
         case stopAlong(Int32)
-        case say(String)
+        case print(String)
         case finish(RunEnd)
     }
 
@@ -46,13 +46,13 @@ struct RunMachine {
         case .refused(let reason):
             switch phase {
             case .atGate: return refuse(reason)
-            case .running: return [.say("\(name) goes on without the service, which refuses it: \(reason)")]
+            case .running: return [.print("\(name) goes on without the service, which refuses it: \(reason)")]
             case .ended: return []
             }
         case .expiring:
             guard phase == .running, !isExpiring else { return [] }
             isExpiring = true
-            let notice = Action.say("\(name): its background time is nearly over; it is asked to end.")
+            let notice = Action.print("\(name): its background time is nearly over; it is asked to end.")
             return isInApp ? [notice, .signal(SIGTERM)] : [notice]
         }
     }
@@ -64,7 +64,7 @@ struct RunMachine {
 
     private mutating func refuse(_ reason: String) -> [Action] {
         phase = .ended
-        return [.abandon, .say("\(name) was not started: \(reason)"), .finish(.refused(reason))]
+        return [.abandon, .print("\(name) was not started: \(reason)"), .finish(.refused(reason))]
     }
 
     // MARK: - The program
@@ -81,7 +81,8 @@ struct RunMachine {
             case .signalled(let number):
                 guard isExpiring, number == SIGTERM || number == SIGKILL else { return [.finish(.signalled(number))] }
                 return [
-                    .say("\(name): its background time was over; the service has ended it."), .finish(.overdue(number)),
+                    .print("\(name): its background time was over; the service has ended it."),
+                    .finish(.overdue(number)),
                 ]
             }
         }

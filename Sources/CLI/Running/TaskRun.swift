@@ -21,7 +21,7 @@ struct TaskRun: Sendable {
     /// For a service that takes connections and does not answer: longer than a start may take.
     private static let patience: Duration = .seconds(15)
     /// Seconds for saying that the program has ended: the service finds out by itself.
-    private static let farewell = 2.0
+    private static let endTimeout = 2.0
     /// The task's: there is no other in this process.
     private static let number: Int64 = 1
 
@@ -37,8 +37,8 @@ struct TaskRun: Sendable {
         let program: String
         switch ProgramFile(command[0], in: invocation) {
         case .found(let path): program = path
-        case .notRunnable(let path): return complain("\(path) cannot be run.", Self.notRunnable)
-        case .missing: return complain("\(command[0]): there is no such program.", Self.notFound)
+        case .notRunnable(let path): return printError("\(path) cannot be run.", Self.notRunnable)
+        case .missing: return printError("\(command[0]): there is no such program.", Self.notFound)
         }
         // Made before its signals are taken: it is to find them as this program has.
         let process: GatedProcess
@@ -47,7 +47,7 @@ struct TaskRun: Sendable {
                 executable: invocation.executable, program: program, arguments: command,
                 environment: invocation.environment, leadsGroup: app == nil)
         } catch {
-            return complain((error as? CommandFailure)?.message ?? "\(error)", RunEnd.refused("").exitStatus)
+            return printError((error as? CommandFailure)?.message ?? "\(error)", RunEnd.refused("").exitStatus)
         }
         return await follow(process, program)
     }
@@ -111,10 +111,10 @@ struct TaskRun: Sendable {
                 case .abandon: process.abandon()
                 case .signal(let number): kill(app == nil ? -process.id : process.id, number)
                 case .stopAlong(let number): jobs?.stopAlong(number)
-                case .say(let text): say(text)
+                case .print(let text): printNotice(text)
                 case .finish(let end):
                     jobs?.takeBack()
-                    if app != nil { sayFarewell(channel) }
+                    if app != nil { endTask(channel) }
                     record(end, begun.map { ContinuousClock.now - $0 } ?? .zero)
                     return end.exitStatus
                 }
@@ -125,8 +125,8 @@ struct TaskRun: Sendable {
     }
 
     /// Ends the app's task; breaking the connection off would do it as well, a moment later.
-    private func sayFarewell(_ channel: ProcessChannel) {
-        try? channel.service.client.wait(for: .endBackgroundTask(channel.task.number), within: Self.farewell)
+    private func endTask(_ channel: ProcessChannel) {
+        try? channel.service.client.wait(for: .endBackgroundTask(channel.task.number), within: Self.endTimeout)
     }
 
     private func record(_ end: RunEnd, _ time: Duration) {
@@ -135,12 +135,12 @@ struct TaskRun: Sendable {
         try? invocation.json(RunRecord(name: title, seconds: (seconds * 1_000).rounded() / 1_000, end: end))
     }
 
-    private func say(_ text: String) {
+    private func printNotice(_ text: String) {
         invocation.errors.line("nightshift: " + TerminalText.escaped(text, keepingNewlines: true))
     }
 
-    private func complain(_ text: String, _ status: Int32) -> Int32 {
-        say(text)
+    private func printError(_ text: String, _ status: Int32) -> Int32 {
+        printNotice(text)
         record(.refused(text), .zero)
         return status
     }

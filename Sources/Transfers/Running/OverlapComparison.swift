@@ -61,10 +61,10 @@ package final class OverlapComparison: Sendable {
     /// Compares as many of `bytes` as belong to the range.
     ///
     /// - Returns: how many those are; nil where the exchange has to end with ``failure``.
-    package func take(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    package func compare(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let (before, after, count) = state.withLock { state in
             let before = state.finding
-            let count = state.take(bytes, descriptor, until: range.upperBound)
+            let count = state.compare(bytes, descriptor, until: range.upperBound)
             if isAll, state.finding == .provesNothing { state.finding = .agrees }
             return (before, state.finding, count)
         }
@@ -77,7 +77,7 @@ extension OverlapComparison.State {
     /// Bytes read from the file at once.
     private static let piece = 16 << 10
 
-    fileprivate mutating func take(_ bytes: UnsafeRawBufferPointer, _ descriptor: Int32, until end: Int64) -> Int {
+    fileprivate mutating func compare(_ bytes: UnsafeRawBufferPointer, _ descriptor: Int32, until end: Int64) -> Int {
         var done = 0
         while finding == .pending, done < bytes.count {
             let count = min(bytes.count - done, Int(end - position), Self.piece)

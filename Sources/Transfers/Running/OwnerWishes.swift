@@ -20,7 +20,7 @@ final class OwnerWishes: Sendable {
     var priority: Double { values.withLock(\.priority) }
 
     /// A request of the owner has changed `record`.
-    func take(_ record: TaskRecord) {
+    func apply(_ record: TaskRecord) {
         let new = Self.values(record)
         values.withLock { $0 = new }
     }

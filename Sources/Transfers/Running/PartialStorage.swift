@@ -36,11 +36,11 @@ struct PartialStorage: Sendable {
 
     /// Removes what may lie in the places of a task and is not what its record names.
     func discardRest(_ record: TaskRecord) {
-        for path in rest(of: record) { unlink(path) }
+        for path in leftovers(of: record) { unlink(path) }
     }
 
     /// The places of a task that its record does not name, whether something lies there or not.
-    func rest(of record: TaskRecord) -> [String] {
+    func leftovers(of record: TaskRecord) -> [String] {
         let places = places(for: record)
         return [places.first, places.second, copyPath(for: record), keptCopyPath(for: record)].compactMap(\.self)
             .filter { $0 != record.partial?.path }

@@ -137,7 +137,7 @@ struct Publisher: Sendable {
         case lost
     }
 
-    static func look(at publication: Publication) -> Interrupted {
+    static func inspect(_ publication: Publication) -> Interrupted {
         if let there = FileStanding(name: publication.to) {
             if there.isRegular, there.isOwn, there.inode == publication.inode, there.size == publication.size {
                 let directory = (publication.to as NSString).deletingLastPathComponent

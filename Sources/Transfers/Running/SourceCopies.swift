@@ -20,7 +20,7 @@ struct SourceCopies: Sendable {
     /// Blocks while bytes are copied.
     /// - Throws: ``TransferFailure/Code/sourceMissing``, ``TransferFailure/Code/sourceChanged`` where it is not what it was, or
     ///   trouble of this disk.
-    func take(_ file: UploadSource.File, _ policy: SnapshotPolicy) throws(TransferFailure) -> UploadSource.File? {
+    func copy(_ file: UploadSource.File, _ policy: SnapshotPolicy) throws(TransferFailure) -> UploadSource.File? {
         let original = try file.descriptor()
         defer { close(original) }
         let path = "\(folder)/\(run).\(UUID().uuidString)"

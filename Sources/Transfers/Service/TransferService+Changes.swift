@@ -63,7 +63,7 @@ extension TransferService {
     private func apply(_ change: TaskChange, _ id: TaskID, _ record: TaskRecord) {
         guard let transfer = active[id] else { return }
         starts.begin(id)
-        transfer.wishes.take(record)
+        transfer.wishes.apply(record)
         active[id]?.record.apply(change)
         if change.rateLimit != nil { shareRate(id) }
     }

@@ -16,7 +16,7 @@ extension TransferService {
             let (files, policy) = (records[index].sentFiles, records[index].request.snapshot ?? .reflink)
             guard let files else { continue }
             let sources = sources
-            let result = await disks.copy.run { sources.take(files, policy) }
+            let result = await disks.copy.run { sources.copy(files, policy) }
             do throws(TransferFailure) {
                 guard let copy = try result.get() else { continue }
                 records[index].uploadSource = copy
@@ -33,14 +33,14 @@ extension TransferService {
 
 extension SourceCopies {
     /// Copies all files of an upload, or none. A copy that nobody asked for is no reason to refuse anything.
-    fileprivate func take(
+    fileprivate func copy(
         _ source: UploadSource, _ policy: SnapshotPolicy
     ) -> Result<UploadSource?, TransferFailure> {
         var copy = source
         copy.files = []
         do throws(TransferFailure) {
             for file in source.files {
-                guard let taken = try take(file, policy) else {
+                guard let taken = try self.copy(file, policy) else {
                     remove(copy)
                     return .success(nil)
                 }

@@ -45,8 +45,8 @@ extension TransferService {
         try await setAsideUnreadable()
         if try await trySuspects() { return setAlarm(at: trials.trial?.until) }
         if finishing.settlesAfterTrials { try await takeUpFinishing() }
-        var queue = try await look()
-        if try await releaseDue(queue) { queue = try await look() }
+        var queue = try await readQueue()
+        if try await releaseDue(queue) { queue = try await readQueue() }
         let now = now
         let lanes = queue.lanes.map { admissionLane($0, queue, now.bootSeconds) }
         admissions.turns.keep(queue.lanes.map(\.id))
@@ -125,7 +125,7 @@ extension TransferService {
         if loosened.count == limit { admissions.loop.request() }
     }
 
-    private func look() async throws(StoreError) -> Queue {
+    private func readQueue() async throws(StoreError) -> Queue {
         // Rows of tasks that run still say 'waiting': read that many more, so that enough are left.
         let margin = active.count + finishing.count + claims.count
         let limit = limits.maximumTransfers

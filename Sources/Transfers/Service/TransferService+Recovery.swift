@@ -59,7 +59,7 @@ extension TransferService {
             return (try transaction.lastEndedTasks(limit: Self.endedJustBefore), unfinished)
         }
         // What lies beside a destination only its task knows of.
-        let beside = ended.flatMap(partials.rest(of:)).filter { access($0, F_OK) == 0 }
+        let beside = ended.flatMap(partials.leftovers(of:)).filter { access($0, F_OK) == 0 }
         let orphans = Set(files.filter { !unfinished.contains($0.task) }.map(\.path) + beside)
         // The paths of a whole backlog are read only where one of them may be among these.
         guard !orphans.isEmpty else { return }

@@ -20,7 +20,7 @@ extension TransferService {
         active[id]?.run = run
         // What has ended is not asked how far it is any more.
         if run.phase == .saving { active[id]?.exchange = .starting }
-        await carryOut(actions, id, file)
+        await execute(actions, id, file)
     }
 
     private func context(of run: TransferRun) -> RunContext {
@@ -29,7 +29,7 @@ extension TransferService {
             isServiceStopping: isStopping, random: environment.random, token: Self.newToken)
     }
 
-    private func carryOut(_ actions: [TransferAction], _ id: TaskID, _ file: Int32?) async {
+    private func execute(_ actions: [TransferAction], _ id: TaskID, _ file: Int32?) async {
         for action in actions {
             switch action {
             case .ask:

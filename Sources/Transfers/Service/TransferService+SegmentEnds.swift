@@ -11,7 +11,7 @@ extension TransferService {
         guard let segments = active[id]?.segments, let number = segments.connection(at: receiver.position) else {
             return
         }
-        await carryOut(answered(id, number, receiver), id)
+        await execute(answered(id, number, receiver), id)
     }
 
     private func answered(
@@ -56,7 +56,7 @@ extension TransferService {
         guard let number = active[id]?.segments?.connection(at: receiver.position) else { return }
         // Reports may overtake each other.
         let actions = answered(id, number, receiver)
-        if active[id]?.stopping == nil { await carryOut(actions, id) }
+        if active[id]?.stopping == nil { await execute(actions, id) }
         guard let segments = active[id]?.segments, let connection = segments.connections[number] else { return }
         let now = now
         switch receiver.reception?.answer {
@@ -121,7 +121,7 @@ extension TransferService {
         var actions = active[id]?.segments?.scheduler.progressed(segments.positions, now: now) ?? []
         active[id]?.segments?.connections[number] = nil
         actions += active[id]?.segments?.scheduler.ended(number, position: position, end, now: now) ?? []
-        if !isOver { return await carryOut(actions, id) }
+        if !isOver { return await execute(actions, id) }
         if active[id]?.segments?.connections.isEmpty == true { await concludeSegments(id) }
     }
 

@@ -36,7 +36,7 @@ extension TransferService {
             position: position, servedEnd: servedEnd, begunAt: transfer.begunAt,
             answeredAt: transfer.answeredAt ?? now, now: now)
         active[id]?.exchange = .segments(segments)
-        await carryOut(actions, id)
+        await execute(actions, id)
     }
 
     /// Goes on with a file that has gaps.
@@ -72,7 +72,7 @@ extension TransferService {
         let actions = segments.scheduler.start(now: now)
         transfer.exchange = .segments(segments)
         exchangeBegan(transfer)
-        await carryOut(actions, transfer.record.id)
+        await execute(actions, transfer.record.id)
         return true
     }
 
@@ -111,14 +111,14 @@ extension TransferService {
             let limits = segmentLimits(transfer)
             guard limits != segments.scheduler.limits else { continue }
             let actions = active[id]?.segments?.scheduler.change(limits, now: now) ?? []
-            await carryOut(actions, id)
+            await execute(actions, id)
         }
     }
 
     // MARK: - Carrying out
 
     /// Reads where the connections are, when it is time.
-    private func lookAtSegments(_ id: TaskID, _ bootSeconds: Double) async {
+    private func updateSegments(_ id: TaskID, _ bootSeconds: Double) async {
         guard let transfer = active[id], let segments = transfer.segments, segments.look.moment == bootSeconds,
             segments.conclusion == nil, transfer.stopping == nil
         else { return }
@@ -127,11 +127,11 @@ extension TransferService {
         let limits = segmentLimits(transfer)
         var actions = active[id]?.segments?.scheduler.change(limits, now: now) ?? []
         actions += active[id]?.segments?.scheduler.progressed(segments.positions, now: now) ?? []
-        await carryOut(actions, id)
+        await execute(actions, id)
     }
 
     /// Does what the scheduler wants, in its order.
-    func carryOut(_ actions: [SegmentAction], _ id: TaskID) async {
+    func execute(_ actions: [SegmentAction], _ id: TaskID) async {
         var begun = false
         for action in actions {
             guard let segments = active[id]?.segments else { return }
@@ -222,7 +222,7 @@ extension TransferService {
     private func setLook(_ id: TaskID) {
         guard let transfer = active[id], let segments = transfer.segments else { return }
         let deadline = transfer.stopping == nil && segments.conclusion == nil ? segments.scheduler.nextDeadline : nil
-        active[id]?.segments?.look.set(for: deadline, by: environment.clock) { await self.lookAtSegments(id, $0) }
+        active[id]?.segments?.look.set(for: deadline, by: environment.clock) { await self.updateSegments(id, $0) }
     }
 }
 

@@ -91,7 +91,7 @@ extension TransferService {
         guard let transfer = active[id], transfer.isAccepted, let segments = transfer.segments,
             segments.conclusion == nil, transfer.stopping == nil, let path = transfer.record.partial?.path
         else { return }
-        await carryOut(
+        await execute(
             active[id]?.segments?.scheduler.progressed(segments.positions, now: now.bootSeconds) ?? [], id)
         guard let map = active[id]?.segments?.scheduler.map else { return }
         let new = map.written.count - map.synced.count

@@ -92,7 +92,7 @@ extension TransferService {
         var wire = wireRequest(record)
         _ = addAnswers(to: &wire, record)
         wire.asksAbout = []
-        wire.take(request)
+        wire.apply(request)
         wire.idleTimeout = min(wire.idleTimeout, Self.cancellationTimeout)
         let receiver = CancellationReceiver { [reporting] in reporting.yield { await $0.cancellationEnded() } }
         _ = environment.transport.begin(wire, receiver: receiver)

@@ -22,7 +22,7 @@ extension TransferService {
         }
         var upload =
             transfer.upload
-            ?? ResumableUpload(record.uploadTarget(source), resource: record.upload, uploadProtocol: manner(of: record))
+            ?? ResumableUpload(record.uploadTarget(source), resource: record.upload, uploadProtocol: uploadProtocol(of: record))
         if transfer.upload == nil {
             transfer.startCount = upload.resource?.offset ?? 0
             transfer.record.noteStart()
@@ -38,7 +38,7 @@ extension TransferService {
         }
         var wire = wireRequest(record)
         transfer.shown = addAnswers(to: &wire, record)
-        wire.take(request)
+        wire.apply(request)
         if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
         // A server that has just told its offset wants the rest, and one that keeps what arrives may get it early.
         wire.asksBeforeLargeBody = request.purpose == .create && hosts.uploadProtocol(of: record.origin) == nil
@@ -51,7 +51,7 @@ extension TransferService {
     }
 
     /// How a new upload of the task begins.
-    private func manner(of record: TaskRecord) -> UploadProtocol {
+    private func uploadProtocol(of record: TaskRecord) -> UploadProtocol {
         switch record.request.resumption {
         case .plain: .plain
         case .tus: .tus
@@ -79,14 +79,14 @@ extension TransferService {
         files.close()
         var upload = receiver.upload
         let handedOver = upload.progress(handedOver: receiver.sent.value)
-        let oldManner = upload.uploadProtocol
+        let oldProtocol = upload.uploadProtocol
         var verdict: UploadVerdict?
         if case .complete = end.outcome, let head = end.head {
             verdict = upload.answered(head, now: now.wallSeconds)
         } else {
             verdict = upload.broke()
         }
-        if upload.uploadProtocol != oldManner { hosts.learn(upload.uploadProtocol, of: transfer.record.origin) }
+        if upload.uploadProtocol != oldProtocol { hosts.learn(upload.uploadProtocol, of: transfer.record.origin) }
         transfer.upload = upload
         var restart: String?
         if case .startAgain(let reason)? = verdict { restart = reason }
@@ -132,7 +132,7 @@ extension TransferService {
 
 extension WireRequest {
     /// Makes it a request of an upload.
-    mutating func take(_ request: UploadRequest) {
+    mutating func apply(_ request: UploadRequest) {
         method = request.method
         headers = request.headers
         self = moved(to: request.url, isTrusted: request.sharesSecrets)
