@@ -52,7 +52,8 @@ struct SwiftSource {
 
     /// Numbers of the lines, from 1, whose code lets a transition of a machine that is not possible pass in silence.
     var silencedTransitions: [Int] {
-        let silenced = /try[?!]\s+(?:await\s+)?[\w.\[\]?]*\b(?:apply|transition)\(/
+        // By the standard's rules for words, a dot between letters is no boundary.
+        let silenced = /try[?!]\s+(?:await\s+)?[\w.\[\]?]*\b(?:apply|transition)\(/.wordBoundaryKind(.simple)
         return numbers(code.matches(of: silenced).map { code.utf8.distance(from: code.startIndex, to: $0.startIndex) })
     }
 
