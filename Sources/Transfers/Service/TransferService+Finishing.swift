@@ -275,7 +275,7 @@ extension TransferService {
         var record = start
         let now = now
         if let publication = record.publication {
-            switch Publisher.inspect( publication) {
+            switch Publisher.inspect(publication) {
             case .done:
                 let entries = apply(publication.end, to: &record, now: now)
                 record.partial?.path = publication.to
