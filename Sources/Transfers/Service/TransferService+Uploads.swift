@@ -22,7 +22,8 @@ extension TransferService {
         }
         var upload =
             transfer.upload
-            ?? ResumableUpload(record.uploadTarget(source), resource: record.upload, uploadProtocol: uploadProtocol(of: record))
+            ?? ResumableUpload(
+                record.uploadTarget(source), resource: record.upload, uploadProtocol: uploadProtocol(of: record))
         if transfer.upload == nil {
             transfer.startCount = upload.resource?.offset ?? 0
             transfer.record.noteStart()
