@@ -167,6 +167,73 @@ import Testing
             ])
     }
 
+    @Test func `Decisions are told from what only carries them out`() {
+        let carriedOut = SwiftSource(
+            """
+            case .finish(let entries): await finish(transfer, file, entries)
+            case .failed(let job, let failure): job.entries += apply(event, to: &job.record, now: now)
+            entries += apply(.publish(publication), to: &record, now: now)
+            TransferFailure(failure.code, failure.message)
+            startTicker(at: now.bootSeconds)
+            // if failure.isPermanent { give(up) }
+            """)
+        #expect(carriedOut.decisions(allowing: ["publish"]) == [])
+        let decided = SwiftSource(
+            """
+            if failure.isPermanent { await fail(transfer, failure) }
+            if failure.code == .diskFull || answer.isLate { wait() }
+            switch transfer.failure?.code {
+            switch record.state {
+            guard record.failures + 1 < limit else { return }
+            let delay = RetrySchedule.delay(attempt: 2, random: environment.random())
+            let isDue = now.bootSeconds - start >= 2
+            entries += apply(.hold(hold), to: &record, now: now)
+            var event = TaskEvent.fail(failure, file: nil, resumeData: nil)
+            let next: TaskEvent = .fetchAgain(failure)
+            """)
+        #expect(
+            decided.decisions(allowing: ["publish"]).map { "\($0.line) \($0.reason)" } == [
+                "1 looks into a failure", "2 looks into a failure", "3 looks into a failure",
+                "4 tells states of a task apart", "5 counts attempts", "6 chooses a pause", "7 compares times",
+                "8 makes up the event 'hold'", "9 makes up the event 'fail'", "10 makes up the event 'fetchAgain'",
+            ])
+        // As a download's end was decided before a run did it.
+        let before = SwiftSource(
+            """
+            transfer.repetitions += 1
+            guard transfer.repetitions <= Self.repetitionLimit else {
+                return await trouble(transfer, failure, entries)
+            }
+            guard !failure.isPermanent else { return await fail(transfer, told, entries) }
+            let more = (try? transfer.record.apply(.hold(hold), now: now)) ?? []
+            """)
+        #expect(Set(before.decisions(allowing: []).map(\.line)) == [1, 2, 5, 6])
+    }
+
+    @Test func `Files of effects and steps of a walk are read from their tables`() {
+        let document = """
+            | Effects | What they carry out | Steps of their own |
+            |---|---|---|
+            | `Shop/Till.swift` | sales | `pay`, `give` |
+
+            | Step | File | Function | What happens | In, out |
+            |---|---|---|---|---|
+            | 1 | `Shop/Door.swift` | `open`, `init` | it opens | – |
+            | 2 | `Shop/Till.swift` | – | money | – |
+            """
+        let effects = EffectsFiles(markdown: document)
+        #expect(effects.files == [EffectsFiles.File(path: "Sources/Shop/Till.swift", steps: ["pay", "give"])])
+        #expect(effects.file("Sources/Shop/Shelf+Effects.swift")?.steps == [])
+        #expect(effects.file("Sources/Shop/Shelf.swift") == nil)
+        #expect(
+            Walk(markdown: document).steps == [
+                Walk.Step(number: 1, path: "Sources/Shop/Door.swift", functions: ["open", "init"]),
+                Walk.Step(number: 2, path: "Sources/Shop/Till.swift", functions: []),
+            ])
+        let door = SwiftSource("struct Door { init(_ wood: Wood) {}\n  func open() { shut() } }  // func lock()")
+        #expect(door.missing(["open", "init", "shut", "lock"]) == ["shut", "lock"])
+    }
+
     @Test func `Links and anchors are read from prose only`() {
         let page = Markdown(
             """

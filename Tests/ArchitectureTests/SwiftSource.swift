@@ -52,8 +52,7 @@ struct SwiftSource {
 
     /// Numbers of the lines, from 1, whose code lets a transition of a machine that is not possible pass in silence.
     var silencedTransitions: [Int] {
-        // By the standard's rules for words, a dot between letters is no boundary.
-        let silenced = /try[?!]\s+(?:await\s+)?[\w.\[\]?]*\b(?:apply|transition)\(/.wordBoundaryKind(.simple)
+        let silenced = /try[?!]\s+(?:await\s+)?(?:[\w\[\]?]+\.)*(?:apply|transition)\(/
         return numbers(code.matches(of: silenced).map { code.utf8.distance(from: code.startIndex, to: $0.startIndex) })
     }
 

@@ -97,6 +97,9 @@ package struct AppMachine: Sendable {
             .compactMap(\.self).min()
     }
 
+    /// Whether ``tick(now:)`` has something to do.
+    package func isDue(_ now: ClockReading) -> Bool { nextDeadline ?? .infinity <= now.awakeSeconds }
+
     /// Awake seconds, as of the last look at the clocks.
     var faultPauseEnd: Double?
 

@@ -248,7 +248,7 @@ extension AppService {
 
     private func alarmRang(_ awakeSeconds: Double) async {
         alarm.rang(awakeSeconds)
-        for (id, machine) in machines where machine.nextDeadline ?? .infinity <= now.awakeSeconds {
+        for (id, machine) in machines where machine.isDue(now) {
             await perform(id) { $0.tick(now: $1) }
         }
         setAlarm()

@@ -79,6 +79,11 @@ enum Verification {
     }
 }
 
+extension TransferFailure {
+    /// Whether ``Verification`` was told to stop, which says nothing of the file.
+    var isStopOfVerification: Bool { code == .cancelled }
+}
+
 extension Checksum.Algorithm {
     fileprivate var libcryptoName: String {
         switch self {

@@ -14,7 +14,7 @@ extension TransferService {
         // Lanes of several sessions may lead to one origin: the first that comes is its probe.
         guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
         admissions.turns.began(
-            hasFailed: record.fruitless > 0, lane: record.lane, connections: record.maximumConnections)
+            hasFailed: record.hasFailed, lane: record.lane, connections: record.maximumConnections)
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
         transfer.run.admitted(now)
         transfer.inputs = inputs(record)
@@ -177,40 +177,6 @@ extension TransferService {
         let point = failurePoint(end)
         await tell(id, file: descriptor) {
             $0.ended(facts.conclusion, hasFile: descriptor != nil, at: point, $1, &$2)
-        }
-    }
-
-    /// The task is no longer active.
-    func release(_ id: TaskID) {
-        active[id] = nil
-        endStart(id)
-        wakeQuietWaiters(id)
-    }
-
-    /// Writes a task down together with its entries; false when that failed, which is dealt with.
-    func save(_ record: TaskRecord, _ entries: [JournalEntry]) async -> Bool {
-        await save([(record, entries)])
-    }
-
-    /// The same for many tasks, in one transaction.
-    func save(
-        _ changes: [(record: TaskRecord, entries: [JournalEntry])],
-        also: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
-    ) async -> Bool {
-        let now = now
-        do {
-            try await store.write { transaction in
-                for (record, entries) in changes {
-                    try transaction.update(record)
-                    for entry in entries { try transaction.record(entry) }
-                }
-                try also(transaction)
-                try transaction.putClock(now)
-            }
-            return true
-        } catch {
-            storeFailed(error)
-            return false
         }
     }
 

@@ -47,7 +47,7 @@ extension TransferService {
             }
             switch result {
             case .success(let names): job.verified = names
-            case .failure(let failure) where failure.code == .cancelled:
+            case .failure(let failure) where failure.isStopOfVerification:
                 // The row says how far it is; the next service takes it from there.
                 close(descriptor)
                 return endFinishing(id)
@@ -62,28 +62,13 @@ extension TransferService {
         await pump()
     }
 
-    /// The bytes are not what they should be. Where they came in several exchanges they get one more chance; where one URL sent
-    /// all of them, the next one is asked.
+    /// The bytes are not what they should be, or cannot be looked at; see ``FinishTrouble``.
     private func wrongBytes(_ start: Publisher.Job, _ failure: TransferFailure, wasContinued: Bool) async {
         var job = start
         let record = job.record
-        var event = TaskEvent.fail(failure, file: nil, resumeData: nil)
-        if failure.code == .checksumMismatch, wasContinued {
-            // The first time it may be chance; who sends wrong bytes again and again is left alone longer and longer.
-            let delay = RetrySchedule.delay(attempt: record.failures + 1, random: environment.random())
-            event = .fetchAgain(failure, notBefore: record.restarts > 0 ? now.bootSeconds + delay : nil)
-        } else if failure.code == .checksumMismatch, let mirrors = record.request.mirrors, !mirrors.isEmpty {
-            if job.record.noteWrongSource() {
-                event = .fetchAgain(.wrongSource(failure, "Another URL is asked."))
-            } else if record.request.checksum != nil {
-                let all = "None of its \(mirrors.count + 1) URLs has the right file."
-                event = .fail(.wrongSource(failure, all), file: nil, resumeData: nil)
-            }
-        } else if !failure.isPermanent {
-            if failure.code == .inputOutput { job.record.partial?.distrustUnsynced() }
-            event = .hold(
-                Hold(reason: .retry, failure: failure, notBefore: now.bootSeconds + Self.storePause))
-        }
+        let event = FinishTrouble.wrongBytes(
+            failure, wasContinued: wasContinued, of: &job.record, bootSeconds: now.bootSeconds,
+            random: environment.random)
         job.entries += apply(event, to: &job.record, now: now)
         if await save(job.record, job.entries) {
             if job.record.partial == nil { partials.discard(record) }
@@ -181,20 +166,21 @@ extension TransferService {
                 // The intent stays written down; it is settled when the directory can be synced.
                 logger.error("A directory cannot be synced", metadata: ["file": "\(item.publication.to)"])
                 unsynced.append(item.job.record.id)
-            case .failed(let item, let failure) where failure.isPermanent && item.job.refusal == nil:
-                // No amount of waiting changes it: the file is kept with the service, and the task fails.
-                requeue(item, refusal: failure)
             case .replaced(let item, let failure):
                 var record = item.job.record
                 replaced.append(record)
                 let entries = apply(.fetchAgain(failure), to: &record, now: now)
                 settled.append((record, entries))
             case .failed(let item, let failure):
+                guard
+                    let event = FinishTrouble.unplaced(
+                        failure, isRefused: item.job.refusal != nil, bootSeconds: now.bootSeconds)
+                else {
+                    requeue(item, refusal: failure)
+                    continue
+                }
                 var record = item.job.record
-                let hold = Hold(
-                    reason: failure.code == .diskFull ? .diskSpace : .retry, failure: failure,
-                    notBefore: now.bootSeconds + Self.storePause)
-                let entries = apply(.hold(hold), to: &record, now: now)
+                let entries = apply(event, to: &record, now: now)
                 settled.append((record, entries))
             }
         }
@@ -318,13 +304,6 @@ extension TransferService {
         finishing.end(id)
         endStart(id)
         wakeQuietWaiters(id)
-    }
-}
-
-extension TransferFailure {
-    /// - Parameter sentence: what that means where there are several URLs.
-    fileprivate static func wrongSource(_ failure: TransferFailure, _ sentence: String) -> TransferFailure {
-        TransferFailure(failure.code, "\(failure.message) \(sentence)", status: failure.status)
     }
 }
 

@@ -90,7 +90,7 @@ extension TransferService {
                 maximumConnections: record.maximumConnections, running: [], small: [], large: [], allowance: 1)
         lane.running = active.values.filter { $0.record.lane == record.lane }.map(\.running)
         let reason = Admission.reason(
-            isLarge: record.isLarge, hasFailed: record.fruitless > 0, lane: lane, running: active.count,
+            isLarge: record.isLarge, hasFailed: record.hasFailed, lane: lane, running: active.count,
             maximumTransfers: limits.maximumTransfers,
             smallWaitsElsewhere: admissions.look.lanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty },
             othersFirst: Admission.othersFirst(admissions.look.lanes.values, maximumTransfers: limits.maximumTransfers))

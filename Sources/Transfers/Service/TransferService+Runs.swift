@@ -105,6 +105,13 @@ extension TransferService {
         active[transfer.record.id] = transfer
     }
 
+    /// The task is no longer active.
+    func release(_ id: TaskID) {
+        active[id] = nil
+        endStart(id)
+        wakeQuietWaiters(id)
+    }
+
     /// Whether the file's bytes are on disk; nil where there is no file.
     private func syncAndClose(_ file: Int32?) async -> Bool? {
         guard let file else { return nil }
@@ -115,7 +122,7 @@ extension TransferService {
 
     private func report(_ failure: TransferFailure, of task: TaskID) {
         logger.info(
-            failure.isPermanent ? "Transfer failed" : "Transfer has to wait",
+            "\(failure.consequence)",
             metadata: [
                 "task": "\(task)", "code": "\(failure.code.rawValue)", "error": "\(failure.message)",
             ])

@@ -95,7 +95,7 @@ extension TransferService {
         if case .failed(let failure) = outcome {
             active[id]?.segments?.noteFailure(failure, failurePoint(end))
             // The disk's trouble is everybody's.
-            if failure.isPermanent || failure.code == .diskFull || failure.code == .inputOutput {
+            if failure.endsAllConnections {
                 if active[id]?.segments?.conclusion == nil {
                     active[id]?.segments?.conclusion = .trouble(failure, notBefore: nil)
                 }

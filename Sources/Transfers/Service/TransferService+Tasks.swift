@@ -327,47 +327,4 @@ extension TransferService {
         request.resumeData = nil
         return request
     }
-
-    /// - Parameter held: what records wait for from the first, by their index.
-    static func insert(
-        _ records: [TaskRecord], _ session: SessionID, _ sources: [String: TaskRecord],
-        _ held: [(index: Int, entry: JournalEntry)], _ now: ClockReading, _ transaction: StoreTransaction
-    ) throws -> Result<[TaskID], Problem> {
-        guard try transaction.taskCount() + records.count <= Limits.tasks else {
-            return .failure(.tooMany("The service keeps at most \(Limits.tasks) tasks; remove some that have ended."))
-        }
-        if try transaction.sessionSettings(session) == nil {
-            guard try transaction.sessionCount() < Limits.sessions else {
-                return .failure(.tooMany("There are \(Limits.sessions) sessions already."))
-            }
-            try transaction.putSession(session, SessionSettings())
-        }
-        // Numbers are the app's: the same request may be under way twice.
-        for record in records where record.taskIdentifier != 0 {
-            guard try transaction.task(record.taskIdentifier, of: session) == nil else {
-                return .failure(.conflict("There is a task \(record.taskIdentifier) in the session already."))
-            }
-        }
-        for (token, source) in sources {
-            // Two requests may have looked at the same token.
-            guard var old = try transaction.task(resumeData: token) else {
-                return .failure(.conflict("The resume data of task \(source.id) was used in the meantime."))
-            }
-            old.resumeData = nil
-            old.partial = nil
-            old.upload = nil
-            if records.contains(where: { $0.uploadSource == old.uploadSource }) { old.uploadSource = nil }
-            try transaction.update(old)
-        }
-        let ids = try records.map { try transaction.insert($0).id }
-        if let first = ids.first, let last = ids.last {
-            try transaction.record(.accepted(first, through: last, at: now.date))
-        }
-        for (index, entry) in held {
-            var entry = entry
-            entry.task = ids[index]
-            try transaction.record(entry)
-        }
-        return .success(ids)
-    }
 }

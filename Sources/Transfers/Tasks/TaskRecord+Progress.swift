@@ -16,6 +16,9 @@ extension TaskRecord {
     /// Whether the present attempt has brought anything that lasts.
     package var hasAdvanced: Bool { attemptRecord.hasAdvanced(to: continuableCount) }
 
+    /// Whether its last attempt left nothing that lasts.
+    var hasFailed: Bool { fruitless > 0 }
+
     /// The history of its attempts.
     package var attemptRecord: AttemptRecord {
         get { AttemptRecord(failures: failures, fruitless: fruitless, furthest: furthest) }

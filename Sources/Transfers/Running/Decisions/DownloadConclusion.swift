@@ -68,11 +68,7 @@ package struct DownloadEnd: Sendable {
     }
 
     private func bodyEnded(total: Int64?, announcedEnd: Int64?) -> DownloadConclusion {
-        if case .failed(let failure) = outcome,
-            failure.isPermanent || failure.code == .diskFull || failure.code == .inputOutput
-        {
-            return .trouble(failure, after: nil)
-        }
+        if case .failed(let failure) = outcome, failure.endsAllConnections { return .trouble(failure, after: nil) }
         let verdict = Verdict.judgeEnd(
             total: total, announcedEnd: announcedEnd, count: count, complete: outcome == .complete)
         switch (verdict, outcome) {
@@ -99,4 +95,9 @@ package struct DownloadEnd: Sendable {
             .trouble(TransferFailure(.truncated, "The connection ended within the bytes to be compared."), after: nil)
         }
     }
+}
+
+extension TransferFailure {
+    /// Whether other connections for the same file would meet it too: it is permanent, or the disk's.
+    var endsAllConnections: Bool { isPermanent || code == .diskFull || code == .inputOutput }
 }

@@ -36,6 +36,11 @@ package enum TransferAction: Hashable, Sendable {
     case fault(IllegalTransition)
 }
 
+extension TransferFailure {
+    /// What it leads to, for the log.
+    var consequence: String { isPermanent ? "Transfer failed" : "Transfer has to wait" }
+}
+
 /// What a run decides from, beside itself: read anew for each input.
 package struct RunContext {
     package var now: ClockReading

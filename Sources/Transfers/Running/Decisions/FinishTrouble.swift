@@ -1,0 +1,52 @@
+package import NightshiftAPI
+package import Store
+
+/// What becomes of a download whose bytes are all here, and which cannot be finished with them. Pure.
+package enum FinishTrouble {
+    /// The bytes are not what they should be, or could not be looked at.
+    ///
+    /// Bytes that came in several exchanges get one more chance. Where one URL sent all of them, the next one is asked.
+    ///
+    /// - Parameters:
+    ///   - wasContinued: whether they came in several exchanges.
+    ///   - record: the task's, which is told whom the bytes came from.
+    ///   - random: 0..<1, for jitter.
+    package static func wrongBytes(
+        _ failure: TransferFailure, wasContinued: Bool, of record: inout TaskRecord, bootSeconds: Double,
+        random: () -> Double
+    ) -> TaskEvent {
+        if failure.code == .checksumMismatch, wasContinued {
+            // The first time it may be chance; who sends wrong bytes again and again is left alone longer and longer.
+            let delay = RetrySchedule.delay(attempt: record.failures + 1, random: random())
+            return .fetchAgain(failure, notBefore: record.restarts > 0 ? bootSeconds + delay : nil)
+        }
+        if failure.code == .checksumMismatch, let mirrors = record.request.mirrors, !mirrors.isEmpty {
+            if record.noteWrongSource() { return .fetchAgain(.wrongSource(failure, "Another URL is asked.")) }
+            guard record.request.checksum != nil else { return .fail(failure, file: nil, resumeData: nil) }
+            let all = "None of its \(mirrors.count + 1) URLs has the right file."
+            return .fail(.wrongSource(failure, all), file: nil, resumeData: nil)
+        }
+        guard !failure.isPermanent else { return .fail(failure, file: nil, resumeData: nil) }
+        if failure.code == .inputOutput { record.partial?.distrustUnsynced() }
+        return .hold(Hold(reason: .retry, failure: failure, notBefore: bootSeconds + FailurePause.ofThisMachine))
+    }
+
+    /// The file could not be given its name.
+    ///
+    /// - Parameter isRefused: whether its own place has refused it before, so that it is being kept with the service.
+    /// - Returns: nil where no amount of waiting changes it: the file is kept with the service, and the task fails then.
+    package static func unplaced(_ failure: TransferFailure, isRefused: Bool, bootSeconds: Double) -> TaskEvent? {
+        if failure.isPermanent, !isRefused { return nil }
+        return .hold(
+            Hold(
+                reason: failure.code == .diskFull ? .diskSpace : .retry, failure: failure,
+                notBefore: bootSeconds + FailurePause.ofThisMachine))
+    }
+}
+
+extension TransferFailure {
+    /// - Parameter sentence: what that means where there are several URLs.
+    fileprivate static func wrongSource(_ failure: TransferFailure, _ sentence: String) -> TransferFailure {
+        TransferFailure(failure.code, "\(failure.message) \(sentence)", status: failure.status)
+    }
+}

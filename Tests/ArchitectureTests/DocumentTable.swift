@@ -1,0 +1,27 @@
+/// One table of a document, found by the names in its head.
+struct DocumentTable {
+    /// The cells of each row below the head.
+    var rows: [[String]] = []
+
+    /// Reads the one table in `markdown` whose head is `columns`.
+    init(_ columns: [String], in markdown: String) {
+        var inTable = false
+        for line in markdown.split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix("|") else {
+                inTable = false
+                continue
+            }
+            let cells = line.split(separator: "|").map { String($0.trimming(while: \.isWhitespace)) }
+            if cells == columns {
+                inTable = true
+            } else if inTable, cells.count == columns.count, !cells.allSatisfy({ $0.allSatisfy { $0 == "-" } }) {
+                rows.append(cells)
+            }
+        }
+    }
+
+    /// The words in backquotes of a cell.
+    static func names(in cell: String) -> [String] {
+        cell.matches(of: /`([^`]+)`/).map { String($0.output.1) }
+    }
+}

@@ -1,0 +1,86 @@
+import NightshiftAPI
+import Store
+import Testing
+import Transfers
+
+/// What becomes of finished bytes that cannot be used, or cannot have their name.
+@Suite struct FinishTroubleTests {
+    private static let mismatch = TransferFailure(.checksumMismatch, "other bytes")
+    private static let broken = TransferFailure(.inputOutput, "unreadable")
+    private static let full = TransferFailure(.diskFull, "full")
+    private static let forbidden = TransferFailure(.destinationUnavailable, "not here")
+
+    private static func record(mirrors: [String] = [], isChecked: Bool = false) -> TaskRecord {
+        var record = TaskMachineTests.record(.finishing)
+        record.partial = TransferRunScene.partial(1_000)
+        if !mirrors.isEmpty { record.request.mirrors = mirrors }
+        if isChecked { record.request.checksum = Checksum(algorithm: .sha256, hex: "00") }
+        return record
+    }
+
+    private static func wrongBytes(
+        _ failure: TransferFailure, wasContinued: Bool = false, of record: inout TaskRecord
+    ) -> TaskEvent {
+        FinishTrouble.wrongBytes(
+            failure, wasContinued: wasContinued, of: &record, bootSeconds: 100, random: { 0.5 })
+    }
+
+    @Test func `Bytes of several exchanges are fetched again, at once only the first time`() {
+        var record = Self.record()
+        #expect(Self.wrongBytes(Self.mismatch, wasContinued: true, of: &record) == .fetchAgain(Self.mismatch))
+        record.restarts = 1
+        record.failures = 1
+        #expect(
+            Self.wrongBytes(Self.mismatch, wasContinued: true, of: &record)
+                == .fetchAgain(Self.mismatch, notBefore: 101))
+    }
+
+    @Test func `Bytes of one exchange are what the server has`() {
+        var record = Self.record()
+        #expect(
+            Self.wrongBytes(Self.mismatch, of: &record) == .fail(Self.mismatch, file: nil, resumeData: nil))
+    }
+
+    @Test func `Each URL is asked once for the right file`() {
+        var record = Self.record(mirrors: ["http://m/"], isChecked: true)
+        guard case .fetchAgain(let failure, notBefore: nil) = Self.wrongBytes(Self.mismatch, of: &record) else {
+            Issue.record("no other URL is asked")
+            return
+        }
+        #expect(failure.message.hasSuffix("Another URL is asked."))
+        record.partial?.mirror = "http://m/"
+        guard case .fail(let last, file: nil, resumeData: nil) = Self.wrongBytes(Self.mismatch, of: &record) else {
+            Issue.record("it goes on for ever")
+            return
+        }
+        #expect(last.message.hasSuffix("None of its 2 URLs has the right file."))
+    }
+
+    @Test func `Nothing says that another URL's file is the right one where no checksum was asked for`() {
+        var record = Self.record(mirrors: ["http://m/"])
+        #expect(
+            Self.wrongBytes(Self.mismatch, of: &record) == .fail(Self.mismatch, file: nil, resumeData: nil))
+    }
+
+    @Test func `What may pass is waited for, and a disk that fails is not trusted`() {
+        var record = Self.record()
+        #expect(Self.wrongBytes(Self.full, of: &record).isHold(.retry))
+        #expect(record.partial?.bootID == "b")
+        #expect(Self.wrongBytes(Self.broken, of: &record).isHold(.retry))
+        #expect(record.partial?.bootID == "")
+    }
+
+    @Test func `A place that refuses a file for good has it kept with the service, which is tried until it works`() {
+        #expect(FinishTrouble.unplaced(Self.forbidden, isRefused: false, bootSeconds: 100) == nil)
+        #expect(FinishTrouble.unplaced(Self.forbidden, isRefused: true, bootSeconds: 100)?.isHold(.retry) == true)
+        #expect(FinishTrouble.unplaced(Self.full, isRefused: false, bootSeconds: 100)?.isHold(.diskSpace) == true)
+    }
+}
+
+extension TaskEvent {
+    /// Whether it is a pause of what this machine needs after a failure, begun at boot second 100.
+    fileprivate func isHold(_ reason: WaitReason) -> Bool {
+        guard case .hold(let hold) = self, let until = hold.notBefore else { return false }
+        return hold.reason == reason && until > 100
+    }
+}
