@@ -119,7 +119,8 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         lastResult = result
         failures = result == .failed ? failures + 1 : 0
         cost = RefreshCost(
-            energy: cost.energy * 0.75 + max(0, spent.energy) * 0.25, bytes: cost.bytes * 0.75 + max(0, spent.bytes) * 0.25)
+            energy: cost.energy * 0.75 + max(0, spent.energy) * 0.25,
+            bytes: cost.bytes * 0.75 + max(0, spent.bytes) * 0.25)
         guard result != .failed else { return }
         refreshed = now.seconds
         fruitful = fruitful * 0.875 + (result == .newData ? 1 : 0)

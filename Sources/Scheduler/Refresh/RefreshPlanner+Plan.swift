@@ -199,7 +199,9 @@ extension RefreshPlanner {
     /// Seconds between two fetches that each app has at least.
     private func floorInterval(_ candidates: [Candidate]) -> Double {
         var sum = 0.0
-        for candidate in candidates { sum += candidate.isUnused ? candidate.share / Self.unusedFloors : candidate.share }
+        for candidate in candidates {
+            sum += candidate.isUnused ? candidate.share / Self.unusedFloors : candidate.share
+        }
         return max(1, sum / Self.floorShare) * LocalMoment.daySeconds
     }
 

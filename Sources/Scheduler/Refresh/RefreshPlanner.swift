@@ -132,9 +132,9 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
 /// What may be chosen about the planner.
 package struct RefreshTuning: Hashable, Sendable, Codable {
     /// Seconds before its best moment from which a fetch joins a wake that happens anyway.
-    package var early = 600.0
+    package var early = 900.0
     /// Seconds after it up to which it waits for one.
-    package var late = 600.0
+    package var late = 1_800.0
 
     package init() {}
 

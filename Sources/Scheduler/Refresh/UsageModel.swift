@@ -77,7 +77,11 @@ package struct UsageModel: Hashable, Sendable, Codable {
         lastBegin = now.seconds
         let slot = now.secondOfDay / Self.slotSeconds
         for (offset, amount) in [(-1, Self.beside), (0, Self.own), (1, Self.beside)] {
-            if Self.isDayOff(now.day) { daysOff.add(amount, slot + offset) } else { workdays.add(amount, slot + offset) }
+            if Self.isDayOff(now.day) {
+                daysOff.add(amount, slot + offset)
+            } else {
+                workdays.add(amount, slot + offset)
+            }
             recent.add(amount, slot + offset)
         }
     }
