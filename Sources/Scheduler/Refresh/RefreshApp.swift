@@ -68,8 +68,9 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     /// Seconds without use after which it gets almost nothing.
     static let longUnused = 14 * LocalMoment.daySeconds
 
-    init(known: Double) {
-        self.known = known
+    init(known now: LocalMoment) {
+        known = now.seconds
+        usage.start(now)
     }
 
     /// How likely a fetch is to bring something, by the results so far.
@@ -95,6 +96,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     func forgotten(_ now: LocalMoment) -> RefreshApp {
         var app = self
         app.usage = UsageModel()
+        app.usage.start(now)
         if usage.isInUse { app.usage.begin(now) }
         app.known = now.seconds
         app.fruitful = 0

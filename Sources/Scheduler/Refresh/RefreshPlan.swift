@@ -9,6 +9,8 @@ package struct RefreshPlan: Hashable, Sendable {
     /// Why each other app is not fetched for.
     package internal(set) var holds: [AppID: Held] = [:]
 
+    package init() {}
+
     package struct Held: Hashable, Sendable {
         package var reason: RefreshHold
         /// Seconds since 1970 at which the planner expects to fetch for it, or the reason to end; nil where it does not know.

@@ -5,6 +5,8 @@ extension RefreshPlanner {
     private static let priceAge = 1_800.0
     /// A fetch that is less likely to be noticed is not worth it at any price.
     private static let leastGain = 0.02
+    /// Seconds after which the budget may have come to something else for whoever has no moment planned.
+    private static let longestLook = 14_400.0
     /// Of the budget, for floors.
     private static let floorShare = 0.1
     /// Of its floor, what an app that is not used any more has.
@@ -207,7 +209,7 @@ extension RefreshPlanner {
 
     /// When a fetch is best; nil where the next day has no moment that is worth it.
     private func due(_ candidate: Candidate, _ floor: Double, _ now: LocalMoment) -> Double? {
-        guard let app = apps[candidate.id] else { return nil }
+        guard let app = apps[candidate.id], candidate.share < .infinity else { return nil }
         let price = max(Self.leastGain, self.price * candidate.share)
         let paid = candidate.isUnused ? nil : candidate.cover.plan(price: price).first
         let last = max(app.refreshed ?? app.known, app.fetchEnded ?? app.known)
@@ -219,6 +221,12 @@ extension RefreshPlanner {
 
     // MARK: - Whom, and together with whom
 
+    /// Why no moment of the next day is planned for an app.
+    private func reason(_ candidate: Candidate) -> RefreshHold {
+        if candidate.share == .infinity { return budget.shortage(of: candidate.cost) ?? .energyBudget }
+        return candidate.isUnused ? .unused : candidate.isFresh ? .fresh : .othersGainMore
+    }
+
     private mutating func choose(
         _ candidates: [Candidate], _ conditions: RefreshConditions, _ plan: inout RefreshPlan, _ now: LocalMoment
     ) {
@@ -227,16 +235,17 @@ extension RefreshPlanner {
         var firstClose = Double.infinity
         for candidate in candidates {
             guard let due = candidate.due else {
-                let reason: RefreshHold = candidate.isUnused ? .unused : candidate.isFresh ? .fresh : .othersGainMore
-                plan.holds[candidate.id] = RefreshPlan.Held(reason: reason)
+                plan.holds[candidate.id] = RefreshPlan.Held(reason: reason(candidate))
                 setDue(nil, of: candidate.id)
+                plan.look(at: now.seconds + Self.longestLook, after: now.seconds)
                 continue
             }
             let best = min(apps[candidate.id]?.due ?? due, due)
             if due - tuning.early <= now.seconds {
                 setDue(best, of: candidate.id)
                 open.append((candidate, best + tuning.late))
-                firstClose = min(firstClose, best + tuning.late)
+                // Nobody is woken for what cannot be paid.
+                if budget.shortage(of: candidate.cost) == nil { firstClose = min(firstClose, best + tuning.late) }
             } else {
                 setDue(nil, of: candidate.id)
                 let window = (due - tuning.early)...(due + tuning.late)

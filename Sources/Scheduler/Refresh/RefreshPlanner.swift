@@ -33,7 +33,7 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
     @discardableResult
     package mutating func set(_ interval: RefreshInterval, for app: AppID, now: LocalMoment) -> Bool {
         guard apps[app] != nil || apps.count < Self.largestCount else { return false }
-        apps[app, default: RefreshApp(known: now.seconds)].interval = interval
+        apps[app, default: RefreshApp(known: now)].interval = interval
         apps[app]?.due = nil
         pricedAt = nil
         return true
@@ -71,6 +71,8 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
     // MARK: - What happens
 
     /// The device comes into use, or is left.
+    ///
+    /// Where nobody tells that, the use of any app stands for it; without either, its user's day is taken for a usual one.
     package mutating func deviceUse(_ isInUse: Bool, now: LocalMoment) {
         if isInUse { rhythm.begin(now) } else { rhythm.end(now) }
     }

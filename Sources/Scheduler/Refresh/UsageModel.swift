@@ -9,7 +9,7 @@ package struct UsageModel: Hashable, Sendable, Codable {
     private var workdays = Profile()
     private var daysOff = Profile()
     private var recent = Profile()
-    /// The local day that is being counted; nil before the first use.
+    /// The local day that is being counted; nil before it was told to count, or of a use.
     private var day: Int?
     /// Seconds since 1970 at which a stint began last, and at which the last one ended, if it has.
     package private(set) var lastBegin: Double?
@@ -72,6 +72,7 @@ package struct UsageModel: Hashable, Sendable, Codable {
     /// A stint begins: the app comes to the front, or the device into use.
     package mutating func begin(_ now: LocalMoment) {
         guard !isInUse else { return }
+        start(now)
         advance(to: now)
         isInUse = true
         lastBegin = now.seconds
@@ -93,15 +94,16 @@ package struct UsageModel: Hashable, Sendable, Codable {
         lastEnd = now.seconds
     }
 
-    /// Lets days pass, whether or not anything was used on them.
+    /// Days count from now on, even if nothing is used on them.
+    package mutating func start(_ now: LocalMoment) {
+        if day == nil { day = now.day }
+    }
+
+    /// Lets days pass, whether or not anything was used on them. Before it was started nothing is known of any.
     package mutating func advance(to now: LocalMoment) {
         let today = now.day
-        guard let known = day else {
-            day = today
-            return
-        }
         // A clock that was set back counts no day twice.
-        guard today > known else { return }
+        guard let known = day, today > known else { return }
         for passed in max(known, today - Self.longestMemory)..<today {
             if Self.isDayOff(passed) { daysOff.age(keeping: 7) } else { workdays.age(keeping: 7) }
             recent.age(keeping: 6)
