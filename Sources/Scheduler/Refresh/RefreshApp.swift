@@ -55,8 +55,8 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     /// Results that brought something and that did not, older ones counting less.
     private var fruitful = 0.0
     private var fruitless = 0.0
-    /// Seconds since 1970: the moment that was found best and has come close. Its window closes ``RefreshTuning/late`` after it.
-    var due: Double?
+    /// Seconds since 1970 at which the window closes that is open now; nil while none is.
+    var closes: Double?
 
     /// Bytes of JSON that an app costs at most.
     package static let largestEncoding = UsageModel.largestEncoding + 700
@@ -102,7 +102,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         app.fruitful = 0
         app.fruitless = 0
         app.cost = fetchBegan == nil ? .expected : cost
-        app.due = nil
+        app.closes = nil
         return app
     }
 
@@ -110,7 +110,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
 
     mutating func begin(_ now: LocalMoment) {
         fetchBegan = now.seconds
-        due = nil
+        closes = nil
         fetches = fetches(onDay: now.day) + 1
         fetchDay = now.day
     }

@@ -4,7 +4,7 @@ extension RefreshPlanner {
     /// Seconds for which a price holds.
     private static let priceAge = 1_800.0
     /// A fetch that is less likely to be noticed is not worth it at any price.
-    private static let leastGain = 0.02
+    private static let leastGain = 0.01
     /// Seconds after which the budget may have come to something else for whoever has no moment planned.
     private static let longestLook = 14_400.0
     /// Of the budget, for floors.
@@ -15,7 +15,7 @@ extension RefreshPlanner {
     private static let sessionStart = 30.0
     /// Openings a day of an app that nothing is known of, and for how many days that counts.
     private static let priorOpenings = 1.0
-    private static let priorDays = 0.5
+    private static let priorDays = 2.0
     /// Sessions that have to be expected within an hour for its user not to be asleep.
     private static let leastPresence = 0.15
 
@@ -26,8 +26,9 @@ extension RefreshPlanner {
         /// Of a day's budget.
         var share: Double
         var cost: RefreshCost
-        /// Seconds since 1970 of the best moment, and the step it falls into.
+        /// Seconds since 1970 of the best moment, and up to when it is almost as good; nil where the next day has none.
         var due: Double?
+        var closes = 0.0
         var isFresh: Bool
         var isUnused: Bool
     }
@@ -42,7 +43,7 @@ extension RefreshPlanner {
             guard let app = apps[id] else { continue }
             if let held = hold(app, conditions, now) {
                 plan.holds[id] = held
-                setDue(nil, of: id)
+                setWindow(closing: nil, of: id)
                 if held.reason.endsWithTime { plan.look(at: held.until, after: now.seconds) }
             } else {
                 candidates.append(candidate(id, app, outlook, now))
@@ -50,12 +51,12 @@ extension RefreshPlanner {
         }
         updatePrice(candidates, now)
         let floor = floorInterval(candidates)
-        for index in candidates.indices { candidates[index].due = due(candidates[index], floor, now) }
+        for index in candidates.indices { setMoment(of: &candidates[index], floor, now) }
         if outlook.isAsleep {
             for candidate in candidates {
                 let until = candidate.due.map { max($0, outlook.wakes) } ?? outlook.wakes
                 plan.holds[candidate.id] = RefreshPlan.Held(reason: .userSleeps, until: until)
-                setDue(nil, of: candidate.id)
+                setWindow(closing: nil, of: candidate.id)
             }
             if !candidates.isEmpty { plan.look(at: outlook.wakes, after: now.seconds) }
             return plan
@@ -207,16 +208,19 @@ extension RefreshPlanner {
         return max(1, sum / Self.floorShare) * LocalMoment.daySeconds
     }
 
-    /// When a fetch is best; nil where the next day has no moment that is worth it.
-    private func due(_ candidate: Candidate, _ floor: Double, _ now: LocalMoment) -> Double? {
-        guard let app = apps[candidate.id], candidate.share < .infinity else { return nil }
+    /// Finds when a fetch is best.
+    private func setMoment(of candidate: inout Candidate, _ floor: Double, _ now: LocalMoment) {
+        guard let app = apps[candidate.id], candidate.share < .infinity else { return }
         let price = max(Self.leastGain, self.price * candidate.share)
         let paid = candidate.isUnused ? nil : candidate.cover.plan(price: price).first
         let last = max(app.refreshed ?? app.known, app.fetchEnded ?? app.known)
         let interval = candidate.isUnused ? floor * Self.unusedFloors : floor
         let free = now.seconds - min(last, now.seconds) >= interval ? candidate.cover.best : nil
-        let step = [paid, free].compactMap(\.self).min()
-        return step.map { now.seconds + Double($0) * FreshnessCover.stepSeconds }
+        guard let step = [paid, free].compactMap(\.self).min() else { return }
+        let due = now.seconds + Double(step) * FreshnessCover.stepSeconds
+        let limit = Int(saturating: tuning.late / FreshnessCover.stepSeconds)
+        candidate.due = due
+        candidate.closes = due + Double(candidate.cover.patience(at: step, limit: limit)) * FreshnessCover.stepSeconds
     }
 
     // MARK: - Whom, and together with whom
@@ -236,22 +240,22 @@ extension RefreshPlanner {
         for candidate in candidates {
             guard let due = candidate.due else {
                 plan.holds[candidate.id] = RefreshPlan.Held(reason: reason(candidate))
-                setDue(nil, of: candidate.id)
+                setWindow(closing: nil, of: candidate.id)
                 plan.look(at: now.seconds + Self.longestLook, after: now.seconds)
                 continue
             }
-            let best = min(apps[candidate.id]?.due ?? due, due)
             if due - tuning.early <= now.seconds {
-                setDue(best, of: candidate.id)
-                open.append((candidate, best + tuning.late))
+                let closes = min(apps[candidate.id]?.closes ?? candidate.closes, candidate.closes)
+                setWindow(closing: closes, of: candidate.id)
+                open.append((candidate, closes))
                 // Nobody is woken for what cannot be paid.
-                if budget.shortage(of: candidate.cost) == nil { firstClose = min(firstClose, best + tuning.late) }
+                if budget.shortage(of: candidate.cost) == nil { firstClose = min(firstClose, closes) }
             } else {
-                setDue(nil, of: candidate.id)
-                let window = (due - tuning.early)...(due + tuning.late)
+                setWindow(closing: nil, of: candidate.id)
                 let reason: RefreshHold = candidate.isFresh ? .fresh : .later
-                plan.holds[candidate.id] = RefreshPlan.Held(reason: reason, until: due, window: window)
-                plan.look(at: due + tuning.late, after: now.seconds)
+                plan.holds[candidate.id] = RefreshPlan.Held(
+                    reason: reason, until: due, window: (due - tuning.early)...candidate.closes)
+                plan.look(at: candidate.closes, after: now.seconds)
             }
         }
         let runs = conditions.isAwake || firstClose <= now.seconds

@@ -34,7 +34,7 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
     package mutating func set(_ interval: RefreshInterval, for app: AppID, now: LocalMoment) -> Bool {
         guard apps[app] != nil || apps.count < Self.largestCount else { return false }
         apps[app, default: RefreshApp(known: now)].interval = interval
-        apps[app]?.due = nil
+        apps[app]?.closes = nil
         pricedAt = nil
         return true
     }
@@ -86,13 +86,13 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         } else {
             apps[app]?.usage.end(now)
         }
-        apps[app]?.due = nil
+        apps[app]?.closes = nil
     }
 
     package mutating func forceQuit(_ app: AppID, now: LocalMoment) {
         apps[app]?.usage.end(now)
         apps[app]?.isForceQuit = true
-        apps[app]?.due = nil
+        apps[app]?.closes = nil
     }
 
     /// The fetch of an app ends: by its word, by its limit, or because it could not be begun.
@@ -128,14 +128,14 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         apps[app]?.begin(now)
     }
 
-    mutating func setDue(_ due: Double?, of app: AppID) { apps[app]?.due = due }
+    mutating func setWindow(closing closes: Double?, of app: AppID) { apps[app]?.closes = closes }
 }
 
 /// What may be chosen about the planner.
 package struct RefreshTuning: Hashable, Sendable, Codable {
     /// Seconds before its best moment from which a fetch joins a wake that happens anyway.
     package var early = 900.0
-    /// Seconds after it up to which it waits for one.
+    /// Seconds after it up to which it waits for one, as long as it gains almost the same.
     package var late = 1_800.0
 
     package init() {}

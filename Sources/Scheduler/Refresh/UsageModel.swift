@@ -19,9 +19,8 @@ package struct UsageModel: Hashable, Sendable, Codable {
 
     package static let slotCount = 48
     static let slotSeconds = 1_800
-    /// What one use counts in its slots: its own and one to each side.
-    private static let own: UInt16 = 256
-    private static let beside: UInt16 = 128
+    /// What one use counts in its slot, and together in those beside it: it stands for the half-hours before and after it.
+    private static let own = 256
     private static let unit = 512.0
     /// Bytes of JSON that a model costs at most.
     package static let largestEncoding = 1_300
@@ -77,7 +76,9 @@ package struct UsageModel: Hashable, Sendable, Codable {
         isInUse = true
         lastBegin = now.seconds
         let slot = now.secondOfDay / Self.slotSeconds
-        for (offset, amount) in [(-1, Self.beside), (0, Self.own), (1, Self.beside)] {
+        let after = Self.own * (now.secondOfDay % Self.slotSeconds) / Self.slotSeconds
+        for (offset, amount) in [(-1, Self.own - after), (0, Self.own), (1, after)] {
+            let amount = UInt16(amount)
             if Self.isDayOff(now.day) {
                 daysOff.add(amount, slot + offset)
             } else {
