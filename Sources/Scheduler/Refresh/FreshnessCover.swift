@@ -77,7 +77,7 @@ struct FreshnessCover: Sendable {
 
     /// Up to how many steps after `step`, at most `limit`, a fetch gains almost as much: less so before a habit than in an even day.
     func patience(at step: Int, limit: Int) -> Int {
-        let least = 0.85 * gains[step]
+        let least = 0.7 * gains[step]
         var steps = 0
         while steps < limit, step + steps + 1 < Self.steps, gains[step + steps + 1] >= least { steps += 1 }
         return steps

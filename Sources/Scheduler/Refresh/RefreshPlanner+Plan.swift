@@ -220,6 +220,11 @@ extension RefreshPlanner {
         let due = now.seconds + Double(step) * FreshnessCover.stepSeconds
         let limit = Int(saturating: tuning.late / FreshnessCover.stepSeconds)
         candidate.due = due
+        guard step == paid else {
+            // Its floor: a moment that is put off is another one the next day.
+            candidate.closes = due
+            return
+        }
         candidate.closes = due + Double(candidate.cover.patience(at: step, limit: limit)) * FreshnessCover.stepSeconds
     }
 

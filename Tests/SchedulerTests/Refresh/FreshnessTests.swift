@@ -3,12 +3,12 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// R2: the standard people, with few apps and days; `make bench` has all of them.
+/// The standard people, with few apps and days; `make bench` has all of them.
 @Suite struct FreshnessTests {
     private static func trace(_ person: Person) -> UseTrace { person.trace(apps: 5, days: 18, learning: 10) }
 
     @Test(arguments: [Person.morningReader, .hourlyChecker, .shiftWorker])
-    func `R2: More budget is never less fresh, and more than awake hours alone have`(person: Person) {
+    func `More budget is never less fresh, and more than awake hours alone have`(person: Person) {
         let trace = Self.trace(person)
         var last = FreshOpenings(Rival.none.play(trace, perAppAndDay: 0), trace)
         for count in [2, 6] {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `R2: Sharing wakes costs little and saves many`() {
+    @Test func `Sharing wakes costs little and saves many`() {
         let trace = Self.trace(.irregular)
         let shared = PlannedPlay.play(trace, perAppAndDay: 4)
         let alone = PlannedPlay.play(trace, perAppAndDay: 4, tuning: .alone, countsLooks: false)
