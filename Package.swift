@@ -148,6 +148,13 @@ let package = Package(
             name: "SimulationSupport",
             dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "TestSupport", logging],
             path: "Tests/SimulationSupport", swiftSettings: strict),
+        // People and what their apps would be fetched for: of the benchmark, which has a manifest of its own for what it starts.
+        .target(
+            name: "Freshness", dependencies: ["NightshiftAPI", "Scheduler", "TestSupport"],
+            path: "Benchmarks/Freshness", swiftSettings: strict),
+        .executableTarget(
+            name: "freshness-report", dependencies: ["NightshiftAPI", "Freshness", argumentParser],
+            path: "Benchmarks/FreshnessProgram", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(
             name: "TestSupportTests", dependencies: ["NightshiftAPI", "TestSupport"], swiftSettings: strict),
@@ -155,7 +162,8 @@ let package = Package(
             name: "StoreTests", dependencies: ["NightshiftAPI", "Store", "Scheduler", "TestSupport", grdb],
             swiftSettings: strict),
         .testTarget(
-            name: "SchedulerTests", dependencies: ["NightshiftAPI", "Scheduler", "TestSupport"], swiftSettings: strict),
+            name: "SchedulerTests", dependencies: ["NightshiftAPI", "Scheduler", "Freshness", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "ClockTests", dependencies: ["NightshiftAPI", "Clock", "SimulationSupport", "TestSupport"],
             swiftSettings: strict),

@@ -44,6 +44,7 @@ struct Main {
             case .stop: try Stopping(bench: bench).run()
             case .idle: try Idle(bench: bench).run()
             case .apps: try Apps(bench: bench).run()
+            case .freshness: try Freshness(bench: bench).run()
             }
         }
         let report = Report(

@@ -13,6 +13,8 @@ struct Options {
     var parts: [Part] = Part.allCases
     var rounds: Int?
     var quick = false
+    /// Traces of the use of apps, in place of made-up people.
+    var traces: [String] = []
 
     enum Part: String, CaseIterable {
         case tail
@@ -27,14 +29,17 @@ struct Options {
         case stop
         case idle
         case apps
+        case freshness
     }
 
     static let usage = """
         Usage: nightshift-bench [--binaries DIR] [--output FILE] [--disk DIR] [--memory DIR]
                                 [--only \(Part.allCases.map(\.rawValue).joined(separator: "|"))] [--rounds N] [--quick]
+                                [--use-trace FILE]
 
         Measures Nightshift's release binaries in DIR (.build/release) side by side with curl, wget2, aria2
         and axel on loopback. --only (repeatable) runs some parts only; then, and with --quick, no FILE is written.
+        --use-trace (repeatable) gives the part freshness the use of apps, in the format of docs/simulation.md; no FILE either.
         """
 
     init(_ arguments: [String]) throws {
@@ -51,6 +56,7 @@ struct Options {
             case "--disk": disk = try value(option)
             case "--memory": memory = try value(option)
             case "--quick": quick = true
+            case "--use-trace": traces.append(try value(option))
             case "--rounds":
                 guard let count = Int(try value(option)), count > 0 else { throw BenchError("--rounds needs a number") }
                 rounds = count
@@ -65,5 +71,5 @@ struct Options {
     }
 
     /// Whether this run measures everything in full, so that it may replace the document.
-    var isWhole: Bool { parts.count == Part.allCases.count && !quick }
+    var isWhole: Bool { parts.count == Part.allCases.count && !quick && traces.isEmpty }
 }

@@ -1,0 +1,103 @@
+import NightshiftAPI
+package import Scheduler
+
+/// The planner over a trace, as the service would drive it.
+package struct PlannedPlay {
+    private let trace: UseTrace
+    private var planner: RefreshPlanner
+    private var outcome: Outcome
+    private var isUsed = false
+    /// Fetches under way: when they end, and whose they are.
+    private var ending: [(at: Double, app: AppID)] = []
+    private var lookAgain: Double?
+    /// When the device was last awake for a fetch or a look.
+    private var awakeUntil = -Double.infinity
+    private var left: Int
+    private let places: [AppID: Int]
+    private let countsLooks: Bool
+
+    private init(_ trace: UseTrace, _ count: Int, _ tuning: RefreshTuning, countsLooks: Bool) {
+        self.trace = trace
+        self.countsLooks = countsLooks
+        let each = RefreshCost.expected
+        let daily = Double(count * trace.apps.count)
+        planner = RefreshPlanner(
+            daily: RefreshCost(energy: each.energy * daily, bytes: each.bytes * daily),
+            now: LocalMoment(seconds: trace.start))
+        planner.tuning = tuning
+        places = Dictionary(uniqueKeysWithValues: trace.apps.enumerated().map { ($1, $0) })
+        outcome = Outcome(refreshes: Array(repeating: [], count: trace.apps.count))
+        left = count * trace.apps.count * trace.counted.count
+        for app in trace.apps { planner.set(.minimum, for: app, now: LocalMoment(seconds: trace.start)) }
+    }
+
+    /// - Parameters:
+    ///   - perAppAndDay: a budget for so many fetches; those beyond it in the days that count bring nothing.
+    ///   - countsLooks: whether a look that wakes nobody counts as a wake of the device as well.
+    package static func play(
+        _ trace: UseTrace, perAppAndDay count: Int, tuning: RefreshTuning = RefreshTuning(), countsLooks: Bool = true
+    ) -> Outcome {
+        var play = PlannedPlay(trace, count, tuning, countsLooks: countsLooks)
+        for event in trace.events {
+            play.pass(to: event.at)
+            play.happen(event)
+        }
+        play.pass(to: play.trace.countedTime.upperBound)
+        return play.outcome
+    }
+
+    private func moment(_ at: Double) -> LocalMoment { LocalMoment(seconds: trace.start + at) }
+
+    /// What falls due by itself before `end`.
+    private mutating func pass(to end: Double) {
+        while true {
+            let fetch = ending.first?.at ?? .infinity
+            let look = lookAgain ?? .infinity
+            guard min(fetch, look) < end else { return }
+            if fetch <= look {
+                let (at, app) = ending.removeFirst()
+                planner.fetchEnded(app, .newData, took: .expected, now: moment(at))
+                // The device is still awake from the fetch.
+                plan(at, isAwake: true)
+            } else {
+                plan(look, isAwake: isUsed || look <= awakeUntil)
+            }
+        }
+    }
+
+    private mutating func happen(_ event: UseTrace.Event) {
+        let now = moment(event.at)
+        switch event.kind {
+        case .deviceUsed:
+            isUsed = true
+            planner.deviceUse(true, now: now)
+        case .deviceLeft:
+            isUsed = false
+            planner.deviceUse(false, now: now)
+        case .opened(let app): planner.appUse(trace.apps[app], isInFront: true, now: now)
+        case .left(let app): planner.appUse(trace.apps[app], isInFront: false, now: now)
+        case .otherWake: break
+        }
+        plan(event.at, isAwake: true)
+    }
+
+    private mutating func plan(_ at: Double, isAwake: Bool) {
+        var conditions = RefreshConditions()
+        conditions.isAwake = isAwake
+        let plan = planner.plan(conditions, now: moment(at))
+        lookAgain = plan.lookAgain.map { $0 - trace.start }
+        if !isAwake, countsLooks || !plan.wake.isEmpty {
+            if trace.counts(at) { outcome.deviceWakes += 1 }
+            awakeUntil = at + 10
+        }
+        for app in plan.wake {
+            let end = at + Rival.fetchSeconds
+            ending.append((end, app))
+            if trace.counts(end) {
+                left -= 1
+                guard left >= 0 else { continue }
+            }
+            if let place = places[app] { outcome.refreshes[place].append(end) }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package import NightshiftAPI
+
+/// How one person used one device: what a strategy of refreshing is played against.
+package struct UseTrace: Sendable {
+    package var name: String
+    /// The apps; events name them by their place.
+    package var apps: [AppID]
+    /// In the order of time.
+    package var events: [Event]
+    /// Days that count: those before are for learning.
+    package var counted: Range<Int>
+    /// Seconds since 1970 at which it begins: a local midnight.
+    package var start: Double
+
+    package struct Event: Hashable, Sendable {
+        /// Seconds since the trace began.
+        package var at: Double
+        package var kind: Kind
+
+        package init(at: Double, kind: Kind) {
+            self.at = at
+            self.kind = kind
+        }
+    }
+
+    package enum Kind: Hashable, Sendable {
+        case deviceUsed
+        case deviceLeft
+        case opened(Int)
+        case left(Int)
+        /// The device wakes for something else.
+        case otherWake
+    }
+
+    package init(name: String, apps: [AppID], events: [Event], counted: Range<Int>, start: Double) {
+        self.name = name
+        self.apps = apps
+        self.events = events
+        self.counted = counted
+        self.start = start
+    }
+
+    /// Seconds since the trace began that count.
+    package var countedTime: Range<Double> { Double(counted.lowerBound) * 86_400..<Double(counted.upperBound) * 86_400 }
+
+    package func counts(_ time: Double) -> Bool { countedTime.contains(time) }
+
+    /// Begin and end of every use of each app.
+    package var stints: [[ClosedRange<Double>]] {
+        var stints = [[ClosedRange<Double>]](repeating: [], count: apps.count)
+        var since = [Double?](repeating: nil, count: apps.count)
+        for event in events {
+            switch event.kind {
+            case .opened(let app): since[app] = since[app] ?? event.at
+            case .left(let app):
+                if let begun = since[app] { stints[app].append(begun...event.at) }
+                since[app] = nil
+            case .deviceUsed, .deviceLeft, .otherWake: break
+            }
+        }
+        return stints
+    }
+
+    /// When the user was awake, by hindsight: everything but the longest time without use from noon to noon.
+    package var awake: [Range<Double>] {
+        let uses = events.filter { $0.kind == .deviceUsed || $0.kind == .deviceLeft }.map(\.at)
+        let end = Double(counted.upperBound) * 86_400
+        var awake: [Range<Double>] = []
+        var from = 0.0
+        for noon in stride(from: -43_200.0, to: end, by: 86_400) {
+            let moments =
+                [max(noon, from)] + uses.filter { $0 > max(noon, from) && $0 < noon + 86_400 } + [noon + 86_400]
+            let gaps = zip(moments, moments.dropFirst()).map { $0..<max($0, $1) }
+            guard let night = gaps.max(by: { $0.upperBound - $0.lowerBound < $1.upperBound - $1.lowerBound }),
+                night.upperBound - night.lowerBound >= 10_800
+            else { continue }
+            if night.lowerBound > from { awake.append(from..<night.lowerBound) }
+            from = night.upperBound
+        }
+        if end > from { awake.append(from..<end) }
+        return awake
+    }
+}

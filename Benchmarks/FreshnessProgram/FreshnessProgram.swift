@@ -1,0 +1,49 @@
+import ArgumentParser
+import Foundation
+import Freshness
+import NightshiftAPI
+
+/// Measures how fresh content is when it is opened, as JSON.
+@main
+struct FreshnessProgram: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "freshness-report",
+        abstract:
+            "Plays the planner of background fetches, and what it is measured against, over people's use of apps.",
+        discussion: """
+            The people are those of docs/decisions/0036, unless traces are given: files in the format of docs/simulation.md, of \
+            which 'use' lines count, and 'idle' among the 'device' lines.
+            """)
+
+    @Argument(help: "Traces to take instead of made-up people.")
+    var traces: [String] = []
+
+    @Option(help: "What the people are made from.")
+    var seed: UInt64 = 1
+
+    @Option(parsing: .upToNextOption, help: "Fetches an app and day.")
+    var perDay: [Int] = [2, 4, 8, 12]
+
+    @Option(help: "Where the JSON is written; the terminal unless given.")
+    var output: String?
+
+    func validate() throws {
+        guard perDay.allSatisfy({ (1...1_000).contains($0) }) else { throw ValidationError("--per-day: 1 to 1000") }
+    }
+
+    func run() throws {
+        let people =
+            traces.isEmpty
+            ? Person.allCases.map { $0.trace(seed: seed) }
+            : try traces.map { path in
+                let text = try String(contentsOfFile: path, encoding: .utf8)
+                return UseTrace(try Trace(parsing: text), name: URL(filePath: path).lastPathComponent)
+            }
+        let json = try JSON.encode(FreshnessReport(people, perAppAndDay: perDay))
+        if let output {
+            try json.write(to: URL(filePath: output))
+        } else {
+            print(String(decoding: json, as: UTF8.self))
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import NightshiftAPI
+
+/// A moment of the wall clock where the user lives.
+///
+/// Habits follow the local day. Its numbers are exact, so that the same moment falls into the same half-hour everywhere.
+package struct LocalMoment: Hashable, Sendable, Codable {
+    /// Seconds since 1970.
+    package var seconds: Double
+    /// Seconds that local time is ahead of UTC.
+    package var offset: Int
+
+    package init(seconds: Double, offset: Int = 0) {
+        self.seconds = seconds
+        self.offset = offset
+    }
+
+    package static let daySeconds = 86_400.0
+
+    /// Whole seconds of local time since 1970, within a range that no arithmetic leaves.
+    private var localSeconds: Int {
+        let bounded = max(-1e12, min(1e12, seconds))
+        return Int(saturating: bounded.rounded(.down)) + max(-90_000, min(90_000, offset))
+    }
+
+    /// Days since 1970-01-01.
+    package var day: Int {
+        let local = localSeconds
+        return (local - Self.modulo(local, 86_400)) / 86_400
+    }
+
+    package var secondOfDay: Int { Self.modulo(localSeconds, 86_400) }
+
+    /// 0 is Monday.
+    package var weekday: Int { Self.weekday(ofDay: day) }
+
+    /// 1970-01-01 was a Thursday.
+    static func weekday(ofDay day: Int) -> Int { modulo(day + 3, 7) }
+
+    func adding(_ interval: Double) -> LocalMoment { LocalMoment(seconds: seconds + interval, offset: offset) }
+
+    private static func modulo(_ value: Int, _ divisor: Int) -> Int {
+        let rest = value % divisor
+        return rest < 0 ? rest + divisor : rest
+    }
+}

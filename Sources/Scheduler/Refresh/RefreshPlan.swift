@@ -1,0 +1,28 @@
+package import NightshiftAPI
+
+/// What the planner wants at one moment.
+package struct RefreshPlan: Hashable, Sendable {
+    /// Whom to wake for a fetch now. They count as fetching from now on; ``RefreshPlanner/fetchEnded(_:_:took:now:)`` ends that.
+    package internal(set) var wake: [AppID] = []
+    /// Seconds since 1970 at which to plan again, if nothing happens before; nil where only an event changes anything.
+    package internal(set) var lookAgain: Double?
+    /// Why each other app is not fetched for.
+    package internal(set) var holds: [AppID: Held] = [:]
+
+    package init() {}
+
+    package struct Held: Hashable, Sendable {
+        package var reason: RefreshHold
+        /// Seconds since 1970 at which the planner expects to fetch for it, or the reason to end; nil where it does not know.
+        package var until: Double?
+        /// Seconds since 1970: where its window opens and closes, if one is planned.
+        package var window: ClosedRange<Double>?
+    }
+
+    mutating func look(at time: Double?, after now: Double) {
+        guard let time, time < .infinity else { return }
+        // Never at once: something has to have changed.
+        let next = max(time, now + 1)
+        lookAgain = min(lookAgain ?? next, next)
+    }
+}

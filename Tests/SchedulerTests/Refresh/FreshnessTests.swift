@@ -1,0 +1,54 @@
+import Freshness
+import NightshiftAPI
+import Scheduler
+import Testing
+
+/// The standard people, with few apps and days; `make bench` has all of them.
+@Suite struct FreshnessTests {
+    private static func trace(_ person: Person) -> UseTrace { person.trace(apps: 5, days: 18, learning: 10) }
+
+    @Test(arguments: [Person.morningReader, .hourlyChecker, .shiftWorker])
+    func `More budget is never less fresh, and more than awake hours alone have`(person: Person) {
+        let trace = Self.trace(person)
+        var last = FreshOpenings(Rival.none.play(trace, perAppAndDay: 0), trace)
+        for count in [2, 6] {
+            let outcome = PlannedPlay.play(trace, perAppAndDay: count)
+            let fresh = FreshOpenings(outcome, trace)
+            #expect(fresh.fresh >= last.fresh && fresh.openings == last.openings)
+            #expect(outcome.count(trace) <= count * trace.apps.count * trace.counted.count)
+            let rival = FreshOpenings(Rival.awakeHours.play(trace, perAppAndDay: count), trace)
+            if count == 2 { #expect(fresh.share > rival.share) }
+            last = fresh
+        }
+    }
+
+    @Test func `Sharing wakes costs little and saves many`() {
+        let trace = Self.trace(.irregular)
+        let shared = PlannedPlay.play(trace, perAppAndDay: 4)
+        let alone = PlannedPlay.play(trace, perAppAndDay: 4, tuning: .alone, countsLooks: false)
+        #expect(shared.deviceWakes < alone.deviceWakes)
+        #expect(FreshOpenings(shared, trace).share > FreshOpenings(alone, trace).share - 0.05)
+    }
+
+    @Test func `People are the same each time, and differ by seed`() {
+        let one = Person.changer.trace(apps: 8, days: 20)
+        #expect(one.events == Person.changer.trace(apps: 8, days: 20).events)
+        #expect(one.events != Person.changer.trace(seed: 2, apps: 8, days: 20).events)
+        #expect(zip(one.events, one.events.dropFirst()).allSatisfy { $0.at <= $1.at })
+    }
+
+    @Test func `Use is read from a trace of the simulation`() throws {
+        let text = """
+            {"trace": {"start": "2026-01-05T06:00:00Z"}}
+            {"at": 60, "app": "org.example.A", "use": "front"}
+            {"at": 90, "app": "org.example.B", "use": "front"}
+            {"at": 120, "app": "org.example.B", "use": "background"}
+            {"at": "4d 00:00", "end": true}
+            """
+        let trace = UseTrace(try Trace(parsing: text), name: "some")
+        #expect(trace.apps.map(\.rawValue) == ["org.example.A", "org.example.B"])
+        #expect(trace.stints == [[21_660...21_690], [21_690...21_720]])
+        #expect(trace.events.map(\.kind) == [.deviceUsed, .opened(0), .left(0), .opened(1), .left(1), .deviceLeft])
+        #expect(trace.counted == 1..<5)
+    }
+}

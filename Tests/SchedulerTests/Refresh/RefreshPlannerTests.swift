@@ -1,0 +1,198 @@
+import NightshiftAPI
+import Scheduler
+import Testing
+
+/// Who is fetched for, and when.
+@Suite struct RefreshPlannerTests {
+    @Test func `What is not asked for is not done`() {
+        var scene = RefreshScene()
+        scene.add(.feed, interval: .never)
+        scene.pass(to: 48)
+        #expect(scene.fetches.isEmpty)
+        #expect(scene.plan.holds[.feed]?.reason == .never && scene.plan.lookAgain == nil)
+    }
+
+    @Test func `A new app has a sensible start: some fetches on its first day, none at night`() {
+        var scene = RefreshScene()
+        scene.add(.feed)
+        scene.pass(to: 24)
+        let hours = scene.hours(.feed)
+        #expect((1...20).contains(hours.count))
+        #expect(hours.allSatisfy { (6...23).contains($0) }, "\(hours)")
+    }
+
+    @Test func `An interval is a sleep after every fetch`() {
+        var scene = RefreshScene()
+        scene.add(.feed, interval: .seconds(4 * 3_600))
+        scene.conditions.isAwake = true
+        scene.pass(to: 72)
+        let all = scene.fetches.map(\.hour)
+        #expect(all.count >= 6)
+        #expect(zip(all, all.dropFirst()).allSatisfy { $1 - $0 >= 4 })
+    }
+
+    @Test func `What is opened every morning is fetched just before`() throws {
+        var scene = RefreshScene(fetchesADay: 3)
+        scene.add(.feed)
+        for day in 0..<14 { scene.use(.feed, at: Double(day) * 24 + 7.2) }
+        scene.pass(to: 14 * 24 + 7.2)
+        let last = try #require(scene.fetches.last)
+        #expect(last.hour > 14 * 24 + 6.2 - 0.01)
+        #expect(!scene.hours(.feed, from: 7 * 24).isEmpty)
+    }
+
+    @Test func `What is used hourly is fetched hourly while its user is awake, and never at night`() {
+        var scene = RefreshScene()
+        scene.add(.mail)
+        for day in 0..<7 {
+            for hour in 8..<22 {
+                scene.use(.mail, at: Double(day) * 24 + Double(hour) + (day.isMultiple(of: 2) ? 0.1 : 0.9))
+            }
+        }
+        let before = scene.fetches.count
+        // A day on which it is not used.
+        scene.pass(to: 8 * 24)
+        #expect((8...16).contains(scene.fetches.count - before))
+        #expect(scene.hours(.mail, from: 48).allSatisfy { (6.5...23).contains($0) })
+    }
+
+    @Test func `What was not used for weeks gets almost nothing`() {
+        var scene = RefreshScene()
+        scene.add(.feed, .game)
+        scene.use(.game, at: 12)
+        for day in 0..<40 {
+            for hour in [8, 12, 18] { scene.use(.feed, at: Double(day) * 24 + Double(hour) + 1) }
+        }
+        #expect(scene.hours(.game, from: 20 * 24).count <= 4)
+        #expect(scene.hours(.feed, from: 20 * 24).count > 40)
+        #expect(scene.planner.apps[.game]?.usage.isInUse == false)
+    }
+
+    @Test func `Each app has a floor, so that none starves beside one that gains more`() {
+        var scene = RefreshScene(fetchesADay: 4)
+        scene.add(.feed, .mail)
+        scene.use(.feed, at: 9)
+        for day in 0..<12 {
+            for hour in 8..<22 {
+                scene.use(.mail, at: Double(day) * 24 + Double(hour) + 0.5 + (hour.isMultiple(of: 2) ? 0.4 : 0))
+            }
+        }
+        #expect(!scene.hours(.feed, from: 24).isEmpty)
+    }
+
+    @Test func `Fetches that bring nothing become fewer`() {
+        func count(_ result: RefreshResult) -> Int {
+            var scene = RefreshScene(fetchesADay: 6)
+            scene.add(.feed, .mail)
+            for day in 0..<10 {
+                for hour in [8, 11, 14, 17, 20] {
+                    scene.use(.mail, at: Double(day) * 24 + Double(hour))
+                    scene.result = result
+                    scene.use(.feed, at: Double(day) * 24 + Double(hour) + 1.5)
+                }
+            }
+            return scene.planner.apps[.feed].map { Int(saturating: $0.yield * 100) } ?? 0
+        }
+        #expect(count(.newData) == 100)
+        #expect(count(.noData) < 40)
+    }
+
+    @Test func `The device's coming into use is a moment to fetch what is opened next`() {
+        var scene = RefreshScene(fetchesADay: 8)
+        scene.add(.feed, .game)
+        for day in 0..<10 {
+            for hour in [9, 13, 18] { scene.use(.feed, at: Double(day) * 24 + Double(hour)) }
+        }
+        scene.conditions.isAwake = true
+        var planner = scene.planner
+        planner.set(daily: RefreshBudget.usual, now: RefreshScene.moment(10 * 24 + 13))
+        planner.deviceUse(true, now: RefreshScene.moment(10 * 24 + 13))
+        let plan = planner.plan(scene.conditions, now: RefreshScene.moment(10 * 24 + 13))
+        let isFresh =
+            scene.planner.apps[.feed]?.refreshed.map { $0 > RefreshScene.start + (10 * 24 + 12.0) * 3_600 } ?? false
+        #expect(plan.wake.contains(.feed) || isFresh)
+    }
+
+    @Test func `Several apps share one wake, and none is made where the device is awake anyway`() {
+        var scene = RefreshScene()
+        scene.add(.feed, .mail, .game)
+        scene.pass(to: 24)
+        let wakes = Set(scene.fetches.map(\.hour)).count
+        #expect(scene.fetches.count >= 6)
+        #expect(wakes * 2 <= scene.fetches.count)
+        // A window that is open waits for a wake, and takes the first that comes.
+        var waiting = RefreshScene()
+        waiting.add(.feed)
+        waiting.pass(to: 12)
+        while waiting.plan.holds[.feed]?.reason != .sharedWake, waiting.hour < 20 {
+            waiting.pass(to: waiting.hour + 1 / 12)
+        }
+        #expect(waiting.plan.holds[.feed]?.reason == .sharedWake)
+        let before = waiting.fetches.count
+        waiting.conditions.isAwake = true
+        waiting.look()
+        #expect(waiting.fetches.count == before + 1)
+    }
+
+    @Test func `A cap of its user holds for a day`() {
+        var scene = RefreshScene()
+        scene.add(.feed)
+        scene.planner.set(isOn: true, dailyCap: 2, for: .feed)
+        scene.pass(to: 72)
+        for day in 0..<3 {
+            let hours = scene.fetches.filter { (Double(day) * 24..<Double(day + 1) * 24).contains($0.hour) }
+            #expect(hours.count == 2)
+        }
+        scene.pass(to: 72 + 22)
+        #expect(scene.plan.holds[.feed]?.reason == .cap)
+    }
+
+    @Test func `Failures are followed by pauses that grow`() {
+        var scene = RefreshScene()
+        scene.add(.feed)
+        scene.result = .failed
+        scene.conditions.isAwake = true
+        scene.pass(to: 40)
+        let all = scene.fetches.map(\.hour)
+        #expect((3...12).contains(all.count), "\(all)")
+        #expect(scene.planner.apps[.feed]?.failures == all.count)
+    }
+
+    @Test func `After a force quit nothing happens until its user starts it`() {
+        var scene = RefreshScene()
+        scene.add(.feed)
+        scene.pass(to: 24)
+        scene.planner.forceQuit(.feed, now: scene.now)
+        let before = scene.fetches.count
+        scene.pass(to: 72)
+        #expect(scene.fetches.count == before && scene.plan.holds[.feed]?.reason == .forceQuit)
+        scene.use(.feed, at: 80)
+        scene.pass(to: 100)
+        #expect(scene.fetches.count > before)
+    }
+
+    @Test func `A fetch that the service did not live to see the end of has failed`() {
+        var scene = RefreshScene()
+        scene.add(.feed)
+        scene.conditions.isAwake = true
+        var plan = RefreshPlan()
+        for minute in 0..<600 where plan.wake.isEmpty {
+            plan = scene.planner.plan(scene.conditions, now: RefreshScene.moment(8 + Double(minute) / 60))
+        }
+        #expect(plan.wake == [.feed])
+        scene.planner.restarted(now: RefreshScene.moment(19))
+        let app = scene.planner.apps[.feed]
+        #expect(app?.fetchBegan == nil && app?.lastResult == .failed && app?.failures == 1)
+    }
+
+    @Test func `What was learned can be forgotten, what was said stays`() {
+        var scene = RefreshScene()
+        scene.add(.feed, interval: .seconds(900))
+        scene.planner.set(isOn: true, dailyCap: 3, for: .feed)
+        scene.use(.feed, at: 9)
+        scene.planner.forget(now: scene.now)
+        let app = scene.planner.apps[.feed]
+        #expect(app?.usage.lastBegin == nil && app?.interval == .seconds(900) && app?.dailyCap == 3)
+        #expect(scene.planner.rhythm == UsageModel())
+    }
+}

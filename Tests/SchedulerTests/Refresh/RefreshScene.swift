@@ -1,0 +1,74 @@
+import NightshiftAPI
+import Scheduler
+
+/// A device whose days are told in hours from Monday, 2026-01-05 00:00.
+struct RefreshScene {
+    var planner: RefreshPlanner
+    var conditions = RefreshConditions()
+    /// Whose fetch began, and when, in hours.
+    private(set) var fetches: [(app: AppID, hour: Double)] = []
+    private(set) var plan = RefreshPlan()
+    private(set) var hour = 0.0
+    var result = RefreshResult.newData
+    var cost = RefreshCost.expected
+
+    static let start = TraceSettings.defaultStart
+
+    init(fetchesADay: Double = 100) {
+        let each = RefreshCost.expected
+        planner = RefreshPlanner(
+            daily: RefreshCost(energy: each.energy * fetchesADay, bytes: each.bytes * fetchesADay),
+            now: Self.moment(0))
+    }
+
+    static func moment(_ hour: Double) -> LocalMoment { LocalMoment(seconds: start + hour * 3_600) }
+
+    var now: LocalMoment { Self.moment(hour) }
+
+    /// Adds apps that leave the moment to the planner.
+    mutating func add(_ apps: AppID..., interval: RefreshInterval = .minimum) {
+        for app in apps { planner.set(interval, for: app, now: now) }
+    }
+
+    /// Plans as often as the planner asks for it, up to `end`; each fetch takes ten seconds.
+    mutating func pass(to end: Double) {
+        look()
+        while let next = plan.lookAgain.map({ ($0 - Self.start) / 3_600 }), next < end {
+            hour = max(hour, next)
+            look()
+        }
+        hour = max(hour, end)
+    }
+
+    /// Plans once.
+    mutating func look() {
+        plan = planner.plan(conditions, now: now)
+        let woken = plan.wake
+        guard !woken.isEmpty else { return }
+        fetches += woken.map { ($0, hour) }
+        hour += 10 / 3_600
+        for app in woken { planner.fetchEnded(app, result, took: cost, now: now) }
+        plan = planner.plan(conditions, now: now)
+    }
+
+    /// Uses an app for a minute, and the device around it.
+    mutating func use(_ app: AppID, at time: Double) {
+        pass(to: time)
+        planner.deviceUse(true, now: now)
+        planner.appUse(app, isInFront: true, now: now)
+        hour += 1 / 60
+        planner.appUse(app, isInFront: false, now: now)
+        planner.deviceUse(false, now: now)
+    }
+
+    /// The hours of the day at which `app` was fetched for, from an hour of the trace on.
+    func hours(_ app: AppID, from: Double = 0) -> [Double] {
+        fetches.filter { $0.app == app && $0.hour >= from }.map { $0.hour.truncatingRemainder(dividingBy: 24) }
+    }
+}
+
+extension AppID {
+    static let feed = AppID(rawValue: "org.example.Feed")
+    static let mail = AppID(rawValue: "org.example.Mail")
+    static let game = AppID(rawValue: "org.example.Game")
+}
