@@ -81,7 +81,7 @@ extension TransferService {
         case .challenge:
             guard let challenge = message.challenge else { return }
             var kept = appSessions[answersOf: session]
-            try Self.apply(answer, to: challenge, of: id, into: &kept)
+            try Self.keepAnswer(answer, to: challenge, of: id, into: &kept)
             appSessions[answersOf: session] = kept
             try await transition(
                 id, also: { transaction, _ in try transaction.deleteMessage(message.id) }, { _ in .answer })
@@ -96,7 +96,7 @@ extension TransferService {
         _ = try await cancel(id, producingResumeData: true)
     }
 
-    private static func apply(
+    private static func keepAnswer(
         _ answer: MessageAnswer, to challenge: Challenge, of task: TaskID, into kept: inout ChallengeAnswers
     ) throws(Problem) {
         switch (answer.disposition, challenge.method) {
