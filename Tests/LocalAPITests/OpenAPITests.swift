@@ -36,6 +36,19 @@ import Transfers
         try #require(document["components"]["schemas"][name].object.map(JSONValue.object), "no schema \(name)")
     }
 
+    @Test func `What the document takes for a policy of background time is one`() throws {
+        let pattern = try Regex(try #require(try schema("BackgroundPolicy")["pattern"].string))
+        for kind in ["contiguous", "opportunistic", "generous", ""] {
+            for seconds in [
+                "", ":", ":2", ":9", ":9.9", ":10", ":10.5", ":60", ":600", ":1000", ":3599", ":3599.5", ":3600", ":3600.0",
+                ":3600.5", ":3601", ":4000", ":9999", ":10000", ":-60", ":sixty",
+            ] {
+                let text = kind + seconds
+                #expect((BackgroundPolicy(text) != nil) == (text.wholeMatch(of: pattern) != nil), "\(text)")
+            }
+        }
+    }
+
     @Test func `It describes every route and nothing else`() throws {
         let described = (document["paths"].object ?? [:]).flatMap { path, item in
             (item.object ?? [:]).keys.filter { $0 != "parameters" }.map { "\($0.uppercased()) \(path)" }
