@@ -40,7 +40,8 @@ import Transfers
         let pattern = try Regex(try #require(try schema("BackgroundPolicy")["pattern"].string))
         for kind in ["contiguous", "opportunistic", "generous", ""] {
             for seconds in [
-                "", ":", ":2", ":9", ":9.9", ":10", ":10.5", ":60", ":600", ":1000", ":3599", ":3599.5", ":3600", ":3600.0",
+                "", ":", ":2", ":9", ":9.9", ":10", ":10.5", ":60", ":600", ":1000", ":3599", ":3599.5", ":3600",
+                ":3600.0",
                 ":3600.5", ":3601", ":4000", ":9999", ":10000", ":-60", ":sixty",
             ] {
                 let text = kind + seconds
