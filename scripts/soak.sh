@@ -8,6 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/load.sh
 source scripts/load.sh
+# shellcheck source=scripts/suite.sh
+source scripts/suite.sh
 
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
     sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
@@ -26,29 +28,21 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 start_load "$load"
 
-# Those that scripts/test.sh runs apart.
-skipped='^$'
-[ "$suite" != EndToEndTests ] || skipped='^EndToEndTests\.(FaultTests|SegmentTests|UploadTests)'
 failures=0
 longest=0
 for ((run = 1; run <= count; run++)); do
     start=$SECONDS
     status=0
-    "$build/nightshiftPackageTests.xctest" --testing-library swift-testing --filter "^$suite[./]" --skip "$skipped" \
-        >"$log" 2>&1 || status=$?
+    run_tests "$build/nightshiftPackageTests.xctest" "$suite" "$log" || status=$?
     seconds=$((SECONDS - start))
     [ "$seconds" -le "$longest" ] || longest=$seconds
-    # Without the runner's own closing line, or without a test, nothing was shown.
-    closing=$(grep -oE 'Test run with [0-9]+ tests? .*(passed|failed) after.*' "$log" | tail -n 1 || true)
-    grep -qE 'Test run with [1-9]' <<<"$closing" || status=1
     if [ "$status" -eq 0 ]; then
         printf '%s %d/%d: passed in %d s\n' "$suite" "$run" "$count" "$seconds"
     else
         failures=$((failures + 1))
         kept=$logs/$suite-$(date +%H%M%S)-$run.log
         cp "$log" "$kept"
-        printf '%s %d/%d: FAILED in %d s, %s: %s\n' "$suite" "$run" "$count" "$seconds" "$kept" \
-            "${closing:-the test runner did not finish}"
+        printf '%s %d/%d: FAILED in %d s, %s: %s\n' "$suite" "$run" "$count" "$seconds" "$kept" "$closing"
         grep -oE '^✘ Test .* failed after' "$log" | grep -vE '^✘ Test run with' | sed 's/ failed after$//' | tee -a "$failed_tests" | sed 's/^/    /' || true
     fi
 done

@@ -7,36 +7,29 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# shellcheck source=scripts/suite.sh
+source scripts/suite.sh
+
 # What a lane does with a suite: its output comes when it is over, in one piece.
 run_suite() {
-    local suite=$1 room=$2 start=$SECONDS status=0 count=0 broken=0 closing log=$2/$1.log
+    local suite=$1 room=$2 start=$SECONDS status=0 count closing passed log=$2/$1.log
     case $suite in
     # The document of the API, asked by somebody who tries what nobody here thought of.
     schemathesis) NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh >"$log" 2>&1 || status=$? ;;
     # The library in a package of somebody else's: code of iOS apps, with and without optimisation.
     consumers) scripts/consumers.sh >"$log" 2>&1 || status=$? ;;
     *)
-        local skipped='^$'
-        [ "$suite" != EndToEndTests ] || skipped='^EndToEndTests\.(FaultTests|SegmentTests|UploadTests)'
-        # As `swift test` does, which would keep the other lanes waiting.
-        .build/debug/nightshiftPackageTests.xctest --testing-library swift-testing \
-            --filter "^$suite[./]" --skip "$skipped" >"$log" 2>&1 || status=$?
-        # Without the runner's own closing line, or without a test, nothing was shown.
-        closing=$(grep -oE 'Test run with [0-9]+ tests? .*(passed|failed) after.*' "$log" | tail -n 1 || true)
-        count=$(grep -oE '[0-9]+' <<<"$closing" | head -n 1 || true)
-        broken=$(grep -cE '^✘ Test .* failed after' "$log" || true)
+        run_tests .build/debug/nightshiftPackageTests.xctest "$suite" "$log" || status=$?
+        passed=$((${count:-0} - $(grep -cE '^✘ Test .* failed after' "$log" || true)))
         grep -E '^✘ ' "$log" >"$room/$suite.issues" || true
-        [ "${count:-0}" -gt 0 ] || status=1
         # What passed needs no more than its number.
         sed -i -E '/^(◇|✔) /d' "$log"
-        echo "${closing:-the test runner did not finish}" >>"$log"
+        echo "$closing" >>"$log"
         ;;
     esac
     [ "$status" -eq 0 ] || touch "$room/$suite.failed"
-    case $suite in
-    schemathesis | consumers) [ "$status" -ne 0 ] || echo 1 >"$room/$suite.passed" ;;
-    *) echo $((${count:-0} - broken)) >"$room/$suite.passed" ;;
-    esac
+    # A script is one test.
+    echo "${passed:-$((status == 0))}" >"$room/$suite.passed"
     echo "$((SECONDS - start)) s  $suite" >"$room/$suite.time"
     (
         flock 9

@@ -1,4 +1,4 @@
-package import Configuration
+import Configuration
 package import Foundation
 package import Logging
 package import NightshiftAPI
@@ -37,9 +37,8 @@ package struct DaemonConfiguration: Sendable {
     }
 
     /// - Throws: ``DaemonError/configuration(_:)`` for a value that cannot be.
-    package init(
-        environment: [String: String], homeDirectory: URL,
-        file: EnvironmentVariablesProvider = EnvironmentVariablesProvider(environmentVariables: [:])
+    private init(
+        environment: [String: String], homeDirectory: URL, file: EnvironmentVariablesProvider
     ) throws(DaemonError) {
         paths = ServicePaths(environment: environment, homeDirectory: homeDirectory)
         self.environment = environment

@@ -90,12 +90,9 @@ package struct ServiceClient: Sendable {
     }
 
     private func request(_ method: RequestMethod, _ path: String) -> CurlRequest {
-        var request = CurlRequest(url: "http://localhost" + path, method: method.rawValue)
-        request.unixSocket = socket
+        var request = CurlRequest(unixSocket: socket, method: method.rawValue, path: path)
         request.headers = fields
         request.unixPeerObjection = { [socket] in SocketOwner.objection(to: $0, at: socket) }
-        // The caller's proxy is for the world outside.
-        request.proxy = ""
         return request
     }
 }

@@ -47,6 +47,15 @@ package struct CurlRequest: Sendable {
         self.headers = headers
         self.body = body
     }
+
+    /// A request to the server at a Unix socket. No proxy stands in between: the caller's is for the world outside.
+    ///
+    /// - Parameter path: with its query, encoded.
+    package init(unixSocket: String, method: String, path: String) {
+        self.init(url: "http://localhost" + path, method: method)
+        self.unixSocket = unixSocket
+        proxy = ""
+    }
 }
 
 /// One header field as it is written or was read.

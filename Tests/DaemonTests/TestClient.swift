@@ -43,9 +43,7 @@ struct TestClient: Sendable {
     }
 
     private func request(_ method: String, _ path: String) -> CurlRequest {
-        var request = CurlRequest(url: "http://localhost" + path, method: method)
-        request.unixSocket = socket
-        request.proxy = ""
+        var request = CurlRequest(unixSocket: socket, method: method, path: path)
         request.idleTimeout = 60
         return request
     }

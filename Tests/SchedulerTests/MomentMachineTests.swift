@@ -16,6 +16,12 @@ import Testing
         return conditions
     }
 
+    /// On battery, and nobody uses it: it will doze.
+    private static let leftAlone = conditions {
+        $0.power = .battery
+        $0.isIdle = true
+    }
+
     private static func machine() -> MomentMachine { MomentMachine(doze: DozeMachine.State(since: 1_000)) }
 
     private static func entries(_ actions: [MomentMachine.Action]) -> [JournalEntry] {
@@ -87,11 +93,7 @@ import Testing
 
     @Test func `Doze is told with what it looked at`() {
         var machine = Self.machine()
-        _ = machine.begin(
-            Self.conditions {
-                $0.power = .battery
-                $0.isIdle = true
-            }, now: Self.now(0))
+        _ = machine.begin(Self.leftAlone, now: Self.now(0))
         #expect(machine.nextDeadline == DozeMachine.quietTime)
         let dozes = machine.tick(now: Self.now(60))
         let inputs = ["power": "battery", "idle": "yes", "held": "no"]
@@ -107,11 +109,7 @@ import Testing
         wakes: Int, working: Int, transfers: Bool, staysOpen: Bool
     ) {
         var machine = Self.machine()
-        _ = machine.begin(
-            Self.conditions {
-                $0.power = .battery
-                $0.isIdle = true
-            }, now: Self.now(0))
+        _ = machine.begin(Self.leftAlone, now: Self.now(0))
         _ = machine.tick(now: Self.now(60))
         _ = machine.tick(now: Self.now(960))
         var activity = MomentMachine.Activity()
