@@ -12,7 +12,7 @@ source scripts/suite.sh
 
 # What a lane does with a suite: its output comes when it is over, in one piece.
 run_suite() {
-    local suite=$1 room=$2 start=$SECONDS status=0 count closing passed log=$2/$1.log
+    local suite=$1 room=$2 start=$SECONDS status=0 ran closing passed log=$2/$1.log
     case $suite in
     # The document of the API, asked by somebody who tries what nobody here thought of.
     schemathesis) NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh >"$log" 2>&1 || status=$? ;;
@@ -20,7 +20,7 @@ run_suite() {
     consumers) scripts/consumers.sh >"$log" 2>&1 || status=$? ;;
     *)
         run_tests .build/debug/nightshiftPackageTests.xctest "$suite" "$log" || status=$?
-        passed=$((${count:-0} - $(grep -cE '^✘ Test .* failed after' "$log" || true)))
+        passed=$((${ran:-0} - $(grep -cE '^✘ Test .* failed after' "$log" || true)))
         grep -E '^✘ ' "$log" >"$room/$suite.issues" || true
         # What passed needs no more than its number.
         sed -i -E '/^(◇|✔) /d' "$log"

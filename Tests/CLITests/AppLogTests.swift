@@ -103,6 +103,34 @@ struct AppLogTests {
         #expect(world.errors.text.isEmpty)
     }
 
+    @Test func `L1: log -f stays with a service that goes away behind its first answer`() async throws {
+        let log = Log((1...500).map { "line \($0)\n" }.joined())
+        let asked = Mutex(0)
+        let world = try World()
+        let service = try world.service { request in
+            guard request.path.contains("/log") else { return try log.answer(request) }
+            let number = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            return (2...3).contains(number) ? .hangUp : try log.answer(request)
+        }
+        defer { service.stop() }
+        let end = Watched<CLI.ExitStatus?>(nil)
+        let following = Task {
+            let status = await world.run("app", "log", "-f", "a")
+            end.update { $0 = status }
+            return status
+        }
+        try await comes("the beginning", "line 500\n", in: world, of: service, before: end)
+        log.append("line 501\n")
+        try await comes("what came while the service was away", "line 501\n", in: world, of: service, before: end)
+        following.cancel()
+        #expect(await following.value == .interrupted)
+        #expect(world.output.text == (1...501).map { "line \($0)\n" }.joined())
+        #expect(world.errors.text.isEmpty)
+    }
+
     /// Waits for a line that somebody follows. Where it does not come, says whether he has ended, asks, and could be answered.
     private func comes(
         _ what: String, _ line: String, in world: World, of service: ScriptedService,

@@ -28,8 +28,10 @@ struct AppLogCommand: ClientCommand {
         var printer = AppLogPrinter(
             app: reader.app, output: invocation.output, errors: invocation.errors, isJSON: json, isFollowing: follow)
         try await invocation.service.ready()
-        while let piece = try await reader.next() { try printer.write(piece) }
+        // The first answer says whether there is such a log. Whoever follows it stays when the service goes, from then on.
+        if let piece = try await reader.next() { try printer.write(piece) }
         guard follow else {
+            while let piece = try await reader.next() { try printer.write(piece) }
             try printer.finish()
             return .whole
         }

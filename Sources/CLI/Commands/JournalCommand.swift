@@ -54,8 +54,12 @@ struct JournalCommand: ClientCommand {
             service: invocation.service, app: app.map { invocation.appID($0) }, task: task.map { TaskID($0) },
             since: moment)
         try await invocation.service.ready()
-        while let entries = try await reader.next() { try printer.print(entries) }
-        guard follow else { return .whole }
+        // Whoever follows stays when the service goes, from the first answer on.
+        if let entries = try await reader.next() { try printer.print(entries) }
+        guard follow else {
+            while let entries = try await reader.next() { try printer.print(entries) }
+            return .whole
+        }
         return try await JournalFollowing(reader: reader, printer: printer).run() ? .interrupted : .whole
     }
 }

@@ -21,7 +21,6 @@ struct AppLogFollowing: Sendable {
         var printer = printer
         var pause = Self.pause
         while true {
-            try await Task.sleep(for: pause)
             do {
                 while let piece = try await reader.next() { try printer.write(piece) }
                 pause = Self.pause
@@ -31,6 +30,7 @@ struct AppLogFollowing: Sendable {
             } catch let problem as Problem where problem.status == 503 {
                 pause = min(pause * 2, Self.longestPause)
             }
+            try await Task.sleep(for: pause)
         }
     }
 }
