@@ -1,5 +1,7 @@
 import Foundation
 import NightshiftAPI
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import CLI
@@ -16,12 +18,23 @@ struct JournalCommandTests {
         return [held, woken, window]
     }
 
-    /// Pages of two entries.
-    private func service(_ world: World, staysOpen: Bool = false) throws -> ScriptedService {
-        try world.service { request in
+    /// Pages of two entries, and streams that begin with the last one.
+    ///
+    /// - Parameter unanswered: which question for a page, from 1 on, ends without an answer.
+    private func service(_ world: World, unanswered: Int? = nil) throws -> ScriptedService {
+        let asked = Mutex(0)
+        return try world.service { request in
             let path = String(request.path.prefix { $0 != "?" })
             switch (request.method, path) {
+            case ("GET", "/v1/events"):
+                let entry = String(decoding: try JSON.encode(Self.entries[2]), as: UTF8.self)
+                return .events(["event: journal\nid: 3\ndata: \(entry)\n\n"], staysOpen: true)
             case ("GET", "/v1/journal"):
+                let number = asked.withLock { asked in
+                    asked += 1
+                    return asked
+                }
+                if number == unanswered { return .hangUp }
                 let after = request.path.firstMatch(of: /after=(\d+)/).flatMap { Int64($0.1) } ?? 0
                 let rest = Self.entries.filter { $0.id > after }
                 return try .json(JournalPage(entries: Array(rest.prefix(2)), next: nil))
@@ -36,6 +49,26 @@ struct JournalCommandTests {
         defer { service.stop() }
         #expect(await world.run("journal") == .whole)
         try Fixture.check("journal", world.output.text)
+    }
+
+    @Test func `B1: Whoever follows it stays with a service that goes away behind its first answer`() async throws {
+        let world = try World()
+        let service = try service(world, unanswered: 2)
+        defer { service.stop() }
+        let end = Watched<CLI.ExitStatus?>(nil)
+        let following = Task {
+            let status = await world.run("journal", "-f", "--json", "--since", "all")
+            end.update { $0 = status }
+            return status
+        }
+        try await eventually("every entry") {
+            world.output.text.split(separator: "\n").count == 3 || end.read { $0 != nil }
+        }
+        try #require(end.read { $0 } == nil, "it has ended: \(world.errors.text)")
+        following.cancel()
+        #expect(await following.value == .interrupted)
+        let lines = world.output.text.split(separator: "\n")
+        #expect(try lines.map { try JSON.decode(JournalEntry.self, from: Data($0.utf8)) } == Self.entries)
     }
 
     @Test func `B1: As JSON each entry is an object on a line of its own`() async throws {
