@@ -15,16 +15,20 @@ import Testing
         let service = try Service()
         let user = 65_534
         try FileManager.default.createDirectory(atPath: service.home, withIntermediateDirectories: true)
+        // The user may not be let into the folder where this was built.
+        let program = service.scratch.path("nightshiftd")
+        try FileManager.default.copyItem(atPath: Programs.daemon, toPath: program)
         for path in [service.scratch.path, service.home] {
             #expect(chown(path, uid_t(user), gid_t(user)) == 0)
         }
         let trace = service.scratch.path("trace")
         // strace traces from a process of its own, so that the one that is stopped is the service.
-        try service.spawn(under: [
-            "setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--", "strace", "--daemonize", "-f",
-            "-e",
-            "trace=setpriority,connect,sendto", "-o", trace,
-        ])
+        try service.spawn(
+            program,
+            under: [
+                "setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--", "strace", "--daemonize", "-f",
+                "-e", "trace=setpriority,connect,sendto", "-o", trace,
+            ])
         defer { service.process?.kill(SIGKILL) }
         func calls() -> [Substring] {
             ((try? String(contentsOfFile: trace, encoding: .utf8)) ?? "").split(separator: "\n")

@@ -41,8 +41,10 @@ final class Service: Sendable {
 
     /// Starts the process and returns at once. `command` is put before it: a tracer, a name space.
     @discardableResult
-    func spawn(under command: [String] = [], environment more: [String: String] = [:]) throws -> ChildProcess {
-        let words = command + [Programs.daemon]
+    func spawn(
+        _ program: String = Programs.daemon, under command: [String] = [], environment more: [String: String] = [:]
+    ) throws -> ChildProcess {
+        let words = command + [program]
         let process = try ChildProcess(
             words[0], arguments: Array(words.dropFirst()), environment: environment.merging(more) { $1 },
             output: .file(directory.path("log")), errors: .file(directory.path("log")))
