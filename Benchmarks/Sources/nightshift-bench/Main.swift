@@ -30,22 +30,13 @@ struct Main {
         defer { origin.stop() }
         let bench = Bench(options: options, disk: disk, memory: memory, origin: origin)
 
-        let sections = try options.parts.map { part in
-            switch part {
-            case .tail: try SegmentedDownloads(bench: bench).tail()
-            case .cap: try SegmentedDownloads(bench: bench).cap()
-            case .trip: try SegmentedDownloads(bench: bench).trip()
-            case .upload: try BrokenUpload(bench: bench).run()
-            case .throughput: try Throughput(bench: bench).run()
-            case .small: try SmallFiles(bench: bench).run()
-            case .http2: try SmallFiles(bench: bench, isHTTP2: true).run()
-            case .backlog: try Backlog(bench: bench).run()
-            case .latency: try Latency(bench: bench).run()
-            case .stop: try Stopping(bench: bench).run()
-            case .idle: try Idle(bench: bench).run()
-            case .apps: try Apps(bench: bench).run()
-            case .freshness: try Freshness(bench: bench).run()
-            }
+        let sections = try options.parts.flatMap { part -> [Section] in
+            let section = try Self.section(part, bench)
+            // Where there are rounds, the earlier version has its turn in each.
+            guard let earlier = bench.earlier, part.isOfNightshiftAlone else { return [section] }
+            var before = try Self.section(part, earlier)
+            before.title += ", earlier"
+            return [section, before]
         }
         let report = Report(
             machine: Report.machine(), versions: try Peer.versions(workspace: disk), command: "make bench",
@@ -56,5 +47,33 @@ struct Main {
             bench.note("written to \(output)")
         }
         succeeded = true
+    }
+
+    private static func section(_ part: Options.Part, _ bench: Bench) throws -> Section {
+        switch part {
+        case .tail: try SegmentedDownloads(bench: bench).tail()
+        case .cap: try SegmentedDownloads(bench: bench).cap()
+        case .trip: try SegmentedDownloads(bench: bench).trip()
+        case .upload: try BrokenUpload(bench: bench).run()
+        case .throughput: try Throughput(bench: bench).run()
+        case .small: try SmallFiles(bench: bench).run()
+        case .http2: try SmallFiles(bench: bench, isHTTP2: true).run()
+        case .backlog: try Backlog(bench: bench).run()
+        case .latency: try Latency(bench: bench).run()
+        case .stop: try Stopping(bench: bench).run()
+        case .idle: try Idle(bench: bench).run()
+        case .apps: try Apps(bench: bench).run()
+        case .freshness: try Freshness(bench: bench).run()
+        }
+    }
+}
+
+extension Options.Part {
+    /// Whether an earlier version is measured behind this one, and not in turn with it.
+    fileprivate var isOfNightshiftAlone: Bool {
+        switch self {
+        case .tail, .cap, .trip, .upload, .backlog, .latency, .stop, .idle, .apps: true
+        case .throughput, .small, .http2, .freshness: false
+        }
     }
 }

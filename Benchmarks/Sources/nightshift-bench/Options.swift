@@ -4,6 +4,8 @@ import Foundation
 struct Options {
     /// Where `nightshift` and `nightshiftd` are.
     var binaries = ".build/release"
+    /// Where the same programs of an earlier version are, to be measured in the same run; nowhere unless given.
+    var earlier: String?
     /// Where the document is written after a whole run; nowhere unless given.
     var output: String?
     /// A folder on a disk, for what is to be written there.
@@ -33,12 +35,13 @@ struct Options {
     }
 
     static let usage = """
-        Usage: nightshift-bench [--binaries DIR] [--output FILE] [--disk DIR] [--memory DIR]
+        Usage: nightshift-bench [--binaries DIR] [--earlier DIR] [--output FILE] [--disk DIR] [--memory DIR]
                                 [--only \(Part.allCases.map(\.rawValue).joined(separator: "|"))] [--rounds N] [--quick]
                                 [--use-trace FILE]
 
         Measures Nightshift's release binaries in DIR (.build/release) side by side with curl, wget2, aria2
-        and axel on loopback. --only (repeatable) runs some parts only; then, and with --quick, no FILE is written.
+        and axel on loopback. --earlier measures the release binaries of another version in DIR in the same run, round by round
+        where there are rounds; then no FILE is written. --only (repeatable) runs some parts only; then, and with --quick, no FILE is written.
         --use-trace (repeatable) gives the part freshness the use of apps, in the format of docs/simulation.md; no FILE either.
         """
 
@@ -52,6 +55,7 @@ struct Options {
         while let option = rest.popFirst() {
             switch option {
             case "--binaries": binaries = try value(option)
+            case "--earlier": earlier = try value(option)
             case "--output": output = try value(option)
             case "--disk": disk = try value(option)
             case "--memory": memory = try value(option)
@@ -71,5 +75,5 @@ struct Options {
     }
 
     /// Whether this run measures everything in full, so that it may replace the document.
-    var isWhole: Bool { parts.count == Part.allCases.count && !quick && traces.isEmpty }
+    var isWhole: Bool { parts.count == Part.allCases.count && !quick && traces.isEmpty && earlier == nil }
 }

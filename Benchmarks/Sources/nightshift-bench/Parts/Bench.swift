@@ -16,6 +16,29 @@ struct Bench {
         try Service(binaries: options.binaries, home: try workspace.empty(home), log: workspace.log)
     }
 
+    /// The services to be measured, each in an empty home: that of this version, and of an earlier one where there is one.
+    func services(in workspace: Workspace) throws -> [(name: String, service: Service)] {
+        let service = try service(in: workspace)
+        guard let earlier else { return [("nightshift", service)] }
+        do {
+            return [("nightshift", service), (Self.earlierName, try earlier.service(in: workspace, home: "earlier"))]
+        } catch {
+            service.stop()
+            throw error
+        }
+    }
+
+    static let earlierName = "nightshift, earlier"
+
+    /// The same with the programs of the earlier version.
+    var earlier: Bench? {
+        guard let binaries = options.earlier else { return nil }
+        var options = options
+        options.binaries = binaries
+        options.earlier = nil
+        return Bench(options: options, disk: disk, memory: memory, origin: origin)
+    }
+
     /// Starts the service again on the home it has left.
     func restart(_ service: Service) throws -> Service {
         try Service(binaries: options.binaries, home: service.home, log: disk.log)

@@ -26,9 +26,9 @@ struct SmallFiles {
         let urls = (0..<count).map { "\(isHTTP2 ? bench.origin.http2 : bench.origin.plain)/small/\($0).bin" }
 
         bench.note("many small files")
-        let service = try bench.service(in: bench.disk)
-        defer { service.stop() }
-        let measured = try measure(rounds, urls: urls, service: service)
+        let services = try bench.services(in: bench.disk)
+        defer { for (_, service) in services { service.stop() } }
+        let measured = try measure(rounds, urls: urls, services: services)
         for name in measured.names {
             guard !measured.isBroken(name) else {
                 section.rows.append([name, "failed", "–", "–", "–", "–", "–"])
@@ -63,7 +63,7 @@ struct SmallFiles {
         }
     }
 
-    private func measure(_ count: Int, urls: [String], service: Service) throws -> Rounds {
+    private func measure(_ count: Int, urls: [String], services: [(name: String, service: Service)]) throws -> Rounds {
         let list = "\(bench.disk.path)/list"
         // A folder for each, removed in the end: ext4 without a journal is slow to create what follows on many removals.
         var folders = 0
@@ -86,10 +86,12 @@ struct SmallFiles {
                     }
                 ))
         }
-        add("nightshift") { directory in
-            try urls.joined(separator: "\n").write(toFile: list, atomically: false, encoding: .utf8)
-            return try service.run(
-                ["get", "-i", list, "-d", directory] + (authority.map { ["--cacert", $0] } ?? []), limit: 300)
+        for (name, service) in services {
+            add(name) { directory in
+                try urls.joined(separator: "\n").write(toFile: list, atomically: false, encoding: .utf8)
+                return try service.run(
+                    ["get", "-i", list, "-d", directory] + (authority.map { ["--cacert", $0] } ?? []), limit: 300)
+            }
         }
         for peer in Peer.allCases {
             guard try peer.command(many: urls, directory: "/", list: list, authority: authority) != nil else {

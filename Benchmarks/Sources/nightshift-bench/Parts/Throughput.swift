@@ -21,14 +21,14 @@ struct Throughput {
         defer { unlink("\(bench.origin.root)/large.bin") }
 
         for (place, workspace) in [("disk", bench.disk), ("memory", bench.memory)] {
-            let service = try bench.service(in: workspace)
-            defer { service.stop() }
+            let services = try bench.services(in: workspace)
+            defer { for (_, service) in services { service.stop() } }
             for (scheme, base) in [("http", bench.origin.plain), ("https", bench.origin.tls)] {
                 bench.note("one large file over \(scheme) to \(place)")
                 let authority = scheme == "https" ? bench.origin.authority : nil
                 let rounds = try measure(
                     rounds, url: "\(base)/large.bin", authority: authority, size: size, workspace: workspace,
-                    service: service)
+                    services: services)
                 add(rounds, to: &section, label: "\(place), \(scheme)", size: size)
             }
         }
@@ -36,7 +36,8 @@ struct Throughput {
     }
 
     private func measure(
-        _ count: Int, url: String, authority: String?, size: Int, workspace: Workspace, service: Service
+        _ count: Int, url: String, authority: String?, size: Int, workspace: Workspace,
+        services: [(name: String, service: Service)]
     ) throws -> Rounds {
         let directory = try workspace.empty("out")
         var job = Job(url: url, directory: directory, filename: "large.bin", authority: authority)
@@ -57,8 +58,8 @@ struct Throughput {
                     }
                 ))
         }
-        add("nightshift") { try service.download($0, limit: 120) }
-        if try service.takesConnections() {
+        for (name, service) in services { add(name) { try service.download($0, limit: 120) } }
+        if let service = services.first?.service, try service.takesConnections() {
             add("nightshift x1") { try service.download($0, connections: 1, limit: 120) }
             add("nightshift x4") { try service.download($0, connections: 4, limit: 120) }
         }
