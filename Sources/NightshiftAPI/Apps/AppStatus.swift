@@ -25,6 +25,11 @@ package struct AppManifest: Hashable, Sendable, Codable {
     /// `X-Nightshift-FileLocks`: what becomes of it when it is to be suspended with a lock on a shared file.
     package var fileLocks: FileLockPolicy
 
+    /// `X-Nightshift-FetchInterval`: the interval of background fetches of an app that says none itself.
+    package var fetchInterval: RefreshInterval?
+    /// `X-Nightshift-TaskIdentifiers`: the tasks that it may submit. With any there are no background fetches of the classic form.
+    package var taskIdentifiers: [String]
+
     package static let defaultWakeLimit: Double = 30
     package static let defaultLogLimit: Int64 = 1 << 20
 
@@ -37,6 +42,7 @@ package struct AppManifest: Hashable, Sendable, Codable {
         wakeLimit = Self.defaultWakeLimit
         logLimit = Self.defaultLogLimit
         fileLocks = .warn
+        taskIdentifiers = []
     }
 }
 
