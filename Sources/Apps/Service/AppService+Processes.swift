@@ -191,7 +191,6 @@ extension AppService {
         // Events that it handled last are nothing to launch it for.
         await refreshWantedWakes(of: id)
         await perform(id) { $0.exited(exit, now: $1) }
-        unfinished[id] = id.isProgram ? nil : unfinished[id]
         clocks.removeValue(forKey: id)?.remove()
         if id.isProgram {
             machines[id] = nil
