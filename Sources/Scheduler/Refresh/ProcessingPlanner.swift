@@ -114,6 +114,8 @@ package enum ProcessingPlanner {
         package internal(set) var holds: [Key: Held] = [:]
         /// Seconds since 1970 at which to plan again, if nothing happens before.
         package internal(set) var lookAgain: Double?
+
+        package init() {}
     }
 
     /// - Parameters:
