@@ -20,8 +20,8 @@ package actor RefreshService {
         package var expire: @Sendable (AppID, WakeSource, String) async -> Void
         /// Tells the processes of an app.
         package var availabilityChanged: @Sendable (AppID, RefreshAvailability) async -> Void
-        /// What the entries of installed apps say that speak of the background.
-        package var manifests: @Sendable () async -> [AppManifest]
+        /// What the entries of installed apps say that speak of the background; nil where they cannot be read now.
+        package var manifests: @Sendable () async -> [AppManifest]?
         package var logger: Logger
 
         package init(
@@ -29,7 +29,7 @@ package actor RefreshService {
             offset: @escaping @Sendable (Date) -> Int = { TimeZone.autoupdatingCurrent.secondsFromGMT(for: $0) },
             expire: @escaping @Sendable (AppID, WakeSource, String) async -> Void = { _, _, _ in },
             availabilityChanged: @escaping @Sendable (AppID, RefreshAvailability) async -> Void = { _, _ in },
-            manifests: @escaping @Sendable () async -> [AppManifest] = { [] }, logger: Logger
+            manifests: @escaping @Sendable () async -> [AppManifest]? = { [] }, logger: Logger
         ) {
             self.store = store
             self.clock = clock
@@ -66,7 +66,7 @@ package actor RefreshService {
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func prepare() async throws(StoreError) {
         guard !isPrepared else { return }
-        let manifests = await environment.manifests()
+        let manifests = await environment.manifests() ?? []
         let (kept, wakes, ends) = try await environment.store.read { transaction in
             (
                 try transaction.refresh(RefreshRecord.self, DeviceRefreshRecord.self),
@@ -140,7 +140,8 @@ package actor RefreshService {
         for effect in effects {
             switch effect {
             case .expire(let app, let source, let key): await environment.expire(app, source, key)
-            case .availability(let app, let value): await environment.availabilityChanged(app, value)
+            // As it is by now: of two changes the later one must not be told first.
+            case .availability(let app): await environment.availabilityChanged(app, book.availability(of: app))
             }
         }
         return (value, isWritten)
@@ -239,8 +240,7 @@ package actor RefreshService {
     // MARK: - What people ask
 
     package func status() async throws(Problem) -> RefreshStatus {
-        let manifests = await environment.manifests()
-        _ = try await step { $0.read(manifests, now: $1) }
+        try await readEntries()
         return book.status(now)
     }
 
@@ -325,8 +325,11 @@ package actor RefreshService {
 
     /// An entry may have been put there by hand: whoever asks for an app that is not known has the entries read anew.
     private func readEntries(for app: AppID) async throws(Problem) {
-        guard isPrepared, book.manifests[app] == nil else { return }
-        let manifests = await environment.manifests()
+        if book.manifests[app] == nil { try await readEntries() }
+    }
+
+    private func readEntries() async throws(Problem) {
+        guard isPrepared, let manifests = await environment.manifests() else { return }
         _ = try await step { $0.read(manifests, now: $1) }
     }
 

@@ -112,6 +112,7 @@ extension RefreshBook {
         let key = StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: true)
         if tasks[key]?.task.kind == .continued {
             note(.taskCancelled, app, "\(identifier): its user ends it.", now)
+            expiring[key.processing] = "Its user cancelled it."
             // Told again, should the first word have got lost.
             effects.append(.expire(app, .continued, identifier))
         } else if dropped == 0 {
@@ -196,10 +197,10 @@ extension RefreshBook {
         _ key: StoredScheduledTask.Key, _ result: RefreshResult, _ detail: String?, _ now: LocalMoment
     ) {
         guard let task = tasks.removeValue(forKey: key) else { return }
-        expiring.remove(key.processing)
+        let why = expiring.removeValue(forKey: key.processing)
         progressWritten[key.processing] = nil
         marks.tasks.insert(key)
-        let words = [key.identifier, detail].compactMap(\.self).joined(separator: ": ")
+        let words = [key.identifier, why, detail].compactMap(\.self).joined(separator: ": ")
         note(
             .taskEnded, key.app, words, now, inputs: ["kind": task.task.kind.rawValue, "result": result.rawValue])
     }
@@ -218,8 +219,7 @@ extension RefreshBook {
         let ends = processing.expire.sorted {
             ($0.key.app.rawValue, $0.key.identifier) < ($1.key.app.rawValue, $1.key.identifier)
         }
-        for (key, end) in ends where expiring.insert(key).inserted {
-            note(.wakeExpiring, key.app, "\(key.identifier): \(end.sentence)", now)
+        for (key, end) in ends where expiring.updateValue(end.sentence, forKey: key) == nil {
             effects.append(.expire(key.app, .processing, key.identifier))
         }
         for key in processing.begin { beginWork(key, .processing, expires: now.seconds + Self.patience, now) }

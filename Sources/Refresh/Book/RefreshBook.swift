@@ -24,8 +24,8 @@ package struct RefreshBook: Sendable {
     var processing = ProcessingPlanner.Plan()
     /// What apps were told last.
     var told: [AppID: RefreshAvailability] = [:]
-    /// Tasks that were told to end.
-    var expiring: Set<ProcessingPlanner.Key> = []
+    /// Tasks that were told to end, and why.
+    var expiring: [ProcessingPlanner.Key: String] = [:]
     /// When the progress of a task was last written, in seconds since 1970.
     var progressWritten: [ProcessingPlanner.Key: Double] = [:]
     var marks = Marks()
@@ -200,7 +200,7 @@ package struct RefreshBook: Sendable {
         apps[app] = nil
         told[app] = nil
         for key in tasks.keys where key.app == app { tasks[key] = nil }
-        expiring = expiring.filter { $0.app != app }
+        expiring = expiring.filter { $0.key.app != app }
         progressWritten = progressWritten.filter { $0.key.app != app }
         marks.begun.removeAll { $0.app == app }
         marks.tasks = marks.tasks.filter { $0.app != app }
@@ -249,7 +249,7 @@ package struct RefreshBook: Sendable {
     private mutating func updateAvailability() {
         for id in manifests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             let availability = availability(of: id)
-            if let before = told[id], before != availability { effects.append(.availability(id, availability)) }
+            if let before = told[id], before != availability { effects.append(.availability(id)) }
             told[id] = availability
         }
     }

@@ -80,5 +80,6 @@ package struct RefreshChanges: Sendable {
 package enum RefreshEffect: Hashable, Sendable {
     /// A wake is to end: its expiration handler is called.
     case expire(AppID, WakeSource, String)
-    case availability(AppID, RefreshAvailability)
+    /// The app is told whether it is refreshed.
+    case availability(AppID)
 }
