@@ -13,7 +13,7 @@ struct AppExpireCommand: ClientCommand {
 
             Examples:
               nightshift app expire org.example.Feeds
-              nightshift app expire org.example.Feeds org.example.Feeds.clean
+              nightshift app expire org.example.Feeds feeds.clean
             """)
 
     @Argument(help: AppArgument.help, transform: AppArgument.parse)

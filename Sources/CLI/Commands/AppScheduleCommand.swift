@@ -12,9 +12,9 @@ struct AppScheduleCommand: ClientCommand {
             nobody uses the device. The same identifier replaces what waits under it.
 
             Examples:
-              nightshift app schedule org.example.Feeds org.example.Feeds.refresh --after 06:00
-              nightshift app schedule org.example.Feeds org.example.Feeds.clean --processing --external-power
-              nightshift app schedule org.example.Feeds org.example.Feeds.clean --cancel
+              nightshift app schedule org.example.Feeds feeds.refresh --after 06:00
+              nightshift app schedule org.example.Feeds feeds.clean --processing --external-power
+              nightshift app schedule org.example.Feeds feeds.clean --cancel
             """)
 
     /// What kind of task it is, as typed.

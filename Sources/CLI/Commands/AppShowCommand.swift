@@ -26,7 +26,8 @@ struct AppShowCommand: ClientCommand {
             try invocation.json(WithRefresh(value: app, refresh: refresh))
         } else {
             invocation.output.lines(
-                invocation.appReport.lines(showing: app) + (refresh.map { invocation.appRefreshReport.section($0) } ?? []))
+                invocation.appReport.lines(showing: app)
+                    + (refresh.map { invocation.appRefreshReport.section($0) } ?? []))
         }
         return .whole
     }

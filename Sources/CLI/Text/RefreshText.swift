@@ -20,12 +20,7 @@ enum RefreshText {
     }
 
     static func result(_ fetch: FetchRecord) -> String {
-        switch fetch.result {
-        case .newData: "new data"
-        case .noData: "nothing new"
-        case .failed: "failed"
-        case nil: fetch.ended == nil ? "under way" : "ended"
-        }
+        fetch.result?.words ?? (fetch.ended == nil ? "under way" : "ended")
     }
 
     static func kind(_ kind: ScheduledTask.Kind) -> String {
@@ -60,4 +55,14 @@ enum RefreshText {
     }
 
     private static let bars = Array("▁▂▃▄▅▆▇█")
+}
+
+extension RefreshResult {
+    var words: String {
+        switch self {
+        case .newData: "new data"
+        case .noData: "nothing new"
+        case .failed: "failed"
+        }
+    }
 }

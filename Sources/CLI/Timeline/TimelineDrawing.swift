@@ -1,6 +1,10 @@
 import Foundation
 import NightshiftAPI
 
+extension RefreshRow.Found {
+    fileprivate var style: String { "use-" + rawValue }
+}
+
 /// Draws a timeline as SVG: time to the right, one row for each thing.
 struct TimelineDrawing {
     let timeline: Timeline
@@ -43,8 +47,14 @@ struct TimelineDrawing {
         drawRows()
         drawLegend(at: bottom + 24)
         return document.rendered(
-            width: Self.width, height: bottom + 62, title: title, style: TimelinePalette.style,
-            definitions: TimelinePalette.definitions)
+            width: Self.width, height: bottom + 62, title: title, description: description,
+            style: TimelinePalette.style, definitions: TimelinePalette.definitions)
+    }
+
+    /// For who does not see the picture.
+    private var description: String {
+        ([subtitle] + timeline.apps.compactMap { app in app.refresh.sentence.map { "\(app.id): \($0)" } })
+            .joined(separator: "\n")
     }
 
     private var subtitle: String {
@@ -152,9 +162,40 @@ struct TimelineDrawing {
         bars(app.states.filter { $0.value == .active }, height: 18, style: { $0.rawValue }, words: { $0.words })
         let marks = y
         y += 21
+        draw(app.refresh)
         drawTasks(app.tasks)
         for mark in app.marks { draw(mark, at: marks) }
         y += 6
+    }
+
+    /// How fresh the app was: a band while it was, on it a disc for each fetch and a bar for each use.
+    private mutating func draw(_ refresh: RefreshRow) {
+        guard !refresh.isEmpty else { return }
+        for span in refresh.fresh {
+            let x = x(span.start)
+            document.rectangle(x: x, y: y + 3, width: self.x(span.end) - x, height: 6, style: "fresh-band")
+        }
+        for use in refresh.uses {
+            let (x, width) = place(use.from, use.to)
+            document.rectangle(
+                x: x, y: y, width: width, height: 12, style: use.value.style,
+                title: "\(use.value.words)\n\(range(use.from, use.to))")
+        }
+        for fetch in refresh.fetches {
+            let words = fetch.value?.words ?? "under way"
+            let title = ["fetch: \(words)", range(fetch.from, fetch.to), fetch.note].compactMap(\.self)
+            drawFetch(fetch.value, x: x(fetch.to), y: y + 6, title: title.joined(separator: "\n"))
+        }
+        y += 15
+    }
+
+    /// A disc: full with new data, hollow without, struck through where the fetch failed.
+    private mutating func drawFetch(_ result: RefreshResult?, x: Double, y: Double, title: String? = nil) {
+        let start = "M\(SVGDocument.number(x - 3.5)) \(SVGDocument.number(y))"
+        let disc = start + "a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z"
+        document.path(
+            result == .failed ? disc + "m1 2.5l5 -5" : disc, style: "fetch \(result?.rawValue ?? "noData")",
+            title: title)
     }
 
     /// Tasks that overlap lie below each other; where that takes too many rows, the rest lies in the last one.
@@ -255,6 +296,11 @@ struct TimelineDrawing {
             case "killed":
                 document.path("M\(SVGDocument.number(x + 2)) \(SVGDocument.number(y - 10))l9 9m0 -9l-9 9", style: style)
             case "task": document.rectangle(x: x, y: y - 6, width: 14, height: 4, style: style, radius: 2)
+            case "fresh-band": document.rectangle(x: x, y: y - 8, width: 14, height: 6, style: style)
+            case "use-fresh", "use-stale", "use-unknown":
+                document.rectangle(x: x + 5, y: y - 11, width: 3, height: 12, style: style)
+            case "newData", "noData", "failed":
+                drawFetch(RefreshResult(rawValue: style), x: x + 7, y: y - 5)
             default: document.rectangle(x: x, y: y - 10, width: 14, height: 10, style: style)
             }
             document.text(words, x: x + 20, y: y - 1, style: "legend")
@@ -281,6 +327,14 @@ struct TimelineDrawing {
         add("offline", "no network", if: networks.contains { !$0.isAvailable })
         for state in Timeline.AppActivity.allCases where states.contains(state) {
             add(state.rawValue, "app: " + state.words, if: true)
+        }
+        let refresh = timeline.apps.map(\.refresh)
+        for result in RefreshResult.allCases {
+            add(result.rawValue, "fetch: " + result.words, if: refresh.contains { $0.count(result) > 0 })
+        }
+        add("fresh-band", "fresh for an hour", if: refresh.contains { !$0.fresh.isEmpty })
+        for found in RefreshRow.Found.allCases {
+            add(found.style, found.words, if: refresh.contains { $0.count(found) > 0 })
         }
         add("task", "background task", if: timeline.apps.contains { !$0.tasks.isEmpty })
         for mark in Timeline.Mark.Kind.allCases where marks.contains(mark) { add(mark.rawValue, mark.words, if: true) }
