@@ -13,7 +13,7 @@ struct AppScheduleCommand: ClientCommand {
 
             Examples:
               nightshift app schedule org.example.Feeds feeds.refresh --after 06:00
-              nightshift app schedule org.example.Feeds feeds.clean --processing --external-power
+              nightshift app schedule org.example.Feeds feeds.clean --processing --network
               nightshift app schedule org.example.Feeds feeds.clean --cancel
             """)
 

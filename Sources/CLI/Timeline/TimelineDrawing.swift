@@ -39,16 +39,18 @@ struct TimelineDrawing {
         var rows = self
         rows.drawRows()
         let bottom = rows.y
-        document.rectangle(x: 0, y: 0, width: Self.width, height: bottom + 62, style: "page")
+        let legend = legendPlaces
+        let height = bottom + 26 + 18 * max(2, (legend.last?.line ?? 0) + 1)
+        document.rectangle(x: 0, y: 0, width: Self.width, height: height, style: "page")
         document.text(title, x: 20, y: 32, style: "title")
         document.text(subtitle, x: 20, y: 52, style: "subtitle")
         drawBands(to: bottom)
         drawAxis(to: bottom)
         drawRows()
-        drawLegend(at: bottom + 24)
+        drawLegend(legend, at: bottom + 24)
         return document.rendered(
-            width: Self.width, height: bottom + 62, title: title, description: description,
-            style: TimelinePalette.style, definitions: TimelinePalette.definitions)
+            width: Self.width, height: height, title: title, description: description, style: TimelinePalette.style,
+            definitions: TimelinePalette.definitions)
     }
 
     /// For who does not see the picture.
@@ -278,15 +280,26 @@ struct TimelineDrawing {
 
     // MARK: - The legend
 
-    private mutating func drawLegend(at top: Double) {
+    /// Where the entries of the legend stand, which takes as many lines as it needs.
+    private var legendPlaces: [(style: String, words: String, x: Double, line: Double)] {
         var x = 20.0
-        var y = top
-        for (style, words) in legend {
+        var line = 0.0
+        return legend.map { style, words in
             let width = 22 + Double(words.count) * 6.3 + 18
             if x + width > Self.width - 20 {
                 x = 20
-                y += 18
+                line += 1
             }
+            defer { x += width }
+            return (style, words, x, line)
+        }
+    }
+
+    private mutating func drawLegend(
+        _ places: [(style: String, words: String, x: Double, line: Double)], at top: Double
+    ) {
+        for (style, words, x, line) in places {
+            let y = top + 18 * line
             switch style {
             case "woken":
                 document.path("M\(SVGDocument.number(x + 7)) \(SVGDocument.number(y - 9))l5 9h-10z", style: style)
@@ -304,7 +317,6 @@ struct TimelineDrawing {
             default: document.rectangle(x: x, y: y - 10, width: 14, height: 10, style: style)
             }
             document.text(words, x: x + 20, y: y - 1, style: "legend")
-            x += width
         }
     }
 
