@@ -104,7 +104,7 @@ struct RefreshCommandTests {
                 #"{"earliestBegin":"2026-11-21T13:00:00.000Z","identifier":"photos.faces","kind":"refresh"}"#
             ),
         ] as [([String], String)])
-    func `R2: A task is scheduled, and what it waits for is told`(arguments: [String], body: String) async throws {
+    func `R10: A task is scheduled, and what it waits for is told`(arguments: [String], body: String) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -116,7 +116,7 @@ struct RefreshCommandTests {
                 + "(10 min ago), until 2026-11-21 13:00:00 (in 1 h). The device is on battery.\n")
     }
 
-    @Test func `R2: A task is cancelled`() async throws {
+    @Test func `R10: A task is cancelled`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

@@ -62,7 +62,7 @@ struct RefreshReportTests {
         #expect(RefreshText.openings(halfHours) == text)
     }
 
-    @Test func `R2: Progress of a task is told as far as it is known`() {
+    @Test func `R10: Progress of a task is told as far as it is known`() {
         #expect(RefreshText.progress(ScheduledTaskProgress()) == nil)
         #expect(RefreshText.progress(ScheduledTaskProgress(completedUnits: 3)) == "3 done")
         #expect(RefreshText.progress(ScheduledTaskProgress(completedUnits: 3, totalUnits: 0)) == "3 done")

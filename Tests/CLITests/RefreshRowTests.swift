@@ -101,14 +101,20 @@ struct RefreshRowTests {
         #expect(legend.allSatisfy { $0 < height - 4 })
     }
 
-    @Test func `R2: Scheduled tasks are drawn as tasks`() throws {
+    @Test func `R10: A task for refresh is a fetch, and others are drawn as tasks`() throws {
+        let processing = ["kind": "processing"]
         let row = try #require(
             timeline([
-                TimelineSamples.entry(60, .taskBegan, app: app, inputs: ["identifier": "feeds.clean"]),
-                TimelineSamples.entry(90, .taskEnded, app: app, inputs: ["identifier": "feeds.clean"]),
-                TimelineSamples.entry(95, .wakeExpiring, app: app),
+                TimelineSamples.entry(60, .taskBegan, app: app, detail: "feeds.clean", inputs: processing),
+                TimelineSamples.entry(70, .taskBegan, app: app, detail: "feeds.refresh", inputs: ["kind": "refresh"]),
+                TimelineSamples.entry(
+                    75, .taskEnded, app: app, detail: "feeds.refresh", inputs: ["kind": "refresh", "result": "noData"]),
+                TimelineSamples.entry(85, .wakeExpiring, app: app),
+                TimelineSamples.entry(
+                    90, .taskEnded, app: app, detail: "feeds.clean: Its user is back.", inputs: processing),
             ]).apps.first)
         #expect(row.tasks.map(\.value) == ["feeds.clean"] && row.tasks[0].seconds == 30)
+        #expect(row.refresh.fetches.map(\.value) == [.noData] && row.refresh.fetches[0].seconds == 5)
         #expect(row.marks.map(\.kind) == [.expiring])
     }
 }

@@ -67,9 +67,12 @@ struct RefreshReport {
     private func next(_ app: AppRefreshStatus) -> String {
         guard let expected = app.expected else { return "-" }
         let words = expected > times.now ? times.relative(expected) : "now"
-        guard let opens = app.windowOpens, let closes = app.windowCloses else { return words }
+        // Where there is little room, the reason says more.
+        guard columns >= Self.wide, let opens = app.windowOpens, let closes = app.windowCloses else { return words }
         return "\(words) (\(times.clock(opens)) to \(times.clock(closes)))"
     }
+
+    private static let wide = 120
 
     private func why(_ app: AppRefreshStatus) -> String {
         let tasks = app.scheduled.count

@@ -79,9 +79,10 @@ struct RefreshTrack: Sendable {
             if let from = usedSince ?? (row.isSeen ? nil : start) { use(from, time) }
             row.isSeen = true
             usedSince = nil
-        case .fetchBegan:
+        // A task for refresh is a fetch that the app has asked for.
+        case .fetchBegan, .taskBegan:
             fetchedSince = (time, entry.detail)
-        case .fetchEnded:
+        case .fetchEnded, .taskEnded:
             let from = fetchedSince?.time ?? time
             let result = entry.inputs?["result"].flatMap(RefreshResult.init(rawValue:))
             row.fetches.append(
@@ -135,4 +136,9 @@ extension RefreshRow {
             return found
         }
     }
+}
+
+extension JournalEntry {
+    /// Whether it is about a scheduled task for refresh.
+    var isOfRefresh: Bool { inputs?["kind"] == ScheduledTask.Kind.refresh.rawValue }
 }

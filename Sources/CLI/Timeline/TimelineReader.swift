@@ -157,10 +157,14 @@ struct TimelineReader {
         case .backgroundTaskBegan:
             apps[app]?.open.append((entry.detail ?? "", time))
         case .backgroundTaskEnded: endTask(entry.detail ?? "", app, at: time)
-        case .taskBegan:
-            apps[app]?.open.append((entry.inputs?["identifier"] ?? entry.detail ?? "", time))
-        case .taskEnded: endTask(entry.inputs?["identifier"] ?? entry.detail ?? "", app, at: time)
-        case .useBegan, .useEnded, .fetchBegan, .fetchEnded: apps[app]?.refresh.read(entry)
+        case .taskBegan where !entry.isOfRefresh: apps[app]?.open.append((entry.detail ?? "", time))
+        case .taskEnded where !entry.isOfRefresh:
+            // Behind its identifier stands how it ended.
+            let words = entry.detail ?? ""
+            let name = apps[app]?.open.first { words == $0.name || words.hasPrefix($0.name + ": ") }?.name
+            if let name { endTask(name, app, at: time) }
+        case .useBegan, .useEnded, .fetchBegan, .fetchEnded, .taskBegan, .taskEnded:
+            apps[app]?.refresh.read(entry)
         case .appEnded:
             apps[app]?.states.change(to: nil, at: time)
             for task in apps[app]?.open ?? [] { endTask(task.name, app, at: time) }
