@@ -45,6 +45,11 @@ struct Call: Sendable {
         return identifier
     }
 
+    /// What an app calls a task that it schedules.
+    func taskIdentifier() throws(Problem) -> String {
+        try parameter("identifier")
+    }
+
     /// The process that calls, for what only concerns itself.
     func process() throws(Problem) -> pid_t {
         let process = context.caller.process

@@ -21,7 +21,8 @@ extension Routes {
             Route(.post, "/v1/process/acknowledge") { call in
                 let process = try call.process()
                 let request = try await decoder.decode(CommandAcknowledgement.self, from: call.request)
-                try await apps.acknowledge(process: process, channel: call.channel, command: request.command)
+                try await apps.acknowledge(
+                    process: process, channel: call.channel, command: request.command, result: request.result)
                 return Reply.empty(.noContent).response
             },
             Route(.post, "/v1/process/state") { call in

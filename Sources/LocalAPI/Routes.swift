@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NightshiftAPI
 import Operations
+import Refresh
 import Transfers
 
 /// Every route of the API, each a translation between HTTP and one part: what needs two of them is an operation.
@@ -10,6 +11,7 @@ struct Routes: Sendable {
     let operations: Operations
     let service: TransferService
     let apps: AppService
+    let refresh: RefreshService
     let device: DeviceAccess
     /// Begins the stop of the whole service; returns at once.
     let stop: @Sendable () -> Void
@@ -21,13 +23,15 @@ struct Routes: Sendable {
         self.operations = operations
         service = operations.transfers
         apps = operations.apps
+        refresh = operations.refresh
         self.device = device
         self.stop = stop
     }
 
     var all: [Route] {
         serviceRoutes + sessionRoutes + taskRoutes + eventRoutes + appRoutes + deviceRoutes
-            + processRoutes + processSessionRoutes + backgroundTaskRoutes
+            + processRoutes + processSessionRoutes + backgroundTaskRoutes + refreshRoutes
+            + processRefreshRoutes
     }
 
     /// The members of a page where the request does not say how many.

@@ -2,7 +2,6 @@ import Foundation
 import HTTPTypes
 import NightshiftAPI
 import NightshiftClient
-import Operations
 import TestSupport
 import Testing
 
@@ -35,7 +34,8 @@ import Testing
 
     private static var samples: [Sample] {
         get throws {
-            try serviceSamples + taskSamples + appSamples + deviceSamples + processSamples + sessionSamples + streams
+            try serviceSamples + taskSamples + appSamples + deviceSamples + refreshSamples + processSamples
+                + sessionSamples + streams
         }
     }
 
@@ -126,6 +126,37 @@ import Testing
         }
     }
 
+    private static var refreshSamples: [Sample] {
+        get throws {
+            let id = AppID(rawValue: "/usr/bin/x")
+            let path = "/v1/refresh/%2Fusr%2Fbin%2Fx"
+            let task = ScheduledTask(identifier: "a/b", kind: .refresh)
+            let words = #"{"identifier":"a/b","kind":"refresh"}"#
+            return [
+                try Sample(.refresh, "GET /v1/refresh"),
+                try Sample(.changeRefresh(RefreshChange(isOn: false)), "PATCH /v1/refresh", body: #"{"isOn":false}"#),
+                try Sample(.forgetLearned, "POST /v1/refresh/forget"),
+                try Sample(.refresh(of: id), "GET \(path)"),
+                try Sample(
+                    .changeRefresh(of: id, AppRefreshChange(dailyCap: -1)), "PATCH \(path)", body: #"{"dailyCap":-1}"#),
+                try Sample(.fetch(id), "POST \(path)/fetch"),
+                try Sample(.forgetLearned(of: id), "POST \(path)/forget"),
+                try Sample(.expire(id, ExpirationRequest()), "POST \(path)/expire", body: "{}"),
+                try Sample(.scheduledTasks(of: id), "GET \(path)/scheduled-tasks"),
+                try Sample(.submit(task, for: id), "POST \(path)/scheduled-tasks", body: words),
+                try Sample(.cancelScheduledTask("a/b", of: id), "DELETE \(path)/scheduled-tasks/a%2Fb"),
+                try Sample(.setInterval(.seconds(900)), "PUT /v1/process/refresh", body: #"{"interval":"900"}"#),
+                try Sample(.scheduledTasks, "GET /v1/process/scheduled-tasks"),
+                try Sample(.submit(task), "POST /v1/process/scheduled-tasks", body: words),
+                try Sample(.cancelScheduledTask(nil), "DELETE /v1/process/scheduled-tasks"),
+                try Sample(.cancelScheduledTask("a/b"), "DELETE /v1/process/scheduled-tasks/a%2Fb"),
+                try Sample(
+                    .report(ScheduledTaskProgress(completedUnits: 3), ofTask: "a/b"),
+                    "PATCH /v1/process/scheduled-tasks/a%2Fb", body: #"{"completedUnits":3}"#),
+            ]
+        }
+    }
+
     private static var processSamples: [Sample] {
         get throws {
             [
@@ -183,10 +214,7 @@ import Testing
     ]
 
     private func routes() throws -> [Route] {
-        let test = try makeService()
-        return Routes(
-            Operations(transfers: test.service, apps: test.apps), device: TestDevice().access, stop: {}
-        ).all
+        try Routes(makeService().operations, device: TestDevice().access, stop: {}).all
     }
 
     @Test func `Requests are on the wire as they were written by hand`() throws {

@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import NightshiftAPI
 import Operations
+import Refresh
 import Store
 import TestSupport
 import Transfers
@@ -13,6 +14,9 @@ struct TestService: Sendable {
     let directory: TemporaryDirectory
     let service: TransferService
     let apps: AppService
+    let refresh: RefreshService
+
+    var operations: Operations { Operations(transfers: service, apps: apps, refresh: refresh) }
 }
 
 func makeService() throws -> TestService {
@@ -33,14 +37,17 @@ func makeService() throws -> TestService {
             paths: paths, store: store, transport: NoTransport(), clock: clock,
             moment: DeviceMoment(conditions: offline),
             random: { 0.5 }, logger: logger))
+    let refreshed = RefreshedApps()
+    let refresh = refreshed.service(store: store, clock: clock, logger: logger)
     let apps = AppService(
         AppService.Environment(
             paths: paths, store: store,
             host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
-            transfers: AppService.TransferHooks(service, logger: logger),
+            transfers: AppService.TransferHooks(service, logger: logger), refresh: AppService.RefreshHooks(refresh),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
-    return TestService(directory: directory, service: service, apps: apps)
+    refreshed.connect(apps)
+    return TestService(directory: directory, service: service, apps: apps, refresh: refresh)
 }
 
 /// Without a network nothing is ever begun.

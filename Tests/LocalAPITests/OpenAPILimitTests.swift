@@ -48,6 +48,11 @@ import Testing
         ("BackgroundTaskRequest/name", "maxLength", Double(Limits.backgroundTaskNameLength)),
         ("SessionTaskRequest/taskIdentifier", "maximum", Double(Limits.taskIdentifier)),
         ("/components/parameters/Limit/schema", "maximum", Double(Limits.pageSize)),
+        ("ScheduledTask/identifier", "maxLength", Double(Limits.taskIdentifierLength)),
+        ("ScheduledTask/title", "maxLength", Double(Limits.taskTitleLength)),
+        ("ScheduledTask/subtitle", "maxLength", Double(Limits.taskTitleLength)),
+        ("ScheduledTaskProgress/title", "maxLength", Double(Limits.taskTitleLength)),
+        ("ScheduledTaskProgress/subtitle", "maxLength", Double(Limits.taskTitleLength)),
         ("DeviceChange/expirationLead", "maximum", DeviceSettings.leadAllowed.upperBound),
     ]
 
@@ -107,6 +112,7 @@ import Testing
         ("TaskRequest/body", "at most \(Limits.downloadBody) bytes"),
         ("SessionSettings/httpMaximumConnectionsPerHost", "More than \(Limits.connectionsPerHost) are"),
         ("/paths/~1v1~1process~1snapshot/put/requestBody", "at most \(Limits.snapshotBytes) bytes"),
+        ("AppRefreshStatus/fetches", "The last \(Limits.fetches),"),
     ])
     func `Descriptions tell the limits`(place: String, text: String) throws {
         let description = try #require(value(at: Self.pointer(place))["description"].string)

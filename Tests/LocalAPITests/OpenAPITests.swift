@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import NightshiftAPI
-import Operations
 import Testing
 import Transfers
 
@@ -26,9 +25,7 @@ import Transfers
 
     private var routes: [Route] {
         get throws {
-            let test = try makeService()
-            return Routes(Operations(transfers: test.service, apps: test.apps), device: TestDevice().access, stop: {})
-                .all
+            try Routes(makeService().operations, device: TestDevice().access, stop: {}).all
         }
     }
 
@@ -48,6 +45,14 @@ import Transfers
                 #expect((BackgroundPolicy(text) != nil) == (text.wholeMatch(of: pattern) != nil), "\(text)")
             }
         }
+    }
+
+    @Test(arguments: [
+        "never", "minimum", "900", "0.5", ".5", "7.", "", "default", "inf", "nan", "0x10", "+7", "-1", "1e3", "1.2.3",
+        ".", "९",
+    ]) func `What the document takes for an interval of fetches is one`(text: String) throws {
+        let pattern = try Regex(try #require(try schema("RefreshInterval")["pattern"].string))
+        #expect((RefreshInterval(text) != nil) == (text.wholeMatch(of: pattern) != nil))
     }
 
     @Test func `It describes every route and nothing else`() throws {
@@ -151,6 +156,11 @@ import Transfers
         try check(BackgroundStatus.PolicySource.self, "PolicySource")
         try check(BackgroundStint.End.self, "StintEnd")
         try check(TransferRules.Discretion.self, "Discretion")
+        try check(RefreshResult.self, "RefreshResult")
+        try check(RefreshAvailability.self, "RefreshAvailability")
+        try check(AppRefreshStatus.IntervalSource.self, "IntervalSource")
+        try check(ScheduledTask.Kind.self, "ScheduledTaskKind")
+        try check(ScheduledTask.Strategy.self, "SubmissionStrategy")
     }
 
     @Test(arguments: Sample.all)

@@ -48,6 +48,10 @@ import Testing
             ("POST", "/sessions/a/tasks", "{\"tasks\":[]}"), ("GET", "/sessions/a/messages", nil),
             ("POST", "/sessions/a/acknowledge", "{\"messages\":[]}"),
             ("POST", "/sessions/a/answers", "{\"message\":1,\"disposition\":\"cancel\"}"),
+            ("PUT", "/refresh", "{\"interval\":\"minimum\"}"), ("GET", "/scheduled-tasks", nil),
+            ("POST", "/scheduled-tasks", "{\"identifier\":\"a\",\"kind\":\"refresh\"}"),
+            ("DELETE", "/scheduled-tasks", nil), ("DELETE", "/scheduled-tasks/a", nil),
+            ("PATCH", "/scheduled-tasks/a", "{\"completedUnits\":1}"),
         ] as [(String, String, String?)])
     func `T1: Who is not connected is told so`(method: String, rest: String, body: String?) async throws {
         let answer = try await withAPI { server, _ in
@@ -301,7 +305,7 @@ import Testing
     @Test func `Streams of processes have places of their own`() async throws {
         let test = try makeService()
         defer { withExtendedLifetime(test) {} }
-        let routes = Routes(Operations(transfers: test.service, apps: test.apps), device: TestDevice().access, stop: {})
+        let routes = Routes(test.operations, device: TestDevice().access, stop: {})
         try await withServer(routes: routes.all) { server in
             let places = try (0..<Limits.eventStreams).map { _ in try routes.streams.enter() }
             #expect(try await server.request("GET", "/v1/events").problem.status == 429)

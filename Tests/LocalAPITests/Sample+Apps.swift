@@ -24,7 +24,8 @@ extension Sample {
                     LaunchRequest(background: true, arguments: ["a"]), least: LaunchRequest(), isRequest: true),
                 try Sample(QuitRequest(force: true), least: QuitRequest(), isRequest: true),
                 try Sample(
-                    CommandAcknowledgement(command: 1), least: CommandAcknowledgement(command: 1), isRequest: true),
+                    CommandAcknowledgement(command: 1, result: .noData), least: CommandAcknowledgement(command: 1),
+                    isRequest: true),
                 try Sample(
                     ProcessStateChange(state: .active), least: ProcessStateChange(state: .background), isRequest: true),
                 try Sample(
@@ -108,6 +109,8 @@ extension Sample {
         manifest.modes = Set(BackgroundMode.allCases)
         manifest.snapshot = "/p.png"
         manifest.backgroundPolicy = .contiguous
+        manifest.fetchInterval = .minimum
+        manifest.taskIdentifiers = ["t"]
         return manifest
     }
 

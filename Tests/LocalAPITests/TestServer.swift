@@ -97,13 +97,15 @@ func withAPI<Result: Sendable>(
         at: path,
         serve: { onListening in
             let server = LocalAPIServer(
-                operations: Operations(transfers: test.service, apps: test.apps), device: TestDevice().access,
-                socket: .path(path),
-                logger: logger, onListening: onListening,
+                operations: test.operations, device: TestDevice().access, socket: .path(path), logger: logger,
+                onListening: onListening,
                 onShutdownRequest: { asked.update { $0 += 1 } })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
+                try await test.refresh.prepare()
                 tasks.addTask { try await test.apps.run() }
+                tasks.addTask { await test.refresh.run() }
                 try await server.run()
+                await test.refresh.stop()
                 await test.apps.stop()
                 try await tasks.waitForAll()
             }

@@ -20,8 +20,8 @@ struct AppCommand: ParsableCommand {
         subcommands: [
             AppInstallCommand.self, AppRemoveCommand.self, AppListCommand.self, AppShowCommand.self,
             AppWhyCommand.self, AppLaunchCommand.self, AppActivateCommand.self, AppBackgroundCommand.self,
-            AppPolicyCommand.self, AppQuitCommand.self, AppKillCommand.self, AppLogCommand.self,
-            AppSnapshotCommand.self,
+            AppPolicyCommand.self, AppRefreshCommand.self, AppScheduleCommand.self, AppExpireCommand.self,
+            AppQuitCommand.self, AppKillCommand.self, AppLogCommand.self, AppSnapshotCommand.self,
         ])
 }
 

@@ -8,8 +8,9 @@ struct TimelineCommand: ClientCommand {
         abstract: "Draw what the device, its apps and transfers did, as an SVG picture.",
         discussion: """
             Draws from the service's journal, or from what 'nightshift simulate --json' wrote: when the device was in \
-            use, held awake, dozing or in a window of doze, what state each app was in, its background tasks, and \
-            when transfers ran and waited. Pointing at a bar in a browser tells more.
+            use, held awake, dozing or in a window of doze, what state each app was in, its background tasks, its \
+            fetches and whether it was fresh when it was opened, and when transfers ran and waited. Pointing at a bar \
+            in a browser tells more.
 
             Examples:
               nightshift timeline -o today.svg

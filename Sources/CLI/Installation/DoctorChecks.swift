@@ -16,7 +16,11 @@ struct DoctorChecks: Sendable {
     func findings() async -> [Finding] {
         let (status, service) = await checkService()
         var findings = [checkPrograms(status), service]
-        if let status { findings += [checkDatabase(status), await checkTransfers(), await checkDevice()] }
+        if let status {
+            findings += [
+                checkDatabase(status), await checkTransfers(), await checkDevice(), await checkRefresh(),
+            ]
+        }
         findings += [
             checkPrivacy("state", of: invocation.paths.state, mode: 0o700),
             checkPrivacy("runtime", of: invocation.paths.runtime, mode: 0o700),

@@ -32,6 +32,11 @@ struct AppReport {
             facts.add("log limit", QuantityText.size(manifest.logLimit))
             facts.add("file locks", manifest.fileLocks == .terminate ? "end it when it is suspended with one" : nil)
             facts.add("picture", manifest.snapshot.map { TerminalText.escaped($0) })
+            facts.add("fetches", manifest.fetchInterval.map { RefreshText.interval($0) })
+            facts.add(
+                "tasks",
+                manifest.taskIdentifiers.isEmpty
+                    ? nil : manifest.taskIdentifiers.map { TerminalText.escaped($0) }.joined(separator: ", "))
         } else {
             facts.add("entry", "none: it is neither launched nor suspended")
         }

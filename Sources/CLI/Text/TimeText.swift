@@ -13,6 +13,12 @@ struct TimeText: Sendable {
             part.minute ?? 0, part.second ?? 0)
     }
 
+    /// "14:02".
+    func clock(_ date: Date) -> String {
+        let part = calendar.dateComponents([.hour, .minute], from: date)
+        return String(format: "%02d:%02d", part.hour ?? 0, part.minute ?? 0)
+    }
+
     /// "4 min ago", "in 12 s", "now".
     func relative(_ date: Date) -> String {
         let seconds = date.timeIntervalSince(now)

@@ -34,13 +34,18 @@ struct SVGDocument {
     }
 
     /// The whole document.
-    func rendered(width: Double, height: Double, title: String, style: String, definitions: String) -> String {
+    ///
+    /// - Parameter description: what the picture shows, for who does not see it.
+    func rendered(
+        width: Double, height: Double, title: String, description: String, style: String, definitions: String
+    ) -> String {
         let size = "width=\"\(Self.number(width))\" height=\"\(Self.number(height))\""
         let box = "viewBox=\"0 0 \(Self.number(width)) \(Self.number(height))\""
         return """
             <?xml version="1.0" encoding="UTF-8"?>
             <svg xmlns="http://www.w3.org/2000/svg" \(size) \(box) role="img">
             <title>\(Self.escaped(title))</title>
+            <desc>\(Self.escaped(description))</desc>
             <style>
             \(style)
             </style>

@@ -64,6 +64,7 @@ struct Timeline: Hashable, Sendable {
         /// Background tasks, by name.
         var tasks: [Span<String>] = []
         var marks: [Mark] = []
+        var refresh = RefreshRow()
     }
 
     enum AppActivity: String, Sendable, CaseIterable {

@@ -1,6 +1,10 @@
 import Foundation
 import NightshiftAPI
 
+extension RefreshRow.Found {
+    fileprivate var style: String { "use-" + rawValue }
+}
+
 /// Draws a timeline as SVG: time to the right, one row for each thing.
 struct TimelineDrawing {
     let timeline: Timeline
@@ -35,16 +39,24 @@ struct TimelineDrawing {
         var rows = self
         rows.drawRows()
         let bottom = rows.y
-        document.rectangle(x: 0, y: 0, width: Self.width, height: bottom + 62, style: "page")
+        let legend = legendPlaces
+        let height = bottom + 26 + 18 * max(2, (legend.last?.line ?? 0) + 1)
+        document.rectangle(x: 0, y: 0, width: Self.width, height: height, style: "page")
         document.text(title, x: 20, y: 32, style: "title")
         document.text(subtitle, x: 20, y: 52, style: "subtitle")
         drawBands(to: bottom)
         drawAxis(to: bottom)
         drawRows()
-        drawLegend(at: bottom + 24)
+        drawLegend(legend, at: bottom + 24)
         return document.rendered(
-            width: Self.width, height: bottom + 62, title: title, style: TimelinePalette.style,
+            width: Self.width, height: height, title: title, description: description, style: TimelinePalette.style,
             definitions: TimelinePalette.definitions)
+    }
+
+    /// For who does not see the picture.
+    private var description: String {
+        ([subtitle] + timeline.apps.compactMap { app in app.refresh.sentence.map { "\(app.id): \($0)" } })
+            .joined(separator: "\n")
     }
 
     private var subtitle: String {
@@ -152,9 +164,40 @@ struct TimelineDrawing {
         bars(app.states.filter { $0.value == .active }, height: 18, style: { $0.rawValue }, words: { $0.words })
         let marks = y
         y += 21
+        draw(app.refresh)
         drawTasks(app.tasks)
         for mark in app.marks { draw(mark, at: marks) }
         y += 6
+    }
+
+    /// How fresh the app was: a band while it was, on it a disc for each fetch and a bar for each use.
+    private mutating func draw(_ refresh: RefreshRow) {
+        guard !refresh.isEmpty else { return }
+        for span in refresh.fresh {
+            let x = x(span.start)
+            document.rectangle(x: x, y: y + 3, width: self.x(span.end) - x, height: 6, style: "fresh-band")
+        }
+        for use in refresh.uses {
+            let (x, width) = place(use.from, use.to)
+            document.rectangle(
+                x: x, y: y, width: width, height: 12, style: use.value.style,
+                title: "\(use.value.words)\n\(range(use.from, use.to))")
+        }
+        for fetch in refresh.fetches {
+            let words = fetch.value?.words ?? "under way"
+            let title = ["fetch: \(words)", range(fetch.from, fetch.to), fetch.note].compactMap(\.self)
+            drawFetch(fetch.value, x: x(fetch.to), y: y + 6, title: title.joined(separator: "\n"))
+        }
+        y += 15
+    }
+
+    /// A disc: full with new data, hollow without, struck through where the fetch failed.
+    private mutating func drawFetch(_ result: RefreshResult?, x: Double, y: Double, title: String? = nil) {
+        let start = "M\(SVGDocument.number(x - 3.5)) \(SVGDocument.number(y))"
+        let disc = start + "a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z"
+        document.path(
+            result == .failed ? disc + "m1 2.5l5 -5" : disc, style: "fetch \(result?.rawValue ?? "noData")",
+            title: title)
     }
 
     /// Tasks that overlap lie below each other; where that takes too many rows, the rest lies in the last one.
@@ -237,15 +280,26 @@ struct TimelineDrawing {
 
     // MARK: - The legend
 
-    private mutating func drawLegend(at top: Double) {
+    /// Where the entries of the legend stand, which takes as many lines as it needs.
+    private var legendPlaces: [(style: String, words: String, x: Double, line: Double)] {
         var x = 20.0
-        var y = top
-        for (style, words) in legend {
+        var line = 0.0
+        return legend.map { style, words in
             let width = 22 + Double(words.count) * 6.3 + 18
             if x + width > Self.width - 20 {
                 x = 20
-                y += 18
+                line += 1
             }
+            defer { x += width }
+            return (style, words, x, line)
+        }
+    }
+
+    private mutating func drawLegend(
+        _ places: [(style: String, words: String, x: Double, line: Double)], at top: Double
+    ) {
+        for (style, words, x, line) in places {
+            let y = top + 18 * line
             switch style {
             case "woken":
                 document.path("M\(SVGDocument.number(x + 7)) \(SVGDocument.number(y - 9))l5 9h-10z", style: style)
@@ -255,10 +309,14 @@ struct TimelineDrawing {
             case "killed":
                 document.path("M\(SVGDocument.number(x + 2)) \(SVGDocument.number(y - 10))l9 9m0 -9l-9 9", style: style)
             case "task": document.rectangle(x: x, y: y - 6, width: 14, height: 4, style: style, radius: 2)
+            case "fresh-band": document.rectangle(x: x, y: y - 8, width: 14, height: 6, style: style)
+            case "use-fresh", "use-stale", "use-unknown":
+                document.rectangle(x: x + 5, y: y - 11, width: 3, height: 12, style: style)
+            case "newData", "noData", "failed":
+                drawFetch(RefreshResult(rawValue: style), x: x + 7, y: y - 5)
             default: document.rectangle(x: x, y: y - 10, width: 14, height: 10, style: style)
             }
             document.text(words, x: x + 20, y: y - 1, style: "legend")
-            x += width
         }
     }
 
@@ -281,6 +339,14 @@ struct TimelineDrawing {
         add("offline", "no network", if: networks.contains { !$0.isAvailable })
         for state in Timeline.AppActivity.allCases where states.contains(state) {
             add(state.rawValue, "app: " + state.words, if: true)
+        }
+        let refresh = timeline.apps.map(\.refresh)
+        for result in RefreshResult.allCases {
+            add(result.rawValue, "fetch: " + result.words, if: refresh.contains { $0.count(result) > 0 })
+        }
+        add("fresh-band", "fresh for an hour", if: refresh.contains { !$0.fresh.isEmpty })
+        for found in RefreshRow.Found.allCases {
+            add(found.style, found.words, if: refresh.contains { $0.count(found) > 0 })
         }
         add("task", "background task", if: timeline.apps.contains { !$0.tasks.isEmpty })
         for mark in Timeline.Mark.Kind.allCases where marks.contains(mark) { add(mark.rawValue, mark.words, if: true) }

@@ -23,6 +23,10 @@ struct TimelineReport: Encodable {
     var to: Date
     var apps: Int
     var transfers: Int
+    var fetches: Int
+    /// How often an app was opened, as far as it can be told what its user found, and how often that was fresh.
+    var openings: Int
+    var freshOpenings: Int
 
     init(_ timeline: Timeline, file: String) {
         self.file = file
@@ -30,12 +34,24 @@ struct TimelineReport: Encodable {
         to = timeline.end
         apps = timeline.apps.count
         transfers = timeline.transfers.reduce(timeline.hidden) { $0 + $1.count }
+        let refresh = timeline.apps.map(\.refresh)
+        fetches = refresh.reduce(0) { $0 + $1.fetches.count }
+        freshOpenings = refresh.reduce(0) { $0 + $1.count(.fresh) }
+        openings = refresh.reduce(freshOpenings) { $0 + $1.count(.stale) }
     }
 
-    /// "evening.svg: 2 apps, 6 transfers, 2 h 40 min".
+    /// "evening.svg: 2 apps, 6 transfers, 2 h 40 min; 12 fetches, 9 of 11 openings fresh".
     var line: String {
         let length = QuantityText.duration(to.timeIntervalSince(from))
         return "\(TerminalText.escaped(file)): \(apps) \(apps == 1 ? "app" : "apps"), "
-            + "\(transfers) \(transfers == 1 ? "transfer" : "transfers"), \(length)"
+            + "\(transfers) \(transfers == 1 ? "transfer" : "transfers"), \(length)" + refresh
+    }
+
+    private var refresh: String {
+        let parts = [
+            fetches > 0 ? "\(fetches) \(fetches == 1 ? "fetch" : "fetches")" : nil,
+            openings > 0 ? "\(freshOpenings) of \(openings) openings fresh" : nil,
+        ].compactMap(\.self)
+        return parts.isEmpty ? "" : "; " + parts.joined(separator: ", ")
     }
 }

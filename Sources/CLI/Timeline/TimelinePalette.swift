@@ -45,6 +45,13 @@ enum TimelinePalette {
         .woken{fill:#009e73}
         .expiring{fill:#d55e00}
         .killed{stroke:#d55e00;stroke-width:2.6;fill:none}
+        .fresh-band{fill:#009e73;fill-opacity:.24}
+        .use-fresh{fill:#0072b2}
+        .use-stale{fill:#d55e00}
+        .use-unknown{fill:#57606a}
+        .fetch{stroke:#009e73;stroke-width:1.6;fill:#ffffff}
+        .newData{fill:#009e73}
+        .failed{stroke:#d55e00}
         @media (prefers-color-scheme:dark){
         text{fill:#e6edf3}
         .page{fill:#0d1117}
@@ -56,6 +63,8 @@ enum TimelinePalette {
         .asleep{fill:#5b6577}
         .suspended,.waiting{fill:#9da7b3}
         .task{fill:#ffd27a}
+        .noData,.failed{fill:#0d1117}
+        .use-unknown{fill:#9da7b3}
         }
         """
 

@@ -23,6 +23,7 @@ struct TimelineReader {
         var open: [(name: String, since: Date)] = []
         var tasks: [Timeline.Span<String>] = []
         var marks: [Timeline.Mark] = []
+        var refresh: RefreshTrack
     }
 
     /// - Parameters:
@@ -136,7 +137,8 @@ struct TimelineReader {
 
     private mutating func read(_ entry: JournalEntry, of app: AppID) {
         if apps[app] == nil {
-            apps[app] = AppTrack(states: Track(from: timeline.start))
+            apps[app] = AppTrack(
+                states: Track(from: timeline.start), refresh: RefreshTrack(from: timeline.start))
             order.append(app)
         }
         let time = entry.time
@@ -151,10 +153,18 @@ struct TimelineReader {
             apps[app]?.states.change(to: .background, at: time)
         case .backgroundTimeStopped:
             apps[app]?.states.change(to: .standing, at: time)
-        case .backgroundTimeExpiring: mark(.expiring, entry, app)
+        case .backgroundTimeExpiring, .wakeExpiring: mark(.expiring, entry, app)
         case .backgroundTaskBegan:
             apps[app]?.open.append((entry.detail ?? "", time))
         case .backgroundTaskEnded: endTask(entry.detail ?? "", app, at: time)
+        case .taskBegan where !entry.isOfRefresh: apps[app]?.open.append((entry.detail ?? "", time))
+        case .taskEnded where !entry.isOfRefresh:
+            // Behind its identifier stands how it ended.
+            let words = entry.detail ?? ""
+            let name = apps[app]?.open.first { words == $0.name || words.hasPrefix($0.name + ": ") }?.name
+            if let name { endTask(name, app, at: time) }
+        case .useBegan, .useEnded, .fetchBegan, .fetchEnded, .taskBegan, .taskEnded:
+            apps[app]?.refresh.read(entry)
         case .appEnded:
             apps[app]?.states.change(to: nil, at: time)
             for task in apps[app]?.open ?? [] { endTask(task.name, app, at: time) }
@@ -203,7 +213,7 @@ struct TimelineReader {
             timeline.apps.append(
                 Timeline.AppRow(
                     id: id, states: track.states.finish(at: end), tasks: track.tasks.sorted { $0.from < $1.from },
-                    marks: track.marks))
+                    marks: track.marks, refresh: track.refresh.finish(at: end)))
         }
         (timeline.transfers, timeline.hidden) = transfers.rows(until: end)
         return timeline

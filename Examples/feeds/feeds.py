@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""A feed reader whose articles are there before you look.
+
+    feeds.py             prints what is unread, and marks it as read
+    feeds.py add URL...  follows feeds (RSS 2.0, RSS 1.0 or Atom)
+    feeds.py remove URL  follows one no longer
+    feeds.py list        prints the feeds, when each was asked last, and what is unread
+    feeds.py fetch       asks every feed for what is new; this is what the service wakes
+
+The exit status of 'fetch' is what the service learns from: 0 there was something new, 10 there was nothing new, 1 it failed.
+"""
+
+import concurrent.futures
+import contextlib
+import html
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import sqlite3
+import sys
+import time
+import urllib.error
+import urllib.request
+import xml.etree.ElementTree as xml
+
+APP = "org.example.Feeds"
+DIRECTORY = pathlib.Path(os.environ.get("FEEDS_DIRECTORY") or pathlib.Path.home() / ".local/share/feeds")
+NEW_DATA, FAILED, NO_DATA = 0, 1, 10
+LARGEST_FEED = 8 << 20
+KEPT_ARTICLES = 500
+
+# The service ends a wake that takes longer than its limit: what is not there shortly before has failed for this time.
+DEADLINE = time.monotonic() + float(os.environ.get("NIGHTSHIFT_WAKE_LIMIT") or 30) - 5
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS feeds (
+    url TEXT PRIMARY KEY, title TEXT NOT NULL DEFAULT '', etag TEXT, modified TEXT, asked REAL, problem TEXT);
+CREATE TABLE IF NOT EXISTS articles (
+    feed TEXT NOT NULL REFERENCES feeds ON DELETE CASCADE, id TEXT NOT NULL, title TEXT NOT NULL, link TEXT NOT NULL,
+    listed REAL NOT NULL, is_read INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (feed, id));
+"""
+
+
+def library():
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    database = sqlite3.connect(DIRECTORY / "feeds.sqlite", timeout=10)
+    database.execute("PRAGMA foreign_keys = ON")
+    database.executescript(SCHEMA)
+    return database
+
+
+# What the network has to say
+
+
+def ask(url, etag, modified):
+    """The feed at the URL, or None where it has not changed since: a conditional GET (RFC 9110, section 13)."""
+    request = urllib.request.Request(url, headers={"User-Agent": "feeds.py (Nightshift example)"})
+    if etag:
+        request.add_header("If-None-Match", etag)
+    if modified:
+        request.add_header("If-Modified-Since", modified)
+    try:
+        with urllib.request.urlopen(request, timeout=max(1, min(15, DEADLINE - time.monotonic()))) as answer:
+            body = answer.read(LARGEST_FEED + 1)
+            if len(body) > LARGEST_FEED:
+                raise ValueError("the feed is too large")
+            title, articles = parse(body)
+            return title, articles, answer.headers.get("ETag"), answer.headers.get("Last-Modified")
+    except urllib.error.HTTPError as error:
+        if error.code == 304:
+            return None
+        raise
+
+
+def parse(body):
+    """The feed's title, and its articles as (id, title, link), the newest first as feeds have them."""
+    root = xml.fromstring(body)
+    channel = next(iter(children(root, "channel")), root)
+    articles = []
+    # RSS 1.0 has its items beside the channel, RSS 2.0 in it; Atom calls them entries.
+    for item in children(root, "item", "entry") or children(channel, "item", "entry"):
+        link = text(item, "link")
+        for element in children(item, "link"):
+            if element.get("href") and element.get("rel", "alternate") == "alternate":
+                link = element.get("href")
+                break
+        identifier = text(item, "guid", "id") or link or text(item, "title")
+        if identifier:
+            articles.append((identifier, text(item, "title") or link, line(link)))
+    return text(channel, "title"), articles
+
+
+def children(element, *names):
+    """Those of these names, whatever namespace they are in."""
+    return [child for child in element if child.tag.rsplit("}", 1)[-1] in names]
+
+
+def text(element, *names):
+    """What the first child of these names says."""
+    return next((line(child.text) for child in children(element, *names) if child.text and child.text.strip()), "")
+
+
+def line(text):
+    """One line of plain text: titles come from elsewhere, and must not type into a terminal."""
+    plain = re.sub(r"<[^>]*>", "", html.unescape(text))
+    return "".join(character for character in " ".join(plain.split()) if character.isprintable())
+
+
+# What the user, or the service, asks for
+
+
+def fetch():
+    database = library()
+    feeds = database.execute("SELECT url, etag, modified FROM feeds").fetchall()
+    new = failed = 0
+    pool = concurrent.futures.ThreadPoolExecutor(max_workers=8)
+    asked = {pool.submit(ask, *feed): feed[0] for feed in feeds}
+    try:
+        for answer in concurrent.futures.as_completed(asked, timeout=max(1, DEADLINE - time.monotonic())):
+            url = asked.pop(answer)
+            try:
+                new += keep(database, url, answer.result())
+            except Exception as error:  # whatever a server sends, the other feeds go on
+                failed += 1
+                problem(database, url, error)
+    except (concurrent.futures.TimeoutError, Expired):
+        for url in asked.values():
+            failed += 1
+            problem(database, url, "no answer in time")
+    print(f"{len(feeds)} feeds asked, {new} new articles, {failed} failed", flush=True)
+    # Threads that still wait for a server are not waited for.
+    code = NEW_DATA if new else FAILED if failed and failed == len(feeds) else NO_DATA
+    database.close()
+    os._exit(code)
+
+
+def keep(database, url, answer):
+    """Keeps what is new, in one transaction; what comes once more is not new again."""
+    now = time.time()
+    with database:
+        if answer is None:
+            database.execute("UPDATE feeds SET asked = ?, problem = NULL WHERE url = ?", (now, url))
+            return 0
+        title, articles, etag, modified = answer
+        database.execute(
+            "UPDATE feeds SET title = ?, etag = ?, modified = ?, asked = ?, problem = NULL WHERE url = ?",
+            (title or url, etag, modified, now, url))
+        new = 0
+        # The newest is the first in a feed, and is to be the last here. The feed may have been removed meanwhile.
+        for article in reversed(articles[:KEPT_ARTICLES]):
+            new += database.execute(
+                "INSERT OR IGNORE INTO articles (feed, id, title, link, listed) SELECT url, ?, ?, ?, ? FROM feeds"
+                " WHERE url = ?", (*article, now, url)).rowcount
+            database.execute("UPDATE articles SET listed = ? WHERE feed = ? AND id = ?", (now, url, article[0]))
+        # What the feed still lists stays, or it would be new again.
+        database.execute(
+            "DELETE FROM articles WHERE feed = ? AND is_read AND listed < ?", (url, now))
+        return new
+
+
+def problem(database, url, error):
+    print(f"{url}: {error}", file=sys.stderr, flush=True)
+    with database:
+        database.execute("UPDATE feeds SET asked = ?, problem = ? WHERE url = ?", (time.time(), line(str(error)), url))
+
+
+def read():
+    database = library()
+    with in_front():
+        articles = database.execute(
+            "SELECT a.rowid, f.title, a.title, a.link FROM articles a JOIN feeds f ON f.url = a.feed WHERE NOT a.is_read"
+            " ORDER BY f.title, f.url, a.rowid DESC").fetchall()
+        feed = None
+        for _, title, headline, link in articles:
+            if title != feed:
+                print(("" if feed is None else "\n") + title)
+                feed = title
+            print(f"  {headline}" + (f"\n    {link}" if link else ""))
+        sys.stdout.flush()
+        with database:
+            database.executemany("UPDATE articles SET is_read = 1 WHERE rowid = ?", [(row[0],) for row in articles])
+        if not articles:
+            feeds = database.execute("SELECT count(*) FROM feeds").fetchone()[0]
+            print("Nothing is unread." if feeds else "No feeds yet: feeds.py add URL")
+
+
+def show():
+    for title, url, asked, trouble, unread in library().execute(
+            "SELECT f.title, f.url, f.asked, f.problem, count(a.id) FROM feeds f LEFT JOIN articles a"
+            " ON a.feed = f.url AND NOT a.is_read GROUP BY f.url ORDER BY f.title, f.url"):
+        when = time.strftime("%F %H:%M", time.localtime(asked)) if asked else "never"
+        print(f"{title or url}\n  {url}\n  asked {when}, {unread} unread" + (f", {trouble}" if trouble else ""))
+
+
+def add(urls):
+    database = library()
+    for url in urls:
+        if not re.match(r"https?://[^/\s]", url):
+            sys.exit(f"feeds.py: '{url}' is no http or https URL")
+    with database:
+        database.executemany("INSERT OR IGNORE INTO feeds (url) VALUES (?)", [(url,) for url in urls])
+
+
+def remove(urls):
+    database = library()
+    with database:
+        for url in urls:
+            if not database.execute("DELETE FROM feeds WHERE url = ?", (url,)).rowcount:
+                sys.exit(f"feeds.py: '{url}' is not followed")
+
+
+# Telling the service that its user reads, so that it learns when: an app with windows needs none of this
+
+
+class Service(http.client.HTTPConnection):
+    """The service's local API: HTTP on a Unix socket."""
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(2)
+        self.sock.connect(self.path())
+
+    @staticmethod
+    def path():
+        if "NIGHTSHIFT_SOCKET" in os.environ:
+            return os.environ["NIGHTSHIFT_SOCKET"]
+        if "NIGHTSHIFT_HOME" in os.environ:
+            return os.path.join(os.environ["NIGHTSHIFT_HOME"], "run/nightshift.sock")
+        state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+        return os.path.join(os.environ.get("XDG_RUNTIME_DIR") or state, "nightshift/nightshift.sock")
+
+
+@contextlib.contextmanager
+def in_front():
+    """Says that the app is in front until the block ends. Without a service everything works as well."""
+    stream, call = Service("localhost"), Service("localhost")
+    try:
+        stream.request("GET", f"/v1/process/commands?app={APP}")
+        answer = stream.getresponse()
+        while answer.readline().rstrip() not in (b"event: hello", b""):
+            pass
+        call.request("POST", "/v1/process/state", json.dumps({"state": "active"}), {"Content-Type": "application/json"})
+        call.getresponse().read()
+    except (OSError, http.client.HTTPException):
+        pass
+    try:
+        yield
+    finally:
+        # The end of the process is the end of its use; nothing has to be said.
+        call.close()
+        stream.close()
+
+
+class Expired(BaseException):
+    """Time is nearly over: nothing that a server sends may look like this."""
+
+
+def expired(number, frame):
+    """The service says so by SIGTERM, a few seconds before the end."""
+    raise Expired
+
+
+def main():
+    command, arguments = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("read", [])
+    if command == "fetch" and not arguments:
+        signal.signal(signal.SIGTERM, expired)
+        fetch()
+    elif command == "read" and not arguments:
+        read()
+    elif command == "list" and not arguments:
+        show()
+    elif command == "add" and arguments:
+        add(arguments)
+    elif command == "remove" and arguments:
+        remove(arguments)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

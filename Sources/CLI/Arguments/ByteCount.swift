@@ -1,0 +1,21 @@
+import NightshiftAPI
+
+/// A number of bytes as typed: `500K`, `2M`, `1.5M`, `100000`; K, M and G are powers of 1024, as with curl and wget.
+enum ByteCount {
+    /// Nil for what is none.
+    static func parse(_ text: some StringProtocol) -> Int64? {
+        let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        let factor: Double? =
+            switch text[number.endIndex...].lowercased() {
+            case "", "b": 1
+            case "k", "kb", "kib": 1024
+            case "m", "mb", "mib": 1_048_576
+            case "g", "gb", "gib": 1_073_741_824
+            default: nil
+            }
+        guard let value = Double(number), let factor, value * factor < 9e18 else { return nil }
+        let bytes = Int64(saturating: value * factor)
+        // Less than one byte is a mistake, and not nothing.
+        return bytes > 0 || value == 0 ? bytes : nil
+    }
+}

@@ -1,0 +1,16 @@
+import ArgumentParser
+
+/// The user's switch of background refresh as typed: `--on` or `--off`.
+enum RefreshSwitch: String, EnumerableFlag {
+    case on
+    case off
+
+    var isOn: Bool { self == .on }
+
+    static func help(for value: RefreshSwitch) -> ArgumentHelp? {
+        switch value {
+        case .on: "Allow background refresh."
+        case .off: "Forbid it."
+        }
+    }
+}

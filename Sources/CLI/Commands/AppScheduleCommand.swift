@@ -1,0 +1,103 @@
+import ArgumentParser
+import NightshiftAPI
+import NightshiftClient
+
+struct AppScheduleCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schedule",
+        abstract: "Schedule a task of an app, as the app itself does.",
+        discussion: """
+            The app is woken once for the task, under an identifier that its entry declares with \
+            X-Nightshift-TaskIdentifiers: for 30 seconds of refresh, or with --processing for some minutes while \
+            nobody uses the device. The same identifier replaces what waits under it.
+
+            Examples:
+              nightshift app schedule org.example.Feeds feeds.refresh --after 06:00
+              nightshift app schedule org.example.Feeds feeds.clean --processing --network
+              nightshift app schedule org.example.Feeds feeds.clean --cancel
+            """)
+
+    /// What kind of task it is, as typed.
+    enum Kind: String, EnumerableFlag {
+        case refresh
+        case processing
+
+        static func help(for value: Kind) -> ArgumentHelp? {
+            switch value {
+            case .refresh: "A short task for new content; so unless told otherwise."
+            case .processing: "A longer one, while nobody uses the device."
+            }
+        }
+
+        var task: ScheduledTask.Kind { self == .refresh ? .refresh : .processing }
+    }
+
+    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    var id: AppArgument
+
+    @Argument(help: ArgumentHelp("The task's identifier.", valueName: "identifier"))
+    var identifier: String
+
+    @Flag var kind: Kind?
+
+    @Option(
+        help: ArgumentHelp("Not before, such as +2h, 22:00 or 2026-11-22T06:30.", valueName: "time"),
+        transform: Moment.parse)
+    var after: Moment?
+
+    @Flag(help: "With --processing: wait for a network.")
+    var network = false
+
+    @Flag(help: "With --processing: wait for external power.")
+    var externalPower = false
+
+    @Flag(help: "Cancel what waits under the identifier, or a task that its user began.")
+    var cancel = false
+
+    @OptionGroup var format: JSONOption
+
+    func validate() throws {
+        if identifier.isEmpty { throw ValidationError("A task has an identifier.") }
+        if cancel, kind != nil || after != nil || network || externalPower {
+            throw ValidationError("--cancel goes alone.")
+        }
+        if network || externalPower, kind != .processing {
+            throw ValidationError("--network and --external-power go with --processing.")
+        }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let app = invocation.appID(id)
+        let client = invocation.service.client
+        // A mistake in the time is told before anything is asked.
+        let task = cancel ? nil : try request(invocation)
+        try await invocation.service.ready()
+        if let task {
+            try await client.send(.submit(task, for: app))
+        } else {
+            try await client.send(.cancelScheduledTask(identifier, of: app))
+        }
+        let status = try await client.send(.refresh(of: app))
+        if format.json {
+            try invocation.json(status)
+        } else if let waiting = status.scheduled.last(where: { $0.task.identifier == identifier }) {
+            invocation.output.line("\(AppText.id(app)): \(invocation.appRefreshReport.line(waiting))")
+        } else {
+            invocation.output.line("\(AppText.id(app)): nothing waits as \(TerminalText.escaped(identifier))")
+        }
+        return .whole
+    }
+
+    private func request(_ invocation: Invocation) throws -> ScheduledTask {
+        var task = ScheduledTask(identifier: identifier, kind: kind?.task ?? .refresh)
+        if let after {
+            guard let date = after.resolved(now: invocation.now(), timeZone: invocation.timeZone) else {
+                throw CommandFailure.usage("--after: there is no such date.")
+            }
+            task.earliestBegin = date
+        }
+        task.requiresNetwork = network ? true : nil
+        task.requiresPower = externalPower ? true : nil
+        return task
+    }
+}

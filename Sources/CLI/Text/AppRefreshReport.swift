@@ -1,0 +1,102 @@
+import Foundation
+import NightshiftAPI
+
+/// The lines of `app refresh`, and what `app show` and `app why` say of background refresh.
+struct AppRefreshReport {
+    var times: TimeText
+    var style: Style
+
+    func lines(_ status: AppRefreshStatus) -> [String] {
+        let name = status.name.isEmpty || status.name == status.app.rawValue ? nil : TerminalText.escaped(status.name)
+        return [style.strong(AppText.id(status.app) + (name.map { ": \($0)" } ?? ""))] + facts(status)
+            + fetches(status) + tasks(status)
+    }
+
+    /// What stands below everything else about an app; nothing for one that takes no part in background refresh.
+    func section(_ status: AppRefreshStatus) -> [String] {
+        let takesPart =
+            status.availability != .restricted || status.interval != .never || !status.fetches.isEmpty
+            || !status.scheduled.isEmpty
+        guard takesPart else { return [] }
+        return ["Background refresh:"] + facts(status) + fetches(status) + tasks(status)
+    }
+
+    /// "org.example.Feeds.clean: processing, waits: The device is in use."
+    func line(_ task: ScheduledTaskStatus) -> String {
+        var words = TerminalText.escaped(task.task.identifier) + ": " + RefreshText.kind(task.task.kind)
+        let title = task.progress?.title ?? task.task.title
+        if let title { words += ", '\(TerminalText.escaped(title))'" }
+        if let subtitle = task.progress?.subtitle ?? task.task.subtitle, !subtitle.isEmpty {
+            words += " \(TerminalText.escaped(subtitle))"
+        }
+        if let began = task.began {
+            words += ", runs since \(times.both(began))"
+        } else {
+            words += ", waits since \(times.both(task.submitted))"
+        }
+        if let progress = task.progress.flatMap({ RefreshText.progress($0) }) { words += ", " + progress }
+        if let until = task.until { words += ", until \(times.both(until))" }
+        return words + (task.sentence.map { ". " + TerminalText.escaped($0) } ?? "")
+    }
+
+    private func facts(_ status: AppRefreshStatus) -> [String] {
+        var facts = Facts()
+        facts.add("refresh", availability(status))
+        facts.add("interval", interval(status))
+        facts.add(status.hold == nil ? "now" : "not now", TerminalText.escaped(status.sentence))
+        facts.add("next", next(status))
+        for sentence in status.inFavour { facts.add("for it", TerminalText.escaped(sentence)) }
+        for sentence in status.against where sentence != status.sentence {
+            facts.add("against it", TerminalText.escaped(sentence))
+        }
+        facts.add("last use", status.lastUse.map { times.both($0) })
+        facts.add("opened", RefreshText.openings(status.openings))
+        return facts.lines
+    }
+
+    private func availability(_ status: AppRefreshStatus) -> String {
+        switch status.availability {
+        case .available: style.good("on")
+        case .denied: style.warning(status.isOn ? "off for all apps" : "off for this app")
+        case .restricted: style.warning("no mode of its entry lets it be launched for it")
+        }
+    }
+
+    private func interval(_ status: AppRefreshStatus) -> String {
+        var words = RefreshText.interval(status.interval)
+        // An app that has said nothing has not said never.
+        if status.interval != .never || status.intervalSource != .app {
+            words += " (\(RefreshText.source(status.intervalSource)))"
+        }
+        if let cap = status.dailyCap { words += ", at most \(cap) a day" }
+        return words
+    }
+
+    private func next(_ status: AppRefreshStatus) -> String? {
+        guard let expected = status.expected else { return nil }
+        guard let opens = status.windowOpens, let closes = status.windowCloses else { return times.both(expected) }
+        return "\(times.both(expected)), at best from \(times.absolute(opens)) to \(times.absolute(closes))"
+    }
+
+    private func fetches(_ status: AppRefreshStatus) -> [String] {
+        guard !status.fetches.isEmpty else { return [] }
+        return ["Fetches:"]
+            + status.fetches.suffix(Self.mostFetches).map { fetch in
+                var words = "  \(times.absolute(fetch.began))  "
+                if let ended = fetch.ended {
+                    words += QuantityText.duration(ended.timeIntervalSince(fetch.began)) + ", "
+                }
+                let result = RefreshText.result(fetch)
+                words += fetch.result == .failed ? style.bad(result) : result
+                if fetch.bytes > 0 { words += ", " + QuantityText.size(fetch.bytes) }
+                if let identifier = fetch.identifier { words += ", for " + TerminalText.escaped(identifier) }
+                return words + (fetch.detail.map { ": " + TerminalText.escaped($0) } ?? "")
+            }
+    }
+
+    private func tasks(_ status: AppRefreshStatus) -> [String] {
+        status.scheduled.isEmpty ? [] : ["Tasks:"] + status.scheduled.map { "  " + line($0) }
+    }
+
+    private static let mostFetches = 10
+}

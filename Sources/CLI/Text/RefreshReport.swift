@@ -1,0 +1,82 @@
+import Foundation
+import NightshiftAPI
+
+/// The lines of `nightshift refresh`: the device, and a line for each app.
+struct RefreshReport {
+    var columns: Int
+    var style: Style
+    var times: TimeText
+
+    func lines(_ status: RefreshStatus) -> [String] {
+        var facts = Facts()
+        facts.add("now", status.sentence.map { TerminalText.escaped($0) })
+        facts.add("energy", energy(status.budget))
+        facts.add("data", data(status.budget))
+        facts.add("next look", status.nextLook.map { times.both($0) })
+        let state = status.isOn ? style.good("on") : style.warning("off for all apps")
+        return [style.strong("Background refresh") + ": " + state] + facts.lines + [""] + table(status.apps)
+    }
+
+    private func energy(_ budget: RefreshBudgetStatus) -> String {
+        String(format: "%.0f J left, %.0f J a day", budget.energyLeft, budget.dailyEnergy)
+    }
+
+    private func data(_ budget: RefreshBudgetStatus) -> String {
+        QuantityText.size(Int64(saturating: budget.bytesLeft)) + " left, "
+            + QuantityText.size(Int64(saturating: budget.dailyBytes)) + " a day"
+    }
+
+    private func table(_ apps: [AppRefreshStatus]) -> [String] {
+        guard !apps.isEmpty else {
+            return ["No app asks for it. X-Nightshift-BackgroundModes=fetch; in an app's entry lets it."]
+        }
+        let widest = columns == .max ? Int.max : max(20, columns / 3)
+        let rows = apps.map { app in
+            [
+                TerminalText.shortened(AppText.id(app.app), to: widest), interval(app), last(app), next(app), why(app),
+            ]
+        }
+        let heads = ["ID", "INTERVAL", "LAST FETCH", "NEXT", "NOW"]
+        let widths = heads.indices.dropLast().map { column in
+            ([heads] + rows).map { TerminalText.width($0[column]) }.max() ?? 0
+        }
+        func row(_ cells: [String]) -> String {
+            let padded = zip(cells, widths).map { TerminalText.padded($0, to: $1) } + cells.suffix(1)
+            return TerminalText.clipped(padded.joined(separator: "  "), to: columns)
+        }
+        return [style.strong(row(heads))]
+            + zip(apps, rows).map { app, cells in
+                if app.availability != .available { return style.faint(row(cells)) }
+                return app.fetches.last?.result == .failed ? style.bad(row(cells)) : row(cells)
+            }
+    }
+
+    private func interval(_ app: AppRefreshStatus) -> String {
+        switch app.availability {
+        case .available: RefreshText.interval(app.interval)
+        case .denied: "off"
+        case .restricted: "no mode"
+        }
+    }
+
+    private func last(_ app: AppRefreshStatus) -> String {
+        app.fetches.last.map { "\(RefreshText.result($0)), \(times.relative($0.ended ?? $0.began))" } ?? "-"
+    }
+
+    /// "in 24 min (12:15 to 12:40)".
+    private func next(_ app: AppRefreshStatus) -> String {
+        guard let expected = app.expected else { return "-" }
+        let words = expected > times.now ? times.relative(expected) : "now"
+        // Where there is little room, the reason says more.
+        guard columns >= Self.wide, let opens = app.windowOpens, let closes = app.windowCloses else { return words }
+        return "\(words) (\(times.clock(opens)) to \(times.clock(closes)))"
+    }
+
+    private static let wide = 120
+
+    private func why(_ app: AppRefreshStatus) -> String {
+        let tasks = app.scheduled.count
+        let words = TerminalText.escaped(app.sentence)
+        return tasks == 0 ? words : words + (tasks == 1 ? " 1 task." : " \(tasks) tasks.")
+    }
+}

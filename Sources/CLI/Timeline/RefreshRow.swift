@@ -1,0 +1,144 @@
+import Foundation
+import NightshiftAPI
+
+/// How fresh an app was for its user: its background fetches, when it was opened, and how long what it had was new.
+struct RefreshRow: Hashable, Sendable {
+    /// What came of each; nil for one that was under way at the end.
+    private(set) var fetches: [Timeline.Span<RefreshResult?>] = []
+    /// The times of use, in order, with what its user found at the beginning of each.
+    private(set) var uses: [Timeline.Span<Found>] = []
+    /// When what the app had was not older than ``freshness``; in order, without overlaps.
+    private(set) var fresh: [DateInterval] = []
+
+    /// What its user found on opening the app.
+    enum Found: String, Sendable, CaseIterable {
+        case fresh
+        case stale
+        /// The drawing begins too late to tell.
+        case unknown
+
+        var words: String {
+            switch self {
+            case .fresh: "opened, fresh"
+            case .stale: "opened, not fresh"
+            case .unknown: "opened"
+            }
+        }
+    }
+
+    /// So long after a fetch, or after it was used, an app counts as fresh: docs/decisions/0036.
+    static let freshness = 3_600.0
+
+    var isEmpty: Bool { fetches.isEmpty && uses.isEmpty }
+
+    func count(_ result: RefreshResult) -> Int { fetches.count { $0.value == result } }
+
+    func count(_ found: Found) -> Int { uses.count { $0.value == found } }
+
+    /// "3 fetches: 2 new data, 1 failed; 4 of 5 openings fresh"; nil where there is nothing to tell.
+    var sentence: String? {
+        guard !isEmpty else { return nil }
+        var parts: [String] = []
+        if !fetches.isEmpty {
+            let results = RefreshResult.allCases.map { (count($0), $0.words) }.filter { $0.0 > 0 }
+            let list = results.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+            let total = "\(fetches.count) \(fetches.count == 1 ? "fetch" : "fetches")"
+            parts.append(list.isEmpty ? total : "\(total): \(list)")
+        }
+        let judged = count(.fresh) + count(.stale)
+        if judged > 0 { parts.append("\(count(.fresh)) of \(judged) openings fresh") }
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
+    }
+}
+
+/// Puts a ``RefreshRow`` together from the journal, one entry after the other.
+struct RefreshTrack: Sendable {
+    private var row = Draft()
+    private let start: Date
+    private var usedSince: Date?
+    private var fetchedSince: (time: Date, note: String?)?
+
+    private struct Draft {
+        var fetches: [Timeline.Span<RefreshResult?>] = []
+        var uses: [Timeline.Span<RefreshRow.Found>] = []
+        var isSeen = false
+    }
+
+    init(from start: Date) {
+        self.start = start
+    }
+
+    mutating func read(_ entry: JournalEntry) {
+        let time = entry.time
+        switch entry.decision {
+        case .useBegan:
+            row.isSeen = true
+            usedSince = usedSince ?? time
+        case .useEnded:
+            // One that had begun before the drawing does, unless it has been told of others.
+            if let from = usedSince ?? (row.isSeen ? nil : start) { use(from, time) }
+            row.isSeen = true
+            usedSince = nil
+        // A task for refresh is a fetch that the app has asked for.
+        case .fetchBegan, .taskBegan:
+            fetchedSince = (time, entry.detail)
+        case .fetchEnded, .taskEnded:
+            let from = fetchedSince?.time ?? time
+            let result = entry.inputs?["result"].flatMap(RefreshResult.init(rawValue:))
+            row.fetches.append(
+                Timeline.Span(from: from, to: max(from, time), value: result, note: entry.detail ?? fetchedSince?.note))
+            fetchedSince = nil
+        default: break
+        }
+    }
+
+    private mutating func use(_ from: Date, _ to: Date) {
+        row.uses.append(Timeline.Span(from: from, to: max(from, to), value: .unknown))
+    }
+
+    mutating func finish(at end: Date) -> RefreshRow {
+        if let usedSince { use(usedSince, end) }
+        if let fetchedSince, end > fetchedSince.time {
+            row.fetches.append(
+                Timeline.Span(from: fetchedSince.time, to: end, value: nil, note: fetchedSince.note))
+        }
+        return RefreshRow(fetches: row.fetches, uses: row.uses, from: start, to: end)
+    }
+}
+
+extension RefreshRow {
+    /// - Parameters:
+    ///   - uses: their values are found here.
+    ///   - start: nothing is known of what was before.
+    init(
+        fetches: [Timeline.Span<RefreshResult?>], uses: [Timeline.Span<Found>], from start: Date, to end: Date
+    ) {
+        self.fetches = fetches
+        // What makes fresh, with the time from which it does and the one from which its hour is counted.
+        let fetched = fetches.filter { $0.value == .newData || $0.value == .noData }.map { (from: $0.to, to: $0.to) }
+        let sources = (fetched + uses.map { (from: $0.from, to: $0.to) }).sorted { $0.from < $1.from }
+        for source in sources {
+            let until = min(end, source.to.addingTimeInterval(Self.freshness))
+            guard until > source.from else { continue }
+            if let last = fresh.last, source.from <= last.end {
+                fresh[fresh.count - 1].end = max(last.end, until)
+            } else {
+                fresh.append(DateInterval(start: source.from, end: until))
+            }
+        }
+        self.uses = uses.map { use in
+            let isFresh = sources.contains { source in
+                source.from < use.from && use.from.timeIntervalSince(source.to) <= Self.freshness
+            }
+            var found = use
+            found.value =
+                isFresh ? .fresh : use.from.timeIntervalSince(start) < Self.freshness ? .unknown : .stale
+            return found
+        }
+    }
+}
+
+extension JournalEntry {
+    /// Whether it is about a scheduled task for refresh.
+    var isOfRefresh: Bool { inputs?["kind"] == ScheduledTask.Kind.refresh.rawValue }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import CLI
+
+struct RefreshReportTests {
+    private let report = AppRefreshReport(times: Samples.times, style: Style(isEnabled: false))
+
+    private func table(columns: Int = .max) -> RefreshReport {
+        RefreshReport(columns: columns, style: Style(isEnabled: false), times: Samples.times)
+    }
+
+    @Test func `R1: An app's fetches are told, with the next one and what speaks for and against it`() throws {
+        let apps = [RefreshSamples.feeds, RefreshSamples.photos, RefreshSamples.off, RefreshSamples.undeclared]
+        try Fixture.check(
+            "app-refresh", apps.map { report.lines($0).joined(separator: "\n") }.joined(separator: "\n\n"))
+    }
+
+    @Test func `R1: refresh has the device's budget and a line for each app`() throws {
+        var off = RefreshSamples.device
+        off.isOn = false
+        off.apps = []
+        off.sentence = "Its user has switched background refresh off for all apps."
+        try Fixture.check(
+            "refresh",
+            [RefreshSamples.device, off].map { table().lines($0).joined(separator: "\n") }.joined(separator: "\n\n"))
+    }
+
+    @Test(arguments: [60, 80, 200]) func `R1: The table fits its columns`(columns: Int) {
+        var status = RefreshSamples.device
+        status.apps.append(
+            AppRefreshStatus(
+                app: AppID(rawValue: "org." + String(repeating: "long.", count: 30) + "App"), name: "",
+                availability: .available, interval: .seconds(5_400)))
+        let lines = table(columns: columns).lines(status)
+        let apps = lines.drop { !$0.isEmpty }
+        #expect(apps.count == 7 && apps.allSatisfy { TerminalText.width($0) <= columns })
+    }
+
+    @Test func `R1: Nothing that an app says reaches the terminal as a command`() {
+        let lines =
+            report.lines(RefreshSamples.photos) + report.section(RefreshSamples.feeds)
+            + table().lines(RefreshSamples.device)
+        #expect(lines.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x202E } })
+    }
+
+    @Test func `R1: An app that takes no part is not told of among its other facts`() {
+        var app = AppRefreshStatus(app: AppSamples.id, name: "", availability: .restricted, interval: .never)
+        app.sentence = "It has not asked for background fetches."
+        #expect(report.section(app).isEmpty && report.lines(app).count > 2)
+        app.interval = .minimum
+        #expect(report.section(app).first == "Background refresh:")
+    }
+
+    @Test(
+        arguments: [
+            ([], nil), ([0, 0], nil), ([1], nil), ([0, 0, 1, 1], "00 ▁█ 24"), ([1, 0, 0, 0.5], "00 █▅ 24"),
+            ([.infinity, 1], nil), ([-1, 2, 2, 2], "00 ▃█ 24"),
+        ] as [([Double], String?)])
+    func `R1: What was learned of openings is a bar for each hour`(halfHours: [Double], text: String?) {
+        #expect(RefreshText.openings(halfHours) == text)
+    }
+
+    @Test func `R10: Progress of a task is told as far as it is known`() {
+        #expect(RefreshText.progress(ScheduledTaskProgress()) == nil)
+        #expect(RefreshText.progress(ScheduledTaskProgress(completedUnits: 3)) == "3 done")
+        #expect(RefreshText.progress(ScheduledTaskProgress(completedUnits: 3, totalUnits: 0)) == "3 done")
+        #expect(
+            RefreshText.progress(ScheduledTaskProgress(completedUnits: 3, totalUnits: 12)) == "3 of 12 (25 %)")
+    }
+
+    @Test func `R1: doctor says what is asked for in half`() {
+        var app = AppSamples.active
+        app.manifest?.modes = [.fetch]
+        var status = RefreshSamples.device
+        status.apps = []
+        #expect(DoctorChecks.finding(status, [app]).detail.contains("says no interval"))
+        app.manifest?.fetchInterval = .minimum
+        #expect(DoctorChecks.finding(status, [app]).result == .ok)
+        app.manifest?.modes = [.transfer]
+        #expect(DoctorChecks.finding(status, [app]).advice?.contains("X-Nightshift-BackgroundModes") == true)
+        // Who schedules tasks by itself gets no fetches of the classic form, and misses none.
+        app.manifest?.taskIdentifiers = ["photos.faces"]
+        #expect(DoctorChecks.finding(status, [app]).result == .ok)
+
+        status.apps = [RefreshSamples.feeds]
+        #expect(DoctorChecks.finding(status, [app]) == .ok("refresh", "on, for 1 app"))
+        status.apps[0].fetches = (0..<3).map { RefreshSamples.fetch(Double($0), .failed) }
+        #expect(DoctorChecks.finding(status, [app]).detail == "the last fetches of org.example.Feeds failed")
+        status.isOn = false
+        #expect(DoctorChecks.finding(status, [app]).advice == "nightshift refresh --on")
+    }
+
+    @Test func `R1: An interval of never that its user wants is no mistake`() {
+        var app = AppSamples.active
+        app.manifest?.modes = [.fetch]
+        var status = RefreshSamples.device
+        status.apps = [RefreshSamples.photos]
+        status.apps[0].scheduled = []
+        #expect(DoctorChecks.finding(status, [app]).result == .warn)
+        status.apps[0].intervalSource = .user
+        #expect(DoctorChecks.finding(status, [app]).result == .ok)
+    }
+}
