@@ -1,0 +1,69 @@
+package import NightshiftAPI
+
+// Background refresh: what people ask for, and what an app's process says of itself.
+
+extension Endpoint where Answer == RefreshStatus {
+    package static var refresh: Self { Self(.get, APIPath("refresh")) }
+
+    package static func changeRefresh(_ change: RefreshChange) -> Self { Self(.patch, APIPath("refresh"), change) }
+
+    /// Forgets what was learned of every app.
+    package static var forgetLearned: Self { Self(.post, APIPath("refresh", "forget")) }
+}
+
+extension Endpoint where Answer == AppRefreshStatus {
+    package static func refresh(of id: AppID) -> Self { Self(.get, APIPath("refresh", id.rawValue)) }
+
+    package static func changeRefresh(of id: AppID, _ change: AppRefreshChange) -> Self {
+        Self(.patch, APIPath("refresh", id.rawValue), change)
+    }
+
+    /// Begins a fetch now.
+    package static func fetch(_ id: AppID) -> Self { Self(.post, APIPath("refresh", id.rawValue, "fetch")) }
+
+    package static func forgetLearned(of id: AppID) -> Self {
+        Self(.post, APIPath("refresh", id.rawValue, "forget"))
+    }
+
+    package static func expire(_ id: AppID, _ request: ExpirationRequest) -> Self {
+        Self(.post, APIPath("refresh", id.rawValue, "expire"), request)
+    }
+}
+
+extension Endpoint where Answer == ScheduledTaskList {
+    package static func scheduledTasks(of id: AppID) -> Self {
+        Self(.get, APIPath("refresh", id.rawValue, "scheduled-tasks"))
+    }
+
+    /// The tasks that the calling process's app has submitted and that have not begun.
+    package static var scheduledTasks: Self { Self(.get, APIPath("process", "scheduled-tasks")) }
+}
+
+extension Endpoint where Answer == Void {
+    package static func submit(_ task: ScheduledTask, for id: AppID) -> Self {
+        Self(.post, APIPath("refresh", id.rawValue, "scheduled-tasks"), task)
+    }
+
+    package static func cancelScheduledTask(_ identifier: String, of id: AppID) -> Self {
+        Self(.delete, APIPath("refresh", id.rawValue, "scheduled-tasks", identifier))
+    }
+
+    package static func setInterval(_ interval: RefreshInterval) -> Self {
+        Self(.put, APIPath("process", "refresh"), RefreshWish(interval: interval))
+    }
+
+    package static func submit(_ task: ScheduledTask) -> Self {
+        Self(.post, APIPath("process", "scheduled-tasks"), task)
+    }
+
+    /// - Parameter identifier: nil for every task that waits.
+    package static func cancelScheduledTask(_ identifier: String?) -> Self {
+        Self(
+            .delete,
+            identifier.map { APIPath("process", "scheduled-tasks", $0) } ?? APIPath("process", "scheduled-tasks"))
+    }
+
+    package static func report(_ progress: ScheduledTaskProgress, ofTask identifier: String) -> Self {
+        Self(.patch, APIPath("process", "scheduled-tasks", identifier), progress)
+    }
+}
