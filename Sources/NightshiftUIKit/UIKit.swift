@@ -6,6 +6,8 @@ public import Foundation
 public typealias UIApplication = Application
 public typealias UIApplicationDelegate = ApplicationDelegate
 public typealias UIBackgroundTaskIdentifier = BackgroundTaskIdentifier
+public typealias UIBackgroundFetchResult = BackgroundFetchResult
+public typealias UIBackgroundRefreshStatus = BackgroundRefreshStatus
 
 /// The name of `UIBackgroundTaskIdentifier.invalid` that Apple's articles still use.
 // swift-format-ignore: AlwaysUseLowerCamelCase

@@ -22,6 +22,7 @@ import Nightshift
     ) -> Bool {
         let isBackgroundLaunch = launchOptions?[.isBackgroundLaunch] != nil
         conduct.journal.note(.launched) { $0.text = isBackgroundLaunch ? "background" : "foreground" }
+        conduct.refreshing.launched(application, conduct)
         for order in conduct.orders.sessions where order.isMadeAtLaunch || !isBackgroundLaunch { make(order) }
         reach(isBackgroundLaunch ? .launchedInBackground : .launched)
         if !isBackgroundLaunch {
@@ -55,6 +56,15 @@ import Nightshift
         for order in conduct.orders.sessions where order.identifier == identifier { make(order) }
         sessions[identifier]?.keep(completionHandler)
         reach(.handleEvents)
+    }
+
+    func application(
+        _ application: Application,
+        performFetchWithCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void
+    ) {
+        conduct.journal.note(.fetching)
+        reach(.fetching)
+        conduct.refreshing.fetch(completionHandler)
     }
 
     func applicationSnapshot(_ application: Application) -> Data? {

@@ -6,17 +6,20 @@ import TestSupport
 final class Conduct: Sendable {
     let orders: Orders
     let journal: Journal
+    let refreshing: Refreshing
     private let backgroundTasks: BackgroundTasks
 
     init(_ orders: Orders) {
         self.orders = orders
         journal = Journal(orders.journal)
+        refreshing = Refreshing(orders, journal)
         backgroundTasks = BackgroundTasks(orders, journal)
     }
 
     /// The deeds that are due; those that end or hold the process are done here, behind what the point has background tasks do.
     func deeds(at point: Point, task: URLSessionTask? = nil, bytes: Int64 = 0) -> [Rule.Deed] {
         backgroundTasks.reach(point)
+        refreshing.reach(point)
         let due = orders.rules.indices.filter { index in
             let rule = orders.rules[index]
             return rule.point == point && rule.bytes <= bytes

@@ -20,6 +20,11 @@ package struct Orders: Sendable, Codable {
     package var delayed = DelayedAnswer.proceed
     /// For ``DelayedAnswer/replace``.
     package var replacement: String?
+    /// What it says to `setMinimumBackgroundFetchInterval` at every launch; nil: it does not call it.
+    package var fetchInterval: Double?
+    package var fetch = FetchOrder()
+    /// Registered at every launch.
+    package var scheduledTasks: [ScheduledTaskOrder] = []
     /// Whether it calls the completion handlers that it is given.
     package var completes = true
 

@@ -9,6 +9,10 @@ package enum Point: String, Sendable, Codable {
     case active
     case background
     case handleEvents
+    /// In `performFetchWithCompletionHandler`.
+    case fetching
+    /// In the launch handler of a scheduled task.
+    case running
     case progress
     /// In `didFinishDownloadingTo`, before the file is moved.
     case finishing

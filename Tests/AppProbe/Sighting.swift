@@ -25,7 +25,7 @@ package struct Sighting: Sendable, Codable {
     package var priority: Float?
     /// `backgroundTimeRemaining`, for what is about background tasks.
     package var remaining: Double?
-    /// A body, a realm, the process id of a child, why a background task was refused.
+    /// A body, a realm, the process id of a child, why a background task was refused, the class of a scheduled one.
     package var text: String?
     /// What the app's cookie storage has for the task's address.
     package var cookies: [String]?
@@ -40,6 +40,12 @@ package struct Sighting: Sendable, Codable {
         case challenge, sessionChallenge, delayed
         case child, cancelled
         case taskBegun, taskRefused, taskEnded, taskExpired, remaining
+        /// Background fetches: begun, and answered; the text is the answer.
+        case fetching, fetched
+        /// `backgroundRefreshStatus`, at the launch and whenever it has changed: `restricted`, `denied` or `available`.
+        case refreshStatus
+        /// Scheduled tasks, by their identifier: registered or not, submitted or refused, running, expired, completed.
+        case registered, notRegistered, submitted, refused, running, expired, ended
     }
 
     /// As `URLProtectionSpace` has it.

@@ -225,6 +225,41 @@ import Testing
         session.invalidateAndCancel()
     }
 
+    /// Progress is not a message: it may overtake the one that says where the task goes on, and come again behind it.
+    @Test(arguments: [0, 3] as [Int64])
+    func `T6: Bytes from before resume data are never told as written`(offset: Int64) async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let task = session.downloadTask(with: url())
+        task.resume()
+        world.service.change(1) { $0.task.countOfBytesReceived = 3 }
+        let data = try #require(await task.cancelByProducingResumeData())
+        try await delegate.heard.wait(for: "its end") { $0.last == "1 completed -999" }
+        let next = session.downloadTask(withResumeData: data)
+        next.resume()
+        world.service.progress(2, received: 3, of: 7)
+        try await eventually("the count") { next.countOfBytesReceived == 3 }
+        world.service.change(2) { task in
+            // 0 where the server's file has changed: then it has begun again.
+            task.resumedAt = offset
+            task.task.countOfBytesReceived = offset
+            task.task.countOfBytesExpectedToReceive = 7
+        }
+        world.service.push(.resumed, 2)
+        world.service.progress(2, received: offset, of: 7)
+        world.service.progress(2, received: 5, of: 7)
+        try await delegate.heard.wait(for: "progress") { $0.count >= 3 }
+        try world.service.end(2)
+        try await delegate.heard.wait(for: "its end") { $0.last == "2 completed" }
+        #expect(
+            delegate.heard.read { $0.dropFirst() } == [
+                "2 resumed at \(offset)/7", "2 wrote \(5 - offset), 5/7", "2 wrote 2, 7/7", "2 finished 'content'",
+                "2 completed",
+            ])
+        session.invalidateAndCancel()
+    }
+
     @Test func `T7: Notes of what the service no longer has do not pile up`() async throws {
         let world = try World()
         let folder = world.directory.path("state/delivered")

@@ -14,6 +14,8 @@ import NightshiftAPI
     public private(set) var applicationState = State.inactive
     let connection: ServiceConnection
     private var isLaunched = false
+    /// Whether it was said that the delegate's method for background fetches is not called.
+    var hasAdvisedFetchMethod = false
 
     public enum State: Int, Sendable {
         case active = 0
@@ -69,6 +71,7 @@ import NightshiftAPI
         _ = delegate?.application(
             self, didFinishLaunchingWithOptions: isBackgroundLaunch ? [.isBackgroundLaunch: true] : nil)
         NotificationCenter.default.post(name: Self.didFinishLaunchingNotification, object: self)
+        connection.wakes.launchEnded()
         guard !isBackgroundLaunch else { return }
         enter(.active)
         // The service knows of its own launches. Told so now, it would undo what the user has done with the app meanwhile.
@@ -119,7 +122,7 @@ import NightshiftAPI
         }
     }
 
-    private func post(_ name: Notification.Name) {
+    fileprivate func post(_ name: Notification.Name) {
         NotificationCenter.default.post(name: name, object: self)
     }
 }
@@ -154,6 +157,17 @@ extension Application: nonisolated CommandReceiver {
             }
             DispatchQueue.global().async(execute: told)
         }
+    }
+
+    nonisolated func performFetch(completion: @escaping @Sendable (RefreshResult) -> Void) {
+        onMain { application in
+            guard let delegate = application.delegate else { return completion(.noData) }
+            delegate.application(application, performFetchWithCompletionHandler: { completion($0.result) })
+        }
+    }
+
+    nonisolated func refreshStatusChanged() {
+        onMain { application in application.post(Application.backgroundRefreshStatusDidChangeNotification) }
     }
 
     nonisolated func takeSnapshot(done: @escaping @Sendable (Data?) -> Void) {

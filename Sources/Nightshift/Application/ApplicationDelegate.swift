@@ -48,6 +48,18 @@ public import Foundation
         _ application: Application, handleEventsForBackgroundURLSession identifier: String,
         completionHandler: @escaping @Sendable () -> Void)
 
+    /// The app may fetch what is new before its user looks: the mode `fetch` and an interval are needed
+    /// (``Application/setMinimumBackgroundFetchInterval(_:)``).
+    ///
+    /// - Parameter completionHandler: to be called on any thread, within 30 s, with what came of it: an app that does not is ended. What
+    ///   takes longer is for a background session.
+    func application(
+        _ application: Application,
+        performFetchWithCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void)
+
+    /// The same, for delegates that wait instead of calling a handler. Only one of both is called.
+    func applicationPerformFetch(_ application: Application) async -> BackgroundFetchResult
+
     /// A picture of the app as it looks now, for an app switcher: PNG, or nil where there is none.
     func applicationSnapshot(_ application: Application) -> Data?
 }
@@ -72,6 +84,18 @@ extension ApplicationDelegate {
         completionHandler: @escaping @Sendable () -> Void
     ) {
         application.complete(identifier, completionHandler)
+    }
+
+    public func application(
+        _ application: Application,
+        performFetchWithCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void
+    ) {
+        Task { @MainActor in completionHandler(await applicationPerformFetch(application)) }
+    }
+
+    public func applicationPerformFetch(_ application: Application) async -> BackgroundFetchResult {
+        application.adviseFetchMethod(of: self)
+        return .noData
     }
 
     public func applicationSnapshot(_ application: Application) -> Data? { nil }

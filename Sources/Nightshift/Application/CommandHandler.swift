@@ -15,6 +15,12 @@ protocol CommandReceiver: AnyObject, Sendable {
     func handleEvents(
         of session: String, completion: @escaping @Sendable () -> Void, told: @escaping @Sendable () -> Void)
 
+    /// - Parameter completion: called with what came of the fetch; more than once, where the app's delegate does so.
+    func performFetch(completion: @escaping @Sendable (RefreshResult) -> Void)
+
+    /// ``Application/backgroundRefreshStatus`` has changed.
+    func refreshStatusChanged()
+
     func takeSnapshot(done: @escaping @Sendable (Data?) -> Void)
 
     func willTerminate(done: @escaping @Sendable () -> Void)
@@ -38,6 +44,8 @@ final class CommandHandler: Sendable {
         /// Where it came last: acknowledged anywhere else, its number might be another command's.
         var channel: String?
         var isDone = false
+        /// What came of it, for ``ProcessCommand/Action/handleWake``.
+        var result: RefreshResult?
     }
 
     /// A session whose delegate is to hear that everything up to a message was delivered.
@@ -67,18 +75,18 @@ final class CommandHandler: Sendable {
     }
 
     func receive(_ command: ProcessCommand, on channel: String?) {
-        let (isDone, receiver) = state.withLock { state -> (Bool?, (any CommandReceiver)?) in
+        let (isDone, result, receiver) = state.withLock { state -> (Bool?, RefreshResult?, (any CommandReceiver)?) in
             if let index = state.known.firstIndex(where: { $0.command == command }) {
                 state.known[index].channel = channel
-                return (state.known[index].isDone, state.receiver)
+                return (state.known[index].isDone, state.known[index].result, state.receiver)
             }
             state.known.append(Entry(command: command, channel: channel))
             state.known = state.known.suffix(Self.mostKnown)
-            return (nil, state.receiver)
+            return (nil, nil, state.receiver)
         }
         switch isDone {
         // The acknowledgement was lost.
-        case true? where command.action == .handleEvents || command.action == .handleWake: finish(command)
+        case true? where command.action == .handleEvents || command.action == .handleWake: finish(command, result)
         // Or a service that was started anew counts from the beginning again; to enter a state twice does no harm.
         case true?, nil: execute(command, receiver)
         case false?: break
@@ -96,8 +104,9 @@ final class CommandHandler: Sendable {
             if let receiver { receiver.enter(state, done: done) } else { queue.async(execute: done) }
         case .handleEvents:
             handleEvents(command, receiver)
-        // No delegate method takes the wakes of other sources yet, and nobody is ended for that.
-        case .handleWake: finish(command)
+        case .handleWake:
+            guard let wakes = state.withLock(\.connection)?.wakes else { return }
+            wakes.begin(command, for: { [self] in state.withLock(\.receiver) }) { [self] in finish(command, $0) }
         case .snapshot:
             guard let receiver else { return finish(command) }
             receiver.takeSnapshot { [self] data in
@@ -109,6 +118,9 @@ final class CommandHandler: Sendable {
         case .expire:
             guard let tasks = state.withLock(\.connection)?.backgroundTasks else { return }
             tasks.expire { [self] in finish(command) }
+        case .expireWake:
+            guard let wakes = state.withLock(\.connection)?.wakes else { return }
+            wakes.expire(command, isApplication: receiver != nil) { [self] in finish(command) }
         case .terminate:
             let done: @Sendable () -> Void = { [self] in
                 handOver()
@@ -190,16 +202,22 @@ final class CommandHandler: Sendable {
 
     // MARK: - Telling the service
 
-    private func finish(_ command: ProcessCommand) {
+    private func finish(_ command: ProcessCommand, _ result: RefreshResult? = nil) {
         state.withLock { state in
             for index in state.known.indices where state.known[index].command == command {
                 state.known[index].isDone = true
+                state.known[index].result = result
             }
         }
         queue.async { [self] in
             let channel = state.withLock { state in state.known.first { $0.command == command }?.channel }
-            notifyService(.acknowledge(CommandAcknowledgement(command: command.number)), on: channel)
+            notifyService(.acknowledge(CommandAcknowledgement(command: command.number, result: result)), on: channel)
         }
+    }
+
+    /// The service has said so.
+    func refreshStatusChanged() {
+        state.withLock(\.receiver)?.refreshStatusChanged()
     }
 
     /// Says that the app came to the front or left it.

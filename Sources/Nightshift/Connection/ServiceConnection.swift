@@ -20,6 +20,8 @@ package final class ServiceConnection: Sendable {
     let sessions = SessionRegistry()
     let commands = CommandHandler()
     let backgroundTasks = BackgroundTaskHandler()
+    let refresh = RefreshHandler()
+    let wakes = WakeHandler()
     private let launcher: ServiceLauncher
     private let channelSource: EventSource
     private let queue = DispatchQueue(label: "nightshift.channel")
@@ -77,6 +79,8 @@ package final class ServiceConnection: Sendable {
         channelSource = .commands(executable: executable, app: app)
         commands.connect(to: self)
         backgroundTasks.connect(to: self)
+        refresh.connect(to: self)
+        wakes.connect(to: self)
     }
 
     /// The environment variables that the service sets for an app at its launch.
@@ -255,10 +259,13 @@ package final class ServiceConnection: Sendable {
             }
             for waiter in waiters { waiter.signal() }
             sessions.serviceIsBack()
+            refresh.serviceIsBack()
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
         } else if event.name == "command", let command = try? JSON.decode(ProcessCommand.self, from: data) {
             commands.receive(command, on: state.withLock(\.channel))
+        } else if event.name == "refresh", let notice = try? JSON.decode(RefreshNotice.self, from: data) {
+            if refresh.receive(notice) { commands.refreshStatusChanged() }
         }
     }
 

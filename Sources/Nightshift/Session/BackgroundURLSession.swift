@@ -177,7 +177,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         let plan = ResumeData(resumeData)
         let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
         let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
-        task.state.withLock { $0.token = plan?.token }
+        task.goOn(from: plan?.token)
         plan?.discardStandIn()
         return added(task)
     }
@@ -199,7 +199,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         let plan = ResumeData(resumeData)
         let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
         let task = TaskCore(core, kind: .upload, identifier: core.newIdentifier(), request: request)
-        task.state.withLock { $0.token = plan?.token }
+        task.goOn(from: plan?.token)
         plan?.discardStandIn()
         return addedUpload(task)
     }

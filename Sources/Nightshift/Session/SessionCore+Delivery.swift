@@ -70,6 +70,8 @@ extension SessionCore {
             handled(message.id)
         case .ended:
             task.core.apply(message.task)
+            // A download from resume data that has ended without having gone on.
+            task.core.state.withLock { $0.reported = $0.reported ?? message.task.resumedAt ?? 0 }
             ended(task, message)
             handled(message.id)
             forget(task.core)

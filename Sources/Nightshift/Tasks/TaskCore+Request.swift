@@ -61,6 +61,7 @@ extension TaskCore {
         return state.withLock { state in
             guard state.token != nil, state.originalRequest != nil else { return false }
             state.token = nil
+            state.reported = 0
             return true
         }
     }

@@ -45,8 +45,8 @@ final class TaskCore: Sendable {
         var mayBeKnown = false
         /// Whether the service was last told to hold it.
         var isHeld = false
-        /// Bytes that the delegate has heard of.
-        var reported: Int64 = 0
+        /// Bytes that the delegate has heard of; nil for a download made from resume data, until it is known where it goes on.
+        var reported: Int64? = 0
     }
 
     enum Phase {
@@ -207,14 +207,23 @@ final class TaskCore: Sendable {
         progress.completedUnitCount = done
     }
 
+    /// It is to go on from where resume data says, if it still can: progress may come before the message that says from where.
+    func goOn(from token: String?) {
+        state.withLock { state in
+            state.token = token
+            if kind == .download && token != nil { state.reported = nil }
+        }
+    }
+
     /// How many bytes are new to the delegate, and how many there are with them; nil where none are.
     func takeProgress() -> (bytes: Int64, total: Int64, expected: Int64)? {
         state.withLock { state in
+            guard let reported = state.reported else { return nil }
             let total = kind == .download ? state.received : state.sent
             let expected = kind == .download ? state.expectedToReceive : state.expectedToSend
             // Fewer than before where a changed file made it begin again: told from there on.
             defer { state.reported = total }
-            return total > state.reported ? (total - state.reported, total, expected) : nil
+            return total > reported ? (total - reported, total, expected) : nil
         }
     }
 

@@ -42,6 +42,9 @@ final class ScriptedService: Sendable {
         var changes: [TaskChange] = []
         var retargets: [RetargetRequest] = []
         var acknowledgedCommands: [Int64] = []
+        /// What came of the commands that were acknowledged with a result.
+        var results: [Int64: RefreshResult] = [:]
+        var refresh = RefreshState()
         var states: [AppState] = []
         var snapshot: Data?
         /// Background tasks that are open, and every request for one.
@@ -177,7 +180,7 @@ final class ScriptedService: Sendable {
         }
     }
 
-    private static func frame(_ event: String, id: Int64?, _ value: some Encodable) -> String {
+    static func frame(_ event: String, id: Int64?, _ value: some Encodable) -> String {
         guard let data = try? JSON.encode(value) else { return "" }
         return "event: \(event)\n" + (id.map { "id: \($0)\n" } ?? "")
             + "data: \(String(decoding: data, as: UTF8.self))\n\n"
@@ -223,6 +226,9 @@ final class ScriptedService: Sendable {
                     state.channels.append(stream)
                     state.hello.channel = UUID().uuidString
                     stream.send(Self.frame("hello", id: nil, state.hello))
+                    if let availability = state.refresh.availability {
+                        stream.send(Self.frame("refresh", id: nil, RefreshNotice(availability: availability)))
+                    }
                 }
             }
         }
@@ -240,10 +246,14 @@ final class ScriptedService: Sendable {
             return try task(TaskID(id), parts.dropFirst(3).first, request)
         }
         if parts.starts(with: ["v1", "process", "background-tasks"]) { return try backgroundTask(parts.last, request) }
+        if let reply = try refresh(parts, request) { return reply }
         switch parts.last {
         case "acknowledge":
-            let command = try JSON.decode(CommandAcknowledgement.self, from: request.body).command
-            state.update { $0.acknowledgedCommands.append(command) }
+            let acknowledgement = try JSON.decode(CommandAcknowledgement.self, from: request.body)
+            state.update { state in
+                state.acknowledgedCommands.append(acknowledgement.command)
+                state.results[acknowledgement.command] = acknowledgement.result
+            }
         case "state":
             let new = try JSON.decode(ProcessStateChange.self, from: request.body).state
             state.update { $0.states.append(new) }
@@ -377,7 +387,7 @@ final class ScriptedService: Sendable {
         return try Self.json(status)
     }
 
-    private static func json(_ value: some Encodable) throws -> SocketServer.Reply {
+    static func json(_ value: some Encodable) throws -> SocketServer.Reply {
         .json(200, try JSON.encode(value))
     }
 }

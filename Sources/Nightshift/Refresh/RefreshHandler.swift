@@ -1,0 +1,140 @@
+import Dispatch
+import Foundation
+import NightshiftAPI
+import NightshiftClient
+import Synchronization
+
+/// Tells the service how often the app wants to be fetched for, and keeps what the service says of that.
+final class RefreshHandler: Sendable {
+    private let queue = DispatchQueue(label: "nightshift.refresh")
+    private let state = Mutex(State())
+
+    private struct State {
+        weak var connection: ServiceConnection?
+        /// What the app has said last; sent on every channel.
+        var interval: RefreshInterval?
+        var availability: RefreshAvailability?
+        /// Whether somebody was told ``availability``, or that it is not known.
+        var isTold = false
+        /// Whether a wait for it was in vain, and the service has not come back since: nobody waits meanwhile.
+        var isUnheard = false
+        var waiters: [DispatchSemaphore] = []
+        /// The app's entry, as the service had it on the channel of this name.
+        var entry: (channel: String?, manifest: AppManifest?)?
+        var hasAdvisedMode = false
+    }
+
+    /// How long a caller waits for a service that does not answer.
+    static let patience: Duration = .seconds(2)
+    private static let reportPatience: Duration = .seconds(30)
+
+    func connect(to connection: ServiceConnection) {
+        state.withLock { $0.connection = connection }
+    }
+
+    // MARK: - The interval
+
+    func setInterval(_ interval: RefreshInterval) {
+        state.withLock { $0.interval = interval }
+        reportLater()
+    }
+
+    /// The service can be reached (again).
+    func serviceIsBack() {
+        state.withLock { $0.isUnheard = false }
+        if state.withLock({ $0.interval != nil }) { reportLater() }
+    }
+
+    private func reportLater() {
+        queue.async { [self] in
+            let (connection, interval) = state.withLock { ($0.connection, $0.interval) }
+            guard let connection, let interval else { return }
+            // What cannot be said now is said on the next channel.
+            try? connection.notify(.setInterval(interval), patience: Self.reportPatience)
+            if interval != .never { adviseMode() }
+        }
+    }
+
+    /// Once: which line of the entry lets the interval have an effect.
+    private func adviseMode() {
+        guard !state.withLock(\.hasAdvisedMode), case .known(let manifest) = entry() else { return }
+        let advice: String
+        if let manifest, !manifest.modes.contains(.fetch) {
+            advice = "\(manifest.entry) needs the mode 'fetch' in X-Nightshift-BackgroundModes (X-Nightshift-BackgroundModes=fetch;)"
+        } else if let manifest, !manifest.taskIdentifiers.isEmpty {
+            advice =
+                "\(manifest.entry) has X-Nightshift-TaskIdentifiers, which stand in the place of background fetches: "
+                + "submit a BGAppRefreshTaskRequest, or remove that key"
+        } else if manifest == nil {
+            advice = "the app needs a desktop entry with X-Nightshift-BackgroundModes=fetch; (nightshift app install)"
+        } else {
+            return
+        }
+        state.withLock { $0.hasAdvisedMode = true }
+        Notice.print("The interval of background fetches has no effect: \(advice).")
+    }
+
+    // MARK: - Whether the app is refreshed
+
+    /// Nil where the service has not said it, and does not say it within ``patience``.
+    var availability: RefreshAvailability? {
+        let waiter = DispatchSemaphore(value: 0)
+        let (known, connection) = state.withLock { state -> (RefreshAvailability?, ServiceConnection?) in
+            guard state.availability == nil, !state.isUnheard else {
+                state.isTold = true
+                return (state.availability, nil)
+            }
+            state.waiters.append(waiter)
+            return (nil, state.connection)
+        }
+        guard let connection else { return known }
+        let deadline = ContinuousClock.now + Self.patience
+        let isConnected = (try? connection.openChannel(until: deadline, hasty: true)) != nil
+        let left = (deadline - .now).components
+        if isConnected { _ = waiter.wait(timeout: .now() + Double(left.seconds) + Double(left.attoseconds) / 1e18) }
+        return state.withLock { state in
+            state.waiters.removeAll { $0 === waiter }
+            state.isUnheard = state.availability == nil
+            state.isTold = true
+            return state.availability
+        }
+    }
+
+    /// - Returns: whether somebody has to hear that it has changed.
+    func receive(_ notice: RefreshNotice) -> Bool {
+        let (waiters, isChange) = state.withLock { state in
+            // To an app that was told nothing could be known, it was restricted.
+            let isChange = state.isTold && (state.availability ?? .restricted) != notice.availability
+            state.availability = notice.availability
+            defer { state.waiters = [] }
+            return (state.waiters, isChange)
+        }
+        for waiter in waiters { waiter.signal() }
+        return isChange
+    }
+
+    // MARK: - The app's entry
+
+    /// What the app's desktop entry says.
+    enum Entry {
+        case known(AppManifest?)
+        /// There is no service that could say it.
+        case unknown
+    }
+
+    /// Asked for once on each channel; waits for ``patience`` at most.
+    func entry() -> Entry {
+        guard let connection = state.withLock(\.connection),
+            let hello = try? connection.openChannel(until: .now + Self.patience, hasty: true)
+        else { return .unknown }
+        if let entry = state.withLock(\.entry), entry.channel == hello.channel { return .known(entry.manifest) }
+        guard hello.isInstalled else { return .known(nil) }
+        do {
+            let app = try connection.request(.app(hello.app), hasty: true, patience: Self.patience)
+            state.withLock { $0.entry = (hello.channel, app.manifest) }
+            return .known(app.manifest)
+        } catch {
+            return .unknown
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import Dispatch
+import Foundation
+import NightshiftAPI
+import Synchronization
+
+/// Runs what the app is woken for beside the events of its sessions: background fetches and its scheduled tasks, each once.
+///
+/// Everything begins on the main queue, behind `didFinishLaunching`: an `Application` is launched before the main thread is served.
+final class WakeHandler: Sendable {
+    typealias Acknowledgement = @Sendable (RefreshResult?) -> Void
+
+    private let state = Mutex(State())
+
+    private struct State {
+        weak var connection: ServiceConnection?
+        var handlers = LaunchHandlers()
+        var isLaunched = false
+        var open: [WakeID: Wake] = [:]
+        /// The last ones that have ended: the service asks again where their end did not get there.
+        var ended: [(id: WakeID, result: RefreshResult)] = []
+    }
+
+    /// One wake, however often its command comes.
+    private struct WakeID: Hashable {
+        var source: WakeSource
+        var key: String
+        var number: Int64
+
+        init(_ command: ProcessCommand) {
+            source = command.source ?? .session
+            key = command.key ?? ""
+            number = command.through ?? -command.number
+        }
+    }
+
+    private struct Wake {
+        var command: ProcessCommand
+        var acknowledgements: [Acknowledgement]
+        var task: BGTask?
+        /// Whether nobody has registered a handler for it yet.
+        var isHeld = false
+    }
+
+    /// Ends that the service may still not have heard of.
+    private static let mostEnded = 64
+
+    func connect(to connection: ServiceConnection) {
+        state.withLock { $0.connection = connection }
+    }
+
+    // MARK: - Wakes
+
+    /// Begins a wake, unless it is under way already.
+    ///
+    /// - Parameters:
+    ///   - receiver: the app, once it runs as an ``Application``.
+    ///   - acknowledge: called once, with what came of it.
+    func begin(
+        _ command: ProcessCommand, for receiver: @escaping @Sendable () -> (any CommandReceiver)?,
+        acknowledge: @escaping Acknowledgement
+    ) {
+        switch command.source {
+        case .fetch, .processing, .continued: break
+        // No delegate method takes the wakes of other sources yet, and nobody is ended for that.
+        case .session, .push, .region, .significantChange, nil: return acknowledge(nil)
+        }
+        let id = WakeID(command)
+        let (isNew, result) = state.withLock { state -> (Bool, RefreshResult?) in
+            if let result = state.ended.last(where: { $0.id == id })?.result { return (false, result) }
+            if state.open[id] != nil {
+                state.open[id]?.acknowledgements.append(acknowledge)
+                return (false, nil)
+            }
+            state.open[id] = Wake(command: command, acknowledgements: [acknowledge])
+            return (true, nil)
+        }
+        if let result { return acknowledge(result) }
+        guard isNew else { return }
+        DispatchQueue.main.async { [self] in
+            if id.source != .fetch || !id.key.isEmpty { return launch(id) }
+            guard let receiver = receiver() else { return end(id, .noData) }
+            receiver.performFetch { [self] result in end(id, result) }
+        }
+    }
+
+    private func launch(_ id: WakeID) {
+        let (wake, entry, connection, isLaunched) = state.withLock { state in
+            let entry = state.handlers.entry(for: id.key)
+            state.open[id]?.isHeld = entry == nil
+            return (state.open[id], entry, state.connection, state.isLaunched)
+        }
+        guard let wake, let connection else { return }
+        guard let entry else {
+            // A program without an `Application` says at no time that it has registered everything.
+            if isLaunched { endWithoutHandler(id) }
+            return
+        }
+        let task = task(id, wake.command, connection)
+        let isFirst = state.withLock { state in
+            guard let open = state.open[id], open.task == nil else { return false }
+            state.open[id]?.task = task
+            return true
+        }
+        guard isFirst else { return }
+        (entry.queue ?? .global()).async { [self] in
+            // It may have expired before the queue came to it.
+            if state.withLock({ $0.open[id] != nil }) { entry.handler(task) }
+        }
+    }
+
+    private func task(_ id: WakeID, _ command: ProcessCommand, _ connection: ServiceConnection) -> BGTask {
+        let onCompletion: @Sendable (Bool) -> Void = { [weak self] success in
+            self?.end(id, success ? .newData : .failed)
+        }
+        switch id.source {
+        case .processing: return BGProcessingTask(identifier: id.key, onCompletion: onCompletion)
+        case .continued:
+            let request = command.payload.flatMap { try? JSON.decode(ScheduledTask.self, from: $0) }
+            return BGContinuedProcessingTask(
+                request ?? ScheduledTask(identifier: id.key, kind: .continued), on: connection, onCompletion: onCompletion)
+        case .fetch, .session, .push, .region, .significantChange:
+            return BGAppRefreshTask(identifier: id.key, onCompletion: onCompletion)
+        }
+    }
+
+    private func endWithoutHandler(_ id: WakeID) {
+        Notice.print(SchedulerRefusal.noHandler(id.key))
+        end(id, .failed)
+    }
+
+    /// Once; whatever comes later is not looked at.
+    private func end(_ id: WakeID, _ result: RefreshResult) {
+        let acknowledgements = state.withLock { state -> [Acknowledgement] in
+            guard let wake = state.open.removeValue(forKey: id) else { return [] }
+            state.ended = (state.ended + [(id, result)]).suffix(Self.mostEnded)
+            return wake.acknowledgements
+        }
+        for acknowledge in acknowledgements { acknowledge(result) }
+    }
+
+    /// The time of a wake is nearly over: calls its task's expiration handler, then `done`.
+    func expire(_ command: ProcessCommand, isApplication: Bool, done: @escaping @Sendable () -> Void) {
+        let wakes = state.withLock { state in
+            state.open.filter { id, _ in
+                id.source == command.source && id.key == command.key ?? ""
+                    && (command.through == nil || id.number == command.through)
+            }
+        }
+        // No queue of the app's: its launch handler may still be at work there.
+        DispatchQueue.global().async { [self] in
+            for (id, wake) in wakes {
+                if let task = wake.task {
+                    task.expire()
+                } else if wake.isHeld {
+                    endWithoutHandler(id)
+                } else if !isApplication {
+                    // Nobody serves the main thread.
+                    end(id, .failed)
+                }
+            }
+            done()
+        }
+    }
+
+    // MARK: - Handlers
+
+    /// Every handler but those of continued tasks has been registered.
+    func launchEnded() {
+        let held = state.withLock { state in
+            state.isLaunched = true
+            return state.open.filter(\.value.isHeld).keys
+        }
+        for id in held { endWithoutHandler(id) }
+    }
+
+    /// - Returns: false where there is one already.
+    func register(_ identifier: String, on queue: DispatchQueue?, _ handler: @escaping (BGTask) -> Void) -> Bool {
+        // Kept, and called on the app's own queue only.
+        nonisolated(unsafe) let handler = handler
+        let (isNew, held) = state.withLock { state in
+            let entry = LaunchHandlers.Entry(queue: queue, handler: handler, isLate: state.isLaunched)
+            let isNew = state.handlers.add(entry, for: identifier)
+            return (isNew, state.open.filter { $0.value.isHeld && state.handlers.entry(for: $0.key.key) != nil }.keys)
+        }
+        for id in held { launch(id) }
+        return isNew
+    }
+
+    func isRegistered(_ identifier: String) -> Bool { state.withLock { $0.handlers.contains(identifier) } }
+
+    /// The app's entry does not declare it. Says so once.
+    func refuse(_ identifier: String, _ advice: String) {
+        if state.withLock({ $0.handlers.refuse(identifier) }) { Notice.print(advice) }
+    }
+
+    /// Why a request for a task must not be submitted; nil where it may be.
+    func refusal(of task: ScheduledTask) -> String? {
+        state.withLock { state in
+            guard let entry = state.handlers.entry(for: task.identifier) else {
+                return state.handlers.isRefused(task.identifier) ? nil : SchedulerRefusal.noHandler(task.identifier)
+            }
+            return entry.isLate && task.kind != .continued ? SchedulerRefusal.late : nil
+        }
+    }
+}
+
+/// Where Apple's scheduler raises: its sentences.
+enum SchedulerRefusal {
+    static let late = "All launch handlers must be registered before application finishes launching"
+
+    static func registeredTwice(_ identifier: String) -> String {
+        "Launch handler for task with identifier \(identifier) has already been registered"
+    }
+
+    static func noHandler(_ identifier: String) -> String {
+        "No launch handler registered for task with identifier \(identifier)"
+    }
+}

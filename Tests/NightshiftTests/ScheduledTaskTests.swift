@@ -1,0 +1,349 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Nightshift
+
+private let refresh = "org.example.app.refresh"
+private let cleaning = "org.example.app.cleaning"
+private let export = "org.example.app.export.film"
+
+/// Row R10: tasks that run: their handlers, their expiration and their completion.
+@Suite struct ScheduledTaskTests {
+    /// A launched app whose entry declares everything here.
+    private final class App: Sendable {
+        let world: World
+        let connection: ServiceConnection
+        let scheduler: BGTaskScheduler
+        let heard = Watched<[String]>([])
+        let tasks = Watched<[BGTask]>([])
+
+        init() throws {
+            world = try World()
+            world.service.install(tasks: [refresh, cleaning, "org.example.app.export.*"])
+            connection = world.process().connection
+            scheduler = BGTaskScheduler(connection: connection)
+        }
+
+        var service: ScriptedService { world.service }
+
+        /// Registers a handler that keeps its task, and writes down what class it is of.
+        func register(_ identifier: String, on queue: DispatchQueue? = nil) {
+            scheduler.register(forTaskWithIdentifier: identifier, using: queue) { [heard, tasks] task in
+                if let queue { dispatchPrecondition(condition: .onQueue(queue)) }
+                heard.update { $0.append("\(type(of: task)) \(task.identifier)") }
+                tasks.update { $0.append(task) }
+            }
+        }
+
+        @MainActor func launch() {
+            Application(connection: connection).launch(environment: [:])
+        }
+
+        func connect() async throws {
+            try await service.state.wait(for: "the channel") { !$0.channels.isEmpty }
+        }
+
+        /// The task that the `count`th launch handler has got.
+        func task(_ count: Int = 1) async throws -> BGTask {
+            try await tasks.wait(for: "task \(count)") { $0.count >= count }
+            return try #require(tasks.read { $0.dropFirst(count - 1).first })
+        }
+
+        func result(of command: Int64, is result: RefreshResult) async throws {
+            try await service.state.wait(for: "the end of \(command)") { $0.results[command] == result }
+        }
+    }
+
+    // MARK: - Launch handlers
+
+    @Test func `R10: A task's class follows its request, its queue is the one that was named`() async throws {
+        let app = try App()
+        let queue = DispatchQueue(label: "tasks")
+        app.register(refresh)
+        app.register(cleaning, on: queue)
+        app.register(export, on: .main)
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .fetch, refresh)
+        app.service.wake(2, .processing, cleaning)
+        app.service.wake(3, .continued, export)
+        try await app.heard.wait(for: "the tasks") { heard in
+            heard.sorted() == [
+                "BGAppRefreshTask \(refresh)", "BGContinuedProcessingTask \(export)", "BGProcessingTask \(cleaning)",
+            ]
+        }
+        #expect(app.service.state.read { $0.acknowledgedCommands } == [])
+    }
+
+    @Test(arguments: [(true, RefreshResult.newData), (false, .failed)])
+    func `R10: A task is completed once, with its success`(_ success: Bool, _ result: RefreshResult) async throws {
+        let app = try App()
+        app.register(refresh)
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .fetch, refresh)
+        let task = try await app.task()
+        task.expirationHandler = {}
+        task.setTaskCompleted(success: success)
+        task.setTaskCompleted(success: !success)
+        #expect(task.expirationHandler == nil)
+        try await app.result(of: 1, is: result)
+        app.service.expire(2, .fetch, refresh, wake: 1)
+        try await app.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands.contains(2) }
+        #expect(app.service.state.read { $0.acknowledgedCommands } == [1, 2])
+    }
+
+    @Test func `R10: The next request can be submitted inside the handler`() async throws {
+        let app = try App()
+        app.scheduler.register(forTaskWithIdentifier: refresh, using: nil) { [scheduler = app.scheduler] task in
+            do {
+                try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+                task.setTaskCompleted(success: true)
+            } catch {
+                task.setTaskCompleted(success: false)
+            }
+        }
+        await app.launch()
+        try await app.connect()
+        for number: Int64 in 1...3 {
+            app.service.wake(number, .fetch, refresh)
+            try await app.result(of: number, is: .newData)
+        }
+        #expect(app.service.state.read { $0.refresh.submitted.count } == 3)
+    }
+
+    @Test func `R10: A task that comes again after a broken connection is the same task`() async throws {
+        let app = try App()
+        app.register(refresh)
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .fetch, refresh, wake: 9)
+        let task = try await app.task()
+        app.service.breakStreams()
+        try await app.connect()
+        app.service.wake(4, .fetch, refresh, wake: 9)
+        var behind = ProcessCommand(number: 5, action: .enter)
+        behind.state = .inactive
+        app.service.command(behind)
+        try await app.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [5] }
+        task.setTaskCompleted(success: true)
+        try await app.result(of: 4, is: .newData)
+        #expect(app.heard.read { $0.count } == 1)
+    }
+
+    @Test func `R10: One launch carries several tasks, each with its own end`() async throws {
+        let app = try App()
+        app.register(refresh)
+        app.register(cleaning)
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .fetch, refresh)
+        let first = try await app.task(1)
+        app.service.wake(2, .processing, cleaning)
+        let second = try await app.task(2)
+        second.setTaskCompleted(success: true)
+        try await app.result(of: 2, is: .newData)
+        #expect(app.service.state.read { $0.results[1] } == nil)
+        first.setTaskCompleted(success: false)
+        try await app.result(of: 1, is: .failed)
+    }
+
+    @Test func `R10: A handler for every name that begins alike runs what has none of its own`() async throws {
+        let app = try App()
+        app.register("org.example.app.export.*")
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .continued, export)
+        _ = try await app.task()
+        #expect(app.heard.read { $0 } == ["BGContinuedProcessingTask \(export)"])
+    }
+
+    // MARK: - The launch
+
+    /// The main thread is not served before the app is launched: everything here happens without a suspension point.
+    @Test @MainActor func `R10: A task that comes before the launch has ended waits for it`() async throws {
+        let app = try App()
+        app.register(refresh)
+        app.service.wake(1, .fetch, refresh)
+        var behind = ProcessCommand(number: 2, action: .enter)
+        behind.state = .background
+        app.service.command(behind)
+        #expect(app.service.state.block { $0.acknowledgedCommands == [2] })
+        #expect(app.heard.read { $0 } == [])
+        app.launch()
+        app.heard.update { $0.append("launched") }
+        _ = try await app.task()
+        #expect(app.heard.read { $0 } == ["launched", "BGAppRefreshTask \(refresh)"])
+    }
+
+    @Test func `R10: A task without a handler fails once the launch is over, and waits for one before`() async throws {
+        let app = try App()
+        try app.connection.openChannel(until: .now + .seconds(60))
+        // A program that serves its main thread without being launched as an application.
+        app.service.wake(1, .fetch, refresh)
+        app.register(refresh)
+        _ = try await app.task()
+        app.service.wake(2, .processing, cleaning)
+        app.service.wake(3, .region, "home")
+        try await app.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [3] }
+        await app.launch()
+        try await app.result(of: 2, is: .failed)
+        app.service.wake(4, .processing, cleaning)
+        try await app.result(of: 4, is: .failed)
+        #expect(app.service.state.read { $0.results[1] } == nil)
+    }
+
+    // MARK: - Expiration
+
+    @Test func `R10: The expiration handler is called once and niled, and the task stays the app's to complete`()
+        async throws
+    {
+        let app = try App()
+        app.register(refresh, on: DispatchQueue(label: "tasks"))
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .fetch, refresh)
+        let task = try await app.task()
+        let (calls, gate) = (Watched(0), Gate())
+        task.expirationHandler = {
+            calls.update { $0 += 1 }
+            _ = gate.block(until: .now + .seconds(60))
+        }
+        app.service.expire(2, .fetch, refresh, wake: 1)
+        try await calls.wait(for: "the handler") { $0 == 1 }
+        #expect(task.expirationHandler == nil)
+        // Acknowledged when the handler has returned.
+        #expect(app.service.state.read { $0.acknowledgedCommands } == [])
+        gate.open()
+        try await app.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [2] }
+        // Again: the same command, and one of a service that was started anew.
+        task.expirationHandler = { calls.update { $0 += 1 } }
+        app.service.expire(2, .fetch, refresh, wake: 1)
+        app.service.expire(3, .fetch, refresh, wake: 1)
+        try await app.service.state.wait(for: "both") { $0.acknowledgedCommands.sorted() == [2, 2, 3] }
+        #expect(calls.read { $0 } == 1)
+        #expect(app.service.state.read { $0.results[1] } == nil)
+        task.setTaskCompleted(success: true)
+        try await app.result(of: 1, is: .newData)
+    }
+
+    @Test func `R10: Without an expiration handler a task that expires ends unsuccessful`() async throws {
+        let app = try App()
+        app.register(cleaning)
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .processing, cleaning)
+        let task = try await app.task()
+        app.service.expire(2, .processing, cleaning, wake: 1)
+        try await app.result(of: 1, is: .failed)
+        task.setTaskCompleted(success: true)
+        try await app.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands.contains(2) }
+        #expect(app.service.state.read { $0.results[1] } == .failed)
+    }
+
+    @Test func `R10: An expiration handler can be called while the launch handler is still at work`() async throws {
+        let app = try App()
+        let queue = DispatchQueue(label: "tasks")
+        let (begun, gate) = (Watched(false), Gate())
+        app.scheduler.register(forTaskWithIdentifier: cleaning, using: queue) { task in
+            task.expirationHandler = { gate.open() }
+            begun.update { $0 = true }
+            task.setTaskCompleted(success: gate.block(until: .now + .seconds(60)))
+        }
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .processing, cleaning)
+        try await begun.wait(for: "the handler") { $0 }
+        app.service.expire(2, .processing, cleaning, wake: 1)
+        try await app.result(of: 1, is: .newData)
+    }
+
+    @Test func `R10: Only the task that is meant expires`() async throws {
+        let app = try App()
+        app.register(refresh)
+        app.register(cleaning)
+        await app.launch()
+        try await app.connect()
+        let expired = Watched<[String]>([])
+        for (number, source, identifier) in [(1, WakeSource.fetch, refresh), (2, .processing, cleaning)] {
+            app.service.wake(Int64(number), source, identifier)
+            let task = try await app.task(number)
+            task.expirationHandler = { expired.update { $0.append(identifier) } }
+        }
+        app.service.expire(3, .processing, cleaning, wake: 2)
+        app.service.expire(4, .fetch, refresh, wake: 99)
+        try await app.service.state.wait(for: "both") { Set($0.acknowledgedCommands) == [3, 4] }
+        #expect(expired.read { $0 } == [cleaning])
+    }
+
+    // MARK: - Continued tasks
+
+    private func continued(_ app: App) async throws -> BGContinuedProcessingTask {
+        app.register(export)
+        await app.launch()
+        try await app.connect()
+        var request = ScheduledTask(identifier: export, kind: .continued)
+        request.title = "Export"
+        request.subtitle = "Film"
+        app.service.wake(1, .continued, export, payload: try JSON.encode(request))
+        return try #require(try await app.task() as? BGContinuedProcessingTask)
+    }
+
+    @Test func `R10: A continued task's words and progress are told as they change`() async throws {
+        let app = try App()
+        let task = try await continued(app)
+        #expect(task.title == "Export" && task.subtitle == "Film")
+        task.progress.totalUnitCount = 200
+        task.progress.completedUnitCount = 50
+        try await app.service.state.wait(for: "progress") { state in
+            state.refresh.progress.last
+                == ScheduledTaskProgress(title: "Export", subtitle: "Film", completedUnits: 50, totalUnits: 200)
+        }
+        task.updateTitle("Export", subtitle: "Half a film")
+        task.progress.completedUnitCount = 100
+        try await app.service.state.wait(for: "the rest") { state in
+            state.refresh.progress.last?.completedUnits == 100 && state.refresh.progress.last?.subtitle == "Half a film"
+        }
+        #expect(task.subtitle == "Half a film")
+        task.setTaskCompleted(success: true)
+        try await app.result(of: 1, is: .newData)
+    }
+
+    @Test func `R10: Progress that changes all the time is told four times a second at most, its last value too`()
+        async throws
+    {
+        let app = try App()
+        let task = try await continued(app)
+        let start = ContinuousClock.now
+        task.progress.totalUnitCount = 100_000
+        for count in 1...100_000 as ClosedRange<Int64> { task.progress.completedUnitCount = count }
+        try await app.service.state.wait(for: "the last value") { $0.refresh.progress.last?.completedUnits == 100_000 }
+        let quarters = Int((ContinuousClock.now - start) / .milliseconds(250))
+        #expect(app.service.state.read { $0.refresh.progress.count } <= quarters + 2)
+        task.setTaskCompleted(success: true)
+    }
+
+    @Test func `R10: Parts of the work may have a progress of their own`() async throws {
+        let app = try App()
+        let task = try await continued(app)
+        task.progress.totalUnitCount = 10
+        let part = Progress(totalUnitCount: 4)
+        task.progress.addChild(part, withPendingUnitCount: 10)
+        part.completedUnitCount = 2
+        try await app.service.state.wait(for: "half of it") { $0.refresh.progress.last?.completedUnits == 5 }
+        part.completedUnitCount = 4
+        try await app.service.state.wait(for: "all of it") { $0.refresh.progress.last?.completedUnits == 10 }
+        task.setTaskCompleted(success: true)
+        try await app.result(of: 1, is: .newData)
+    }
+
+    @Test func `R10: A user who cancels a continued task has its expiration handler called`() async throws {
+        let app = try App()
+        let task = try await continued(app)
+        task.expirationHandler = { task.setTaskCompleted(success: false) }
+        app.service.expire(2, .continued, export, wake: 1)
+        try await app.result(of: 1, is: .failed)
+    }
+}

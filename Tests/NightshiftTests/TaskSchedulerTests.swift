@@ -1,0 +1,285 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Nightshift
+
+private let refresh = "org.example.app.refresh"
+private let cleaning = "org.example.app.cleaning"
+private let tasksPath = "/v1/process/scheduled-tasks"
+
+/// Row R10: what apps ask the task scheduler for, and what it answers.
+@Suite struct TaskSchedulerTests {
+    private func scheduler(_ world: World, declared: [String] = [refresh, cleaning]) -> BGTaskScheduler {
+        world.service.install(tasks: declared)
+        return BGTaskScheduler(connection: world.process().connection)
+    }
+
+    /// The code of the error that `body` throws.
+    private func code(_ body: () throws -> Void) -> BGTaskScheduler.Error.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? BGTaskScheduler.Error)?.code
+        }
+    }
+
+    // MARK: - Registering
+
+    @Test func `R10: What the entry declares can be registered, and nothing else`() async throws {
+        let world = try World()
+        let scheduler = scheduler(world, declared: [refresh, "org.example.app.export.*"])
+        #expect(scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in })
+        #expect(scheduler.register(forTaskWithIdentifier: "org.example.app.export.7", using: .main) { _ in })
+        #expect(scheduler.register(forTaskWithIdentifier: "org.example.app.export.*", using: nil) { _ in })
+        #expect(!scheduler.register(forTaskWithIdentifier: cleaning, using: nil) { _ in })
+        #expect(!scheduler.register(forTaskWithIdentifier: cleaning, using: nil) { _ in })
+        #expect(!scheduler.register(forTaskWithIdentifier: "org.example.app.export", using: nil) { _ in })
+    }
+
+    @Test func `R10: An app without an entry can register nothing; without a service nobody knows`() async throws {
+        let world = try World()
+        let scheduler = BGTaskScheduler(connection: world.process().connection)
+        #expect(!scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in })
+        world.service.stop()
+        let alone = BGTaskScheduler(connection: world.process().connection)
+        #expect(alone.register(forTaskWithIdentifier: refresh, using: nil) { _ in })
+        #expect(code { try alone.submit(BGAppRefreshTaskRequest(identifier: refresh)) } == .unavailable)
+        #expect(await alone.pendingTaskRequests().isEmpty)
+    }
+
+    // MARK: - Submitting
+
+    @Test func `R10: A request reaches the service with all that it says, before submit() returns`() async throws {
+        let world = try World()
+        let scheduler = scheduler(world)
+        scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        scheduler.register(forTaskWithIdentifier: cleaning, using: nil) { _ in }
+        let date = Date(timeIntervalSince1970: 1_800_000_000)
+        let first = BGAppRefreshTaskRequest(identifier: refresh)
+        first.earliestBeginDate = date
+        try scheduler.submit(first)
+        let second = BGProcessingTaskRequest(identifier: cleaning)
+        #expect(!second.requiresExternalPower && !second.requiresNetworkConnectivity)
+        second.requiresExternalPower = true
+        second.requiresNetworkConnectivity = true
+        try scheduler.submit(second)
+        let submitted = world.service.state.read { $0.refresh.submitted }
+        #expect(submitted.map(\.kind) == [.refresh, .processing])
+        #expect(submitted.map(\.identifier) == [refresh, cleaning])
+        #expect(submitted[0].earliestBegin == date)
+        #expect(submitted[1].requiresPower == true && submitted[1].requiresNetwork == true)
+        // A request of the same identifier, and each is a copy.
+        second.requiresExternalPower = false
+        let pending = await scheduler.pendingTaskRequests()
+        #expect(pending.map(\.identifier) == [refresh, cleaning])
+        #expect((pending[0] as? BGAppRefreshTaskRequest)?.earliestBeginDate == date)
+        #expect((pending[1] as? BGProcessingTaskRequest)?.requiresExternalPower == true)
+        let heard = Watched<[String]>([])
+        scheduler.getPendingTaskRequests { requests in heard.update { $0 = requests.map(\.identifier) } }
+        try await heard.wait(for: "the requests") { $0 == [refresh, cleaning] }
+    }
+
+    @Test func `R10: The since-27 forms of submit say the same`() async throws {
+        let world = try World()
+        let scheduler = scheduler(world)
+        scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        try await scheduler.submitTaskRequest(BGAppRefreshTaskRequest(identifier: refresh))
+        #expect(world.service.state.read { $0.refresh.submitted.count } == 1)
+        world.service.state.update { $0.refusals["POST \(tasksPath)"] = .tooManyScheduledTasks("Ten wait.") }
+        await #expect(throws: BGTaskScheduler.Error.self) {
+            try await scheduler.submitTaskRequest(BGAppRefreshTaskRequest(identifier: refresh))
+        }
+        let codes = Watched<[BGTaskScheduler.Error.Code?]>([])
+        scheduler.submitTaskRequest(BGAppRefreshTaskRequest(identifier: refresh)) { error in
+            let code = (error as? BGTaskScheduler.Error)?.code
+            codes.update { $0.append(code) }
+        }
+        try await codes.wait(for: "the error") { $0 == [.tooManyPendingTaskRequests] }
+    }
+
+    @Test(arguments: [
+        (Problem.taskNotPermitted("Add the key."), BGTaskScheduler.Error.Code.notPermitted, 3),
+        (.refreshUnavailable("Switched off."), .unavailable, 1),
+        (.tooManyScheduledTasks("Ten wait."), .tooManyPendingTaskRequests, 2),
+        (.noRoomForTask("Four run."), .immediateRunIneligible, 4),
+        (.invalid("The title is too long."), .notPermitted, 3),
+        (.unavailable("The disk is full."), .unavailable, 1),
+    ])
+    func `R10: A refusal is Apple's error, with the service's words`(
+        _ problem: Problem, _ code: BGTaskScheduler.Error.Code, _ number: Int
+    ) async throws {
+        let world = try World()
+        let scheduler = scheduler(world)
+        scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        world.service.state.update { $0.refusals["POST \(tasksPath)"] = problem }
+        let error = #expect(throws: BGTaskScheduler.Error.self) {
+            try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+        }
+        #expect(error?.code == code && code.rawValue == number)
+        let bridged = error.map { $0 as NSError }
+        #expect(bridged?.domain == "BGTaskSchedulerErrorDomain" && bridged?.code == number)
+        // One that passes was asked again until the patience was over.
+        if problem.status != 503 { #expect(error?.localizedDescription == problem.detail) }
+    }
+
+    @Test func `R10: Errors can be caught by their codes`() throws {
+        func refuse(_ code: BGTaskScheduler.Error.Code) throws { throw BGTaskScheduler.Error(code, "No.") }
+        do {
+            try refuse(.notPermitted)
+        } catch BGTaskScheduler.Error.unavailable {
+            Issue.record("It is another one.")
+        } catch BGTaskScheduler.Error.notPermitted {
+        }
+        do {
+            try refuse(.immediateRunIneligible)
+        } catch let error as BGTaskScheduler.Error where error.code == .immediateRunIneligible {
+            #expect(error == BGTaskScheduler.Error(.immediateRunIneligible, "No."))
+        }
+        #expect(BGTaskScheduler.errorDomain == "BGTaskSchedulerErrorDomain")
+    }
+
+    @Test func `R10: An identifier that could not be registered is the service's to refuse`() async throws {
+        let world = try World()
+        let scheduler = scheduler(world, declared: [])
+        scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        world.service.state.update { $0.refusals["POST \(tasksPath)"] = .taskNotPermitted("Add the key.") }
+        #expect(code { try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh)) } == .notPermitted)
+    }
+
+    // MARK: - Cancelling
+
+    @Test func `R10: Requests are cancelled in the order of the calls`() async throws {
+        let world = try World()
+        let scheduler = scheduler(world)
+        scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        scheduler.register(forTaskWithIdentifier: cleaning, using: nil) { _ in }
+        try scheduler.submit(BGProcessingTaskRequest(identifier: cleaning))
+        try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+        scheduler.cancel(taskRequestWithIdentifier: refresh)
+        #expect(await scheduler.pendingTaskRequests().map(\.identifier) == [cleaning])
+        scheduler.cancelAllTaskRequests()
+        try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+        #expect(await scheduler.pendingTaskRequests().map(\.identifier) == [refresh])
+        // There is none: no error.
+        world.service.state.update { $0.refusals["DELETE \(tasksPath)/\(cleaning)"] = .notFound("No request.") }
+        scheduler.cancel(taskRequestWithIdentifier: cleaning)
+        #expect(await scheduler.pendingTaskRequests().map(\.identifier) == [refresh])
+    }
+
+    @Test func `R10: A cancellation that the service was not there for comes before the next request`() async throws {
+        let world = try World()
+        world.service.install(tasks: [refresh, cleaning])
+        let connection = world.process().connection
+        let scheduler = BGTaskScheduler(connection: connection)
+        scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        scheduler.register(forTaskWithIdentifier: cleaning, using: nil) { _ in }
+        try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+        world.service.stop()
+        scheduler.cancel(taskRequestWithIdentifier: refresh)
+        #expect(world.service.state.read { $0.refresh.pending.count } == 1)
+        try world.service.start()
+        try connection.openChannel(until: .now + .seconds(60))
+        try scheduler.submit(BGProcessingTaskRequest(identifier: cleaning))
+        #expect(world.service.state.read { $0.refresh.pending.map(\.identifier) } == [cleaning])
+    }
+
+    // MARK: - Requests as values
+
+    @Test func `R10: Requests are copied with all that they say`() throws {
+        let continued = BGContinuedProcessingTaskRequest(identifier: "a.1", title: "Export", subtitle: "Film")
+        #expect(continued.strategy == .queue && continued.requiredResources == [])
+        continued.strategy = .fail
+        continued.requiredResources = .gpu
+        let copy = try #require(continued.copy() as? BGContinuedProcessingTaskRequest)
+        continued.title = "Import"
+        #expect(copy.title == "Export" && copy.subtitle == "Film" && copy.strategy == .fail)
+        #expect(copy.requiredResources == .gpu && BGContinuedProcessingTaskRequest.Resources.gpu.rawValue == 1)
+        let processing = BGProcessingTaskRequest(identifier: cleaning)
+        processing.requiresExternalPower = true
+        processing.earliestBeginDate = Date(timeIntervalSince1970: 5)
+        let second = try #require(processing.copy() as? BGProcessingTaskRequest)
+        #expect(second.requiresExternalPower && !second.requiresNetworkConnectivity)
+        #expect(second.earliestBeginDate == Date(timeIntervalSince1970: 5) && second.identifier == cleaning)
+        #expect((BGAppRefreshTaskRequest(identifier: refresh).copy() as? BGAppRefreshTaskRequest)?.identifier == refresh)
+    }
+
+    @Test func `R10: A continued task that needs a graphics processor is not permitted`() async throws {
+        let world = try World()
+        let scheduler = scheduler(world, declared: ["org.example.app.export.*"])
+        let identifier = "org.example.app.export.1"
+        scheduler.register(forTaskWithIdentifier: identifier, using: nil) { _ in }
+        let request = BGContinuedProcessingTaskRequest(identifier: identifier, title: "Export", subtitle: "Film")
+        request.requiredResources = .gpu
+        #expect(BGTaskScheduler.supportedResources.isEmpty)
+        #expect(code { try scheduler.submit(request) } == .notPermitted)
+        request.requiredResources = []
+        request.strategy = .fail
+        request.earliestBeginDate = .distantFuture
+        try scheduler.submit(request)
+        let task = try #require(world.service.state.read { $0.refresh.submitted.last })
+        #expect(task.title == "Export" && task.subtitle == "Film" && task.strategy == .fail)
+        #expect(task.kind == .continued && task.earliestBegin == nil)
+    }
+}
+
+/// Row R10: what Apple's scheduler raises for ends the process here, with the same sentence.
+@Suite struct TaskSchedulerRefusalTests {
+    private func expect(_ sentence: String, in result: ExitTest.Result?) {
+        let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(said.contains(sentence), "\(said)")
+    }
+
+    @Test func `R10: Registering an identifier twice`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let world = try World()
+            world.service.install(tasks: [refresh])
+            let scheduler = BGTaskScheduler(connection: world.process().connection)
+            scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+            scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        }
+        expect("Launch handler for task with identifier \(refresh) has already been registered", in: result)
+    }
+
+    @Test func `R10: Submitting without a handler`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let world = try World()
+            try BGTaskScheduler(connection: world.process().connection).submit(
+                BGAppRefreshTaskRequest(identifier: refresh))
+        }
+        expect("No launch handler registered for task with identifier \(refresh)", in: result)
+    }
+
+    @Test func `R10: A handler that is registered when the launch is over, for other tasks than continued ones`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let world = try World()
+            world.service.install(tasks: [refresh])
+            let connection = world.process().connection
+            await MainActor.run { Application(connection: connection).launch(environment: [:]) }
+            let scheduler = BGTaskScheduler(connection: connection)
+            try #require(scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in })
+            let continued = BGContinuedProcessingTaskRequest(identifier: refresh, title: "Export", subtitle: "Film")
+            try scheduler.submit(continued)
+            try #require(world.service.state.read { $0.refresh.submitted.count } == 1)
+            FileHandle.standardError.write(Data("The continued one is taken.\n".utf8))
+            try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+        }
+        expect("The continued one is taken.", in: result)
+        expect("All launch handlers must be registered before application finishes launching", in: result)
+    }
+
+    @Test func `R9: What the entry does not declare is said once, with the key to add`() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let world = try World()
+            world.service.install(tasks: [refresh])
+            let scheduler = BGTaskScheduler(connection: world.process().connection)
+            for _ in 1...2 { scheduler.register(forTaskWithIdentifier: cleaning, using: nil) { _ in } }
+            exit(EXIT_SUCCESS)
+        }
+        let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(said.components(separatedBy: "X-Nightshift-TaskIdentifiers=\(cleaning);").count == 2, "\(said)")
+        #expect(said.contains("/apps/app.desktop"))
+    }
+}
