@@ -50,6 +50,7 @@ extension AppManifest {
         snapshot = try entry.absolutePath(Key.snapshot)
         backgroundPolicy = try Self.backgroundPolicy(in: entry)
         fileLocks = try Self.fileLocks(in: entry) ?? fileLocks
+        windowClass = try entry.string("StartupWMClass").map(\.text).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func checkKind(of entry: DesktopEntry) throws(EntryError) {
