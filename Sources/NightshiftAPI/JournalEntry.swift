@@ -99,6 +99,17 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case serviceFault
     case unreadable
     case retried
+    case refreshChanged
+    case fetchBegan
+    case fetchEnded
+    case learnedForgotten
+    case useBegan
+    case useEnded
+    case taskSubmitted
+    case taskCancelled
+    case taskBegan
+    case taskEnded
+    case wakeExpiring
 
     package var sentence: String {
         switch self {
@@ -165,6 +176,17 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .serviceFault: "A fault ended the service; what was under way starts one at a time."
         case .unreadable: "What is kept here cannot be read."
         case .retried: "The next attempt was asked for at once."
+        case .refreshChanged: "What is wanted of background refresh was changed."
+        case .fetchBegan: "A background fetch began."
+        case .fetchEnded: "A background fetch ended."
+        case .learnedForgotten: "What was learned of the use of apps is forgotten."
+        case .useBegan: "The app came into use."
+        case .useEnded: "The app is no longer in use."
+        case .taskSubmitted: "The app submitted a task for later."
+        case .taskCancelled: "A task that waited was cancelled."
+        case .taskBegan: "A task of the app began."
+        case .taskEnded: "A task of the app ended."
+        case .wakeExpiring: "The time of a wake is nearly over; the app was told."
         }
     }
 }

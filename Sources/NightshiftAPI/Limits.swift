@@ -20,6 +20,19 @@ package enum Limits {
     package static let backgroundTaskNameLength = 256
     /// Stints in the background that are kept of an app.
     package static let stints = 20
+    /// Fetches that are kept of an app.
+    package static let fetches = 20
+    /// Scheduled tasks of an app that wait: one for refresh and ten for processing (Apple's numbers), and continued ones.
+    package static let refreshTasks = 1
+    package static let processingTasks = 10
+    package static let continuedTasks = 10
+    /// Continued tasks of all apps that run at once.
+    package static let runningContinuedTasks = 4
+    /// Identifiers of tasks that an entry may declare, and bytes of one.
+    package static let taskIdentifiers = 100
+    package static let taskIdentifierLength = 256
+    /// Bytes of a continued task's title or subtitle.
+    package static let taskTitleLength = 512
     package static let urlLength = 16_384
     package static let headerFields = 100
     /// Bytes of all header fields of one task.

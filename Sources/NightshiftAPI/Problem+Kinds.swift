@@ -50,6 +50,30 @@ extension Problem {
             type: "/problems/no-background-time", title: "No background time can be had", status: 409, detail: detail)
     }
 
+    /// The app's entry or its user does not let it submit the task (BGTaskSchedulerErrorCodeNotPermitted).
+    package static func taskNotPermitted(_ detail: String) -> Problem {
+        Problem(type: "/problems/task-not-permitted", title: "The task is not permitted", status: 403, detail: detail)
+    }
+
+    /// Background refresh is switched off (BGTaskSchedulerErrorCodeUnavailable).
+    package static func refreshUnavailable(_ detail: String) -> Problem {
+        Problem(
+            type: "/problems/refresh-unavailable", title: "Background refresh is switched off", status: 409,
+            detail: detail)
+    }
+
+    /// As many tasks wait as may (BGTaskSchedulerErrorCodeTooManyPendingTaskRequests).
+    package static func tooManyScheduledTasks(_ detail: String) -> Problem {
+        Problem(
+            type: "/problems/too-many-scheduled-tasks", title: "Too many tasks wait", status: 409, detail: detail)
+    }
+
+    /// A continued task that may not wait has no room now (BGTaskSchedulerErrorCodeImmediateRunIneligible).
+    package static func noRoomForTask(_ detail: String) -> Problem {
+        Problem(
+            type: "/problems/no-room-for-task", title: "There is no room for the task now", status: 409, detail: detail)
+    }
+
     package static func tooLarge(_ detail: String) -> Problem {
         Problem(type: "/problems/too-large", title: "The request is too large", status: 413, detail: detail)
     }

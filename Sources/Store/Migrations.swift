@@ -340,6 +340,71 @@ enum Migrations {
                         WHERE CASE WHEN json_valid(record) THEN json_array_length(record, '$.processState.begun') END > 0;
                     """)
         }
+        migrator.registerMigration("0010 refresh") { db in
+            try db.execute(
+                sql: """
+                    -- Continued tasks are a source of their own; see docs/decisions/0037.
+                    CREATE TABLE more_wakes (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        app TEXT NOT NULL CHECK (length(app) > 0),
+                        source TEXT NOT NULL CHECK (
+                            source IN ('fetch', 'push', 'region', 'significantChange', 'processing', 'continued')),
+                        key TEXT NOT NULL,
+                        payload BLOB CHECK (length(payload) <= 8192),
+                        created_at REAL NOT NULL,
+                        expires_at REAL,
+                        UNIQUE (app, source, key)
+                    ) STRICT;
+                    INSERT INTO more_wakes (id, app, source, key, payload, created_at, expires_at)
+                        SELECT id, app, source, key, payload, created_at, expires_at FROM wakes;
+                    -- Numbers that were given stay given, also those of rows that are gone.
+                    INSERT INTO sqlite_sequence (name, seq) SELECT 'more_wakes', 0
+                        WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'more_wakes');
+                    UPDATE sqlite_sequence SET seq = max(seq, coalesce(
+                            (SELECT old.seq FROM sqlite_sequence AS old WHERE old.name = 'wakes'), 0))
+                        WHERE name = 'more_wakes';
+                    DROP TABLE wakes;
+                    ALTER TABLE more_wakes RENAME TO wakes;
+
+                    -- How wakes ended whose result somebody waits for, written with their end; a row goes when it was taken into
+                    -- account.
+                    CREATE TABLE wake_ends (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        app TEXT NOT NULL,
+                        source TEXT NOT NULL CHECK (source IN ('fetch', 'processing', 'continued')),
+                        key TEXT NOT NULL,
+                        wake INTEGER NOT NULL,
+                        result TEXT NOT NULL CHECK (result IN ('newData', 'noData', 'failed')),
+                        detail TEXT,
+                        ended_at REAL NOT NULL
+                    ) STRICT;
+
+                    -- What is known of the refresh of one app, and what of the device: JSON.
+                    CREATE TABLE refresh_apps (
+                        app TEXT PRIMARY KEY CHECK (length(app) > 0),
+                        record TEXT NOT NULL
+                    ) STRICT;
+                    CREATE TABLE refresh_device (
+                        id INTEGER PRIMARY KEY CHECK (id = 1),
+                        record TEXT NOT NULL
+                    ) STRICT;
+
+                    -- Tasks that apps have submitted, until they have ended.
+                    CREATE TABLE scheduled_tasks (
+                        app TEXT NOT NULL CHECK (length(app) > 0),
+                        identifier TEXT NOT NULL,
+                        -- Those that run: a request that is submitted meanwhile under the same identifier waits beside it.
+                        running INTEGER NOT NULL CHECK (running IN (0, 1)),
+                        kind TEXT NOT NULL CHECK (kind IN ('refresh', 'processing', 'continued')),
+                        task TEXT NOT NULL,
+                        submitted_at REAL NOT NULL,
+                        began_at REAL,
+                        wake INTEGER,
+                        progress TEXT,
+                        PRIMARY KEY (app, identifier, running)
+                    ) STRICT, WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }()
 }

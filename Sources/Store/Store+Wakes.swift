@@ -11,11 +11,14 @@ extension StoreTransaction {
     }
 
     /// Notes that the app is not to be woken for this again: only for what comes after it.
-    package func finishWake(_ wake: WantedWake) throws {
+    ///
+    /// - Parameter end: what came of it, where somebody waits for that: it is part of the same transaction.
+    package func finishWake(_ wake: WantedWake, _ end: WakeEnd? = nil) throws {
+        if let end, wake.source.hasResult { try putWakeEnd(wake, end) }
         switch wake.source {
         case .session:
             try finishWake(SessionID(app: wake.app, identifier: wake.key), through: wake.through)
-        case .fetch, .push, .region, .significantChange, .processing:
+        case .fetch, .push, .region, .significantChange, .processing, .continued:
             try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ? AND id <= ?")
                 .execute(arguments: [wake.app.rawValue, wake.source.rawValue, wake.key, wake.through])
         }

@@ -45,6 +45,11 @@ extension WakeSource {
             WakeRules(
                 limit: 10, mode: nil, overdue: .locationOverdue, isTriedAgain: true, outlivesForceQuit: true,
                 reachesForeground: true, delaysStarts: false)
+        case .continued:
+            // Its user sees it and may cancel it: no time ends it.
+            WakeRules(
+                limit: .infinity, mode: nil, overdue: .processingOverdue, isTriedAgain: false,
+                outlivesForceQuit: false, reachesForeground: true, delaysStarts: false)
         case .processing:
             // Apple says "minutes".
             WakeRules(

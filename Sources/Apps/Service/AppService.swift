@@ -17,6 +17,7 @@ package actor AppService {
         package var entries: EntryDirectories
         package var clock: any ServiceClock
         package var transfers: TransferHooks
+        package var refresh: RefreshHooks
         /// The environment of the service, of which launched processes find a part in theirs: ``AppEnvironment``.
         package var variables: [String: String]
         /// What the session's manager gives to what it starts, as of now; nil where there is none.
@@ -30,7 +31,8 @@ package actor AppService {
 
         package init(
             paths: ServicePaths, store: Store, host: any ProcessHost, entries: EntryDirectories,
-            clock: any ServiceClock, transfers: TransferHooks, variables: [String: String],
+            clock: any ServiceClock, transfers: TransferHooks, refresh: RefreshHooks = RefreshHooks(),
+            variables: [String: String],
             sessionVariables: @escaping @Sendable () -> [String: String]? = { nil }, homeDirectory: String,
             fileCreationMask: UInt32, activity: @escaping @Sendable (AppActivity) -> Void = { _ in }, logger: Logger
         ) {
@@ -40,6 +42,7 @@ package actor AppService {
             self.entries = entries
             self.clock = clock
             self.transfers = transfers
+            self.refresh = refresh
             self.variables = variables
             self.sessionVariables = sessionVariables
             self.homeDirectory = homeDirectory

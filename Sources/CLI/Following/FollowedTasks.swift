@@ -104,7 +104,8 @@ struct FollowedTasks: Sendable {
             .stintBegan, .stintEnded, .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke,
             .dozeBegan, .dozeEnded, .windowOpened, .windowClosed, .networkChanged, .reconnected, .divided,
             .undivided, .mirrorDropped, .mirrorAsked, .conditionsLoosened, .conditionsLifted, .serviceFault,
-            .unreadable:
+            .unreadable, .refreshChanged, .fetchBegan, .fetchEnded, .learnedForgotten, .useBegan, .useEnded,
+            .taskSubmitted, .taskCancelled, .taskBegan, .taskEnded, .wakeExpiring:
             break
         }
         pending[id] = task

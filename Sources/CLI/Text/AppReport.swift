@@ -155,6 +155,7 @@ extension WakeReason {
         case .region: "a crossing of a region's boundary"
         case .significantChange: "a change of its location"
         case .processing: "a processing task"
+        case .continued: "a task that its user began"
         }
     }
 }

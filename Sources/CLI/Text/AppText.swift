@@ -32,6 +32,7 @@ enum AppText {
         case .region: "a crossing of"
         case .significantChange: "a change of its location"
         case .processing: "the processing task"
+        case .continued: "the task that its user began"
         }
     }
 

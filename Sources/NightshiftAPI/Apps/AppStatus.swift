@@ -27,6 +27,11 @@ package struct AppManifest: Hashable, Sendable, Codable {
     /// `StartupWMClass`: the name by which its windows are known where that is not the entry's.
     package var windowClass: String?
 
+    /// `X-Nightshift-FetchInterval`: the interval of background fetches of an app that says none itself.
+    package var fetchInterval: RefreshInterval?
+    /// `X-Nightshift-TaskIdentifiers`: the tasks that it may submit. With any there are no background fetches of the classic form.
+    package var taskIdentifiers: [String]
+
     package static let defaultWakeLimit: Double = 30
     package static let defaultLogLimit: Int64 = 1 << 20
 
@@ -39,6 +44,7 @@ package struct AppManifest: Hashable, Sendable, Codable {
         wakeLimit = Self.defaultWakeLimit
         logLimit = Self.defaultLogLimit
         fileLocks = .warn
+        taskIdentifiers = []
     }
 }
 

@@ -58,6 +58,9 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
         case snapshot
         /// Background time is nearly over: acknowledged when every expiration handler has returned.
         case expire
+        /// The time of one wake is nearly over, or it is not to go on: `source`, `key` and `through` say which. Acknowledged when its
+        /// expiration handler has returned; the wake is completed by its own command.
+        case expireWake
         /// The app is to end itself: `willTerminate`, then exit.
         case terminate
     }
@@ -71,9 +74,12 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
 /// `POST /v1/process/acknowledge`.
 package struct CommandAcknowledgement: Sendable, Codable {
     package var command: Int64
+    /// For ``ProcessCommand/Action/handleWake``: what came of it; ``RefreshResult/newData`` unless given.
+    package var result: RefreshResult?
 
-    package init(command: Int64) {
+    package init(command: Int64, result: RefreshResult? = nil) {
         self.command = command
+        self.result = result
     }
 }
 

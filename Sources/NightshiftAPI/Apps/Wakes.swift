@@ -12,6 +12,8 @@ package enum WakeSource: String, Sendable, Codable, CaseIterable {
     case significantChange
     /// A processing task whose conditions are met.
     case processing
+    /// A task that its user has begun in front of the app, and that goes on behind it.
+    case continued
 }
 
 /// Why an app is woken in the background.
@@ -27,6 +29,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
     case region
     case significantChange
     case processing
+    case continued
 
     /// The one reason of a source; a session has several, of which this is the end of its transfers.
     package init(_ source: WakeSource) {
@@ -37,6 +40,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
         case .region: self = .region
         case .significantChange: self = .significantChange
         case .processing: self = .processing
+        case .continued: self = .continued
         }
     }
 
@@ -48,6 +52,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
         case .region: .region
         case .significantChange: .significantChange
         case .processing: .processing
+        case .continued: .continued
         }
     }
 
@@ -61,6 +66,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
         case .region: "The boundary of a region was crossed."
         case .significantChange: "The location has changed significantly."
         case .processing: "A processing task may run."
+        case .continued: "A task that its user has begun goes on."
         }
     }
 }

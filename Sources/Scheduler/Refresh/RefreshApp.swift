@@ -1,30 +1,4 @@
-import NightshiftAPI
-
-/// How long an app wants to be left alone after each background fetch.
-package enum RefreshInterval: Hashable, Sendable, Codable {
-    /// It wants none: what holds until an app says something.
-    case never
-    /// The planner decides.
-    case minimum
-    /// No fetch begins within so many seconds of the one before; afterwards the planner decides.
-    case seconds(Double)
-
-    /// What no app can mean: a year.
-    static let longest = 31_536_000.0
-
-    /// Seconds without a fetch after each.
-    package var sleep: Double {
-        guard case .seconds(let seconds) = self, seconds > 0 else { return 0 }
-        return min(seconds, Self.longest)
-    }
-}
-
-/// What came of a fetch.
-package enum RefreshResult: String, Hashable, Sendable, Codable, CaseIterable {
-    case newData
-    case noData
-    case failed
-}
+package import NightshiftAPI
 
 /// What is known of one app whose content is fetched in the background. Kept across restarts.
 package struct RefreshApp: Hashable, Sendable, Codable {

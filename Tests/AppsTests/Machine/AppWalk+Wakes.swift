@@ -16,6 +16,7 @@ extension AppWalk {
             case .session: ["a", "b", "c"]
             case .region: ["home", "work"]
             case .processing: ["clean", "train"]
+            case .continued: ["export"]
             case .fetch, .push, .significantChange: [""]
             }
         var wake = WantedWake(

@@ -1,0 +1,55 @@
+/// How long an app wants to be left alone after each background fetch. As text: `never`, `minimum`, or seconds, such as `900`.
+package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
+    /// It wants none: what holds until an app says something.
+    case never
+    /// The service decides.
+    case minimum
+    /// No fetch begins within so many seconds of the one before; afterwards the service decides.
+    case seconds(Double)
+
+    /// What no app can mean: a year.
+    package static let longest = 31_536_000.0
+
+    /// Seconds without a fetch after each.
+    package var sleep: Double {
+        guard case .seconds(let seconds) = self, seconds > 0 else { return 0 }
+        return min(seconds, Self.longest)
+    }
+
+    package init?(_ description: String) {
+        switch description {
+        case "never": self = .never
+        case "minimum": self = .minimum
+        default:
+            // Digits only: the type itself would also read 'inf', '0x1p3' and '+7'.
+            guard description.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
+                let seconds = Double(description), seconds.isFinite, seconds <= Self.longest
+            else { return nil }
+            self = seconds > 0 ? .seconds(seconds) : .minimum
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .never: "never"
+        case .minimum: "minimum"
+        case .seconds(let seconds): seconds == seconds.rounded() ? "\(Int(saturating: seconds))" : "\(seconds)"
+        }
+    }
+}
+
+extension RefreshInterval: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let interval = Self(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "An interval is never, minimum, or seconds up to a year.")
+        }
+        self = interval
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

@@ -1,0 +1,68 @@
+import GRDB
+package import NightshiftAPI
+
+/// What came of a wake.
+package struct WakeEnd: Hashable, Sendable {
+    package var result: RefreshResult
+    /// Why it ended without a word of the app.
+    package var detail: String?
+    /// Seconds since 1970.
+    package var time: Double
+
+    package init(result: RefreshResult, detail: String? = nil, time: Double) {
+        self.result = result
+        self.detail = detail
+        self.time = time
+    }
+}
+
+/// A row of ``StoreTransaction/wakeEnds()``: the end of a wake that was not taken into account yet.
+package struct StoredWakeEnd: Hashable, Sendable {
+    package var id: Int64
+    package var app: AppID
+    package var source: WakeSource
+    package var key: String
+    /// The number of the wake: ``WantedWake/through``.
+    package var wake: Int64
+    package var end: WakeEnd
+}
+
+extension WakeSource {
+    /// Whether somebody waits for what comes of its wakes.
+    package var hasResult: Bool {
+        switch self {
+        case .fetch, .processing, .continued: true
+        case .session, .push, .region, .significantChange: false
+        }
+    }
+}
+
+/// How wakes ended: written with their end, and removed by whoever takes it into account, so that none is lost or counts twice.
+extension StoreTransaction {
+    func putWakeEnd(_ wake: WantedWake, _ end: WakeEnd) throws {
+        try db.cachedStatement(
+            sql: "INSERT INTO wake_ends (app, source, key, wake, result, detail, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [
+            wake.app.rawValue, wake.source.rawValue, wake.key, wake.through, end.result.rawValue, end.detail, end.time,
+        ])
+    }
+
+    /// The ends that nobody has taken into account yet, in their order.
+    package func wakeEnds() throws -> [StoredWakeEnd] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT id, app, source, key, wake, result, detail, ended_at FROM wake_ends ORDER BY id"))
+        return try rows.map { row in
+            guard let source = WakeSource(rawValue: row["source"]), let result = RefreshResult(rawValue: row["result"])
+            else { throw StoreError(.damaged, "The end of wake \(row["wake"] as Int64) cannot be read.") }
+            return StoredWakeEnd(
+                id: row["id"], app: AppID(rawValue: row["app"]), source: source, key: row["key"], wake: row["wake"],
+                end: WakeEnd(result: result, detail: row["detail"], time: row["ended_at"]))
+        }
+    }
+
+    /// Ends up to this one are taken into account.
+    package func deleteWakeEnds(through id: Int64) throws {
+        try db.execute(sql: "DELETE FROM wake_ends WHERE id <= ?", arguments: [id])
+    }
+}
