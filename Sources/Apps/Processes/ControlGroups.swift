@@ -79,7 +79,7 @@ struct ControlGroups: Sendable {
         guard let place = folders.lastIndex(where: isServiceFolder), place + 1 < folders.count,
             folders[place + 1].hasPrefix(appPrefix)
         else { return nil }
-        return folders[...(place + 1)].reduce("") { "\($0)/\($1)" }
+        return "/" + folders[...(place + 1)].joined(separator: "/")
     }
 
     private func folders() -> [String] {

@@ -53,19 +53,19 @@ extension AppService {
         let hasStates = front.app.flatMap { machines[$0] }.map { $0.record.state != .notRunning } ?? false
         let changes = front.use.update(
             front: front.isInstalled ? front.app : nil, hasStates: hasStates, isUserAway: front.isUserAway)
-        for change in changes { await environment.frontUse(change) }
+        for change in changes { await environment.refresh.use(change.app, change.isInFront) }
     }
 
     /// The app that a window is of, and whether it has keys of ours.
     private func identify(_ application: FrontApplication) -> (app: AppID?, isInstalled: Bool) {
         let entries = front.entries.current(in: environment.entries)
-        let process = application.processID.map { process(ofWindow: $0) } ?? FrontProcess()
+        let process = application.processID.map { windowProcess($0) } ?? FrontProcess()
         let app = FrontMatcher(entries: entries).app(of: application, process: process)
         return (app, entries.contains { $0.id == app && $0.speaksOfBackground })
     }
 
     /// What is known of the process that a window says it is of.
-    private func process(ofWindow pid: Int32) -> FrontProcess {
+    private func windowProcess(_ pid: Int32) -> FrontProcess {
         guard let process = ProcessIdentity.of(pid, bootID: now.bootID) else { return FrontProcess() }
         var known = FrontProcess()
         known.app = app(ofProcess: process)
