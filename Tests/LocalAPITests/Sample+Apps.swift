@@ -108,6 +108,7 @@ extension Sample {
         manifest.modes = Set(BackgroundMode.allCases)
         manifest.snapshot = "/p.png"
         manifest.backgroundPolicy = .contiguous
+        manifest.windowClass = "Photos"
         return manifest
     }
 

@@ -4,7 +4,7 @@ import NightshiftAPI
 struct DevicePolicyCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
-        abstract: "Set how much background time apps have, and whether they follow their windows.",
+        abstract: "Set how much background time apps have, and whether the device stays awake for it.",
         discussion: """
             contiguous gives 600 s and holds the device awake while a background task is open. opportunistic gives \
             180 s that pass only while the device is awake anyway. Both take another time behind a colon: \
