@@ -56,6 +56,7 @@ let package = Package(
         .target(name: "FoundationSessions", swiftSettings: strict),
         .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("z")]),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
+        .target(name: "CDesktop", linkerSettings: [.linkedLibrary("dl")]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -63,7 +64,9 @@ let package = Package(
         // L1: parts that know nothing of each other.
         .target(name: "Store", dependencies: ["NightshiftAPI", grdb], swiftSettings: strict),
         .target(name: "Clock", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
-        .target(name: "Device", dependencies: ["NightshiftAPI", "CNightshift", "CSystemd"], swiftSettings: strict),
+        .target(
+            name: "Device", dependencies: ["NightshiftAPI", "CNightshift", "CSystemd", "CDesktop"],
+            swiftSettings: strict),
         .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
         .target(name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
 

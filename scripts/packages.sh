@@ -3,10 +3,13 @@
 # otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench ...
 set -euo pipefail
 
-build=(libcurl4-openssl-dev libssl-dev libsqlite3-dev libsystemd-dev zlib1g-dev)
+build=(
+    libcurl4-openssl-dev libssl-dev libsqlite3-dev libsystemd-dev zlib1g-dev libxcb1-dev libwayland-dev
+)
 test=(
     nginx apache2 apache2-bin apache2-utils openssl curl strace e2fsprogs xfsprogs mount util-linux python3-venv procps systemd
     iproute2 sqlite3 coreutils tmux dbus-daemon python3-dbusmock faketime
+    sway foot openbox xdotool x11-utils xvfb xterm
 )
 bench=(aria2 axel wget2 curl nginx openssl)
 

@@ -162,6 +162,7 @@ actor Conductor {
             }
             settings.overrides[key] = value
         }
+        if let followsFront = change.followsFront { settings.followsFront = followsFront }
         do {
             try await store.write { [settings] in try $0.put(settings) }
         } catch {

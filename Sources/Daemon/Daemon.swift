@@ -64,12 +64,14 @@ package struct Daemon {
         refreshedApps.connect(apps)
         conductor.connect(transfers, apps, refresh)
         let stop = ShutdownRequest()
+        let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
             operations: Operations(transfers: transfers, apps: apps, refresh: refresh),
             device: DeviceAccess(
-                status: { await conductor.status() }, change: { try await conductor.change($0) },
-                request: { try await conductor.request($0) }),
+                status: { await front.added(to: conductor.status()) },
+                change: { try await front.added(to: conductor.change($0)) },
+                request: { try await front.added(to: conductor.request($0)) }),
             socket: try Self.socket(paths), logger: logger,
             onListening: { ServiceManager.ready() }, onShutdownRequest: { stop.request() })
         var groupConfiguration = ServiceGroupConfiguration(
@@ -79,6 +81,7 @@ package struct Daemon {
                 .init(service: server, failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: ServiceManager()),
                 .init(service: ConductorRunner(conductor: conductor)),
+                .init(service: front),
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
                 .init(service: RefreshRunner(service: refresh)),
                 // Stopped first: apps are told before the server goes.
@@ -139,6 +142,13 @@ package struct Daemon {
         } catch {
             throw .configuration("NIGHTSHIFT_DEVICE_TRACE: \(error)")
         }
+    }
+
+    /// The desktop; nil where a trace is played in place of the device.
+    private static func focus(_ configuration: DaemonConfiguration) -> FocusMonitor? {
+        guard configuration.deviceTrace == nil else { return nil }
+        let manager = SessionManager(environment: configuration.environment)
+        return FocusMonitor(environment: configuration.environment, session: { manager.environment() })
     }
 
     /// The socket that systemd has opened, or one of our own.

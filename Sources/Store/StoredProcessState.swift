@@ -30,6 +30,18 @@ package struct StoredProcessState: Hashable, Sendable, Codable {
     package var leftAtRest: Double?
     /// Whether locks that it holds were told in this stint.
     package var hasToldLocks = false
+    /// What the desktop has said of its windows; nil until it has said something, and in rows of earlier versions.
+    package var windows: StoredWindows?
+
+    package init() {}
+}
+
+/// Whose word on a process's being in front counts.
+package struct StoredWindows: Hashable, Sendable, Codable {
+    /// The desktop has shown a window of it in front.
+    package var haveBeenInFront = false
+    /// It says itself when it comes to the front and leaves it.
+    package var areToldByApp = false
 
     package init() {}
 }

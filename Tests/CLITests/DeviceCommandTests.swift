@@ -26,6 +26,7 @@ struct DeviceCommandTests {
                 DeviceProvider(name: .networkManager, isPresent: true),
                 DeviceProvider(name: .logind, isPresent: false, detail: "Nobody owns org.freedesktop.login1."),
             ],
+            front: FrontStatus(source: .wlrForeignToplevel, app: AppSamples.id),
             doze: DozeStatus(phase: .dozing, since: Samples.ago(300), until: Samples.now.addingTimeInterval(600)),
             holders: [], settings: settings)
     }
@@ -49,10 +50,13 @@ struct DeviceCommandTests {
         ]
         held.settings.backgroundPolicy = .contiguous
         held.providers = []
+        held.front = FrontStatus(source: .x11)
+        held.settings.followsFront = false
         var window = Self.device
         window.doze = DozeStatus(
             phase: .window, since: Samples.ago(5), windowReason: .maintenance,
             until: Samples.now.addingTimeInterval(295))
+        window.front = FrontStatus(detail: "there is no display")
         let report = DeviceReport(times: Samples.times, style: Style(isEnabled: false))
         try Fixture.check(
             "device",
@@ -66,6 +70,8 @@ struct DeviceCommandTests {
             (["unset", "idle"], #"{"overrides":{"idle":null}}"#),
             (["policy", "opportunistic:30"], #"{"backgroundPolicy":"opportunistic:30"}"#),
             (["policy", "contiguous", "--lead", "10"], #"{"backgroundPolicy":"contiguous","expirationLead":10}"#),
+            (["policy", "--follow-front", "off"], #"{"followsFront":false}"#),
+            (["policy", "--follow-front", "on"], #"{"followsFront":true}"#),
         ] as [([String], String)])
     func `L6: Each change is one request`(arguments: [String], body: String) async throws {
         let world = try World()
@@ -93,6 +99,7 @@ struct DeviceCommandTests {
             (["unset"], "or say --all"), (["unset", "power", "--all"], "or say --all"),
             (["policy"], "Say what to set"), (["policy", "generous"], "contiguous or opportunistic"),
             (["policy", "contiguous:5"], "10 to 3600"), (["policy", "--lead", "100"], "1 to 30 seconds"),
+            (["policy", "--follow-front", "maybe"], "--follow-front"),
         ] as [([String], String)])
     func `L6: What is no value is refused before anything is asked`(arguments: [String], words: String) async throws {
         let world = try World()
@@ -107,6 +114,19 @@ struct DeviceCommandTests {
         #expect(await world.run("device", "doze") == .failed)
         #expect(world.errors.text.contains("It is in use."))
         #expect(try JSON.decode(DozeRequest.self, from: service.requests[0].body).phase == .dozing)
+    }
+
+    @Test func `L8: doctor says who tells what is in front, and what to call where nobody does`() {
+        var device = Self.device
+        #expect(DoctorChecks.front(device).detail == "told by wlr-foreign-toplevel")
+        #expect(DoctorChecks.front(device).advice == nil)
+        device.front = FrontStatus(detail: "there is no display")
+        let untold = DoctorChecks.front(device)
+        #expect(untold.result == .ok && untold.detail == "not told: there is no display")
+        #expect(untold.advice?.contains("nightshift app activate ID") == true)
+        #expect(untold.advice?.contains("Application.enterForeground()") == true)
+        device.settings.followsFront = false
+        #expect(DoctorChecks.front(device).detail.contains("do not follow their windows"))
     }
 
     @Test func `L4: app policy shows and sets`() async throws {

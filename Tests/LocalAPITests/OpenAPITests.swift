@@ -149,6 +149,7 @@ import Transfers
         try check(NetworkKind.self, "NetworkKind")
         try check(DeviceKey.self, "DeviceKey")
         try check(DeviceValue.Source.self, "DeviceValueSource")
+        try check(FrontStatus.Source.self, "FrontSource")
         try check(DozePhase.self, "DozePhase")
         try check(AwakeReason.self, "AwakeReason")
         try check(WindowReason.self, "WindowReason")

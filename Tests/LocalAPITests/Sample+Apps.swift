@@ -111,6 +111,7 @@ extension Sample {
         manifest.backgroundPolicy = .contiguous
         manifest.fetchInterval = .minimum
         manifest.taskIdentifiers = ["t"]
+        manifest.windowClass = "Photos"
         return manifest
     }
 

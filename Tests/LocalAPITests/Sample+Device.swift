@@ -10,7 +10,7 @@ extension Sample {
                 try Sample(
                     DeviceChange(
                         backgroundPolicy: BackgroundPolicy(.contiguous, seconds: 60), expirationLead: 10,
-                        overrides: [.power: "battery"]), least: DeviceChange(), isRequest: true),
+                        overrides: [.power: "battery"], followsFront: false), least: DeviceChange(), isRequest: true),
                 try Sample(DozeRequest(phase: .window), least: DozeRequest(phase: .awake), isRequest: true),
                 try Sample(task, least: task, isRequest: true),
                 try Sample(AppChange(backgroundPolicy: "default"), least: AppChange(), isRequest: true),
@@ -33,7 +33,9 @@ extension Sample {
             let device = DeviceStatus(
                 conditions: conditions, values: [value], providers: [provider], doze: doze, holders: [holder],
                 settings: settings)
+            let front = FrontStatus(source: .x11, detail: "d", app: AppID(rawValue: "a"))
             return [
+                try Sample(front, least: FrontStatus()),
                 try Sample(device, least: device), try Sample(settings, least: DeviceSettings()),
                 try Sample(conditions, least: DeviceConditions()),
                 try Sample(conditions.network, least: NetworkConditions()), try Sample(value, least: value),

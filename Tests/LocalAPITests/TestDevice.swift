@@ -25,6 +25,7 @@ actor TestDevice {
         if let policy = change.backgroundPolicy { settings.backgroundPolicy = policy }
         if let lead = change.expirationLead { settings.expirationLead = lead }
         for (key, value) in change.overrides ?? [:] { settings.overrides[key] = value }
+        if let followsFront = change.followsFront { settings.followsFront = followsFront }
         return status
     }
 

@@ -56,6 +56,7 @@ extension AppManifest {
         fileLocks = try Self.fileLocks(in: entry) ?? fileLocks
         fetchInterval = try Self.fetchInterval(in: entry)
         taskIdentifiers = try Self.taskIdentifiers(in: entry)
+        windowClass = try entry.string("StartupWMClass").map(\.text).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func checkKind(of entry: DesktopEntry) throws(EntryError) {

@@ -105,7 +105,7 @@ package struct EntryDirectories: Sendable {
     }
 
     /// Every id with the entry that counts for it.
-    private func entries() -> [(id: AppID, path: String)] {
+    func entries() -> [(id: AppID, path: String)] {
         var found: [AppID: String] = [:]
         for directory in [own] + shared {
             var here: [AppID: String] = [:]

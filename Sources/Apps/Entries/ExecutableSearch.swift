@@ -34,7 +34,8 @@ struct ExecutableSearch: Sendable {
         "flatpak", "snap", "bwrap", "swift",
     ]
 
-    private static func resolved(_ path: String) -> String? {
+    /// The path without symbolic links; nil where there is nothing.
+    static func resolved(_ path: String) -> String? {
         guard let pointer = realpath(path, nil) else { return nil }
         defer { free(pointer) }
         return String(cString: pointer)

@@ -60,8 +60,9 @@ extension AppMachine {
         return actions + beginStint(now) + suspendIfIdle(now)
     }
 
-    /// The app, or its window system, says that it came to the front or left it.
+    /// The app says that it came to the front or left it: from here on its word counts, not the desktop's.
     package mutating func changed(to state: AppState, now: ClockReading) -> [AppAction] {
+        if record.process != nil { windows.areToldByApp = true }
         switch state {
         case .active: return bringToFront(now: now)
         case .background: return sendToBackground(now: now)

@@ -81,6 +81,12 @@ extension AppMachine {
         set { known.hasToldLocks = newValue }
     }
 
+    /// Whose word on its being in front counts.
+    var windows: StoredWindows {
+        get { known.windows ?? StoredWindows() }
+        set { known.windows = newValue }
+    }
+
     /// A command with a number of its own.
     mutating func newCommand(_ action: ProcessCommand.Action) -> ProcessCommand {
         let command = ProcessCommand(number: nextNumber, action: action)

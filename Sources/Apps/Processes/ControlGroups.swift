@@ -72,6 +72,16 @@ struct ControlGroups: Sendable {
         ControlGroup(path: path).removeIfEmpty()
     }
 
+    /// The folder of an app that a process is in, whichever service has made it; nil where it is in none.
+    static func appFolder(ofProcess process: pid_t) -> String? {
+        guard let path = path(ofProcess: "\(process)") else { return nil }
+        let folders = path.split(separator: "/")
+        guard let place = folders.lastIndex(where: isServiceFolder), place + 1 < folders.count,
+            folders[place + 1].hasPrefix(appPrefix)
+        else { return nil }
+        return "/" + folders[...(place + 1)].joined(separator: "/")
+    }
+
     private func folders() -> [String] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return [] }
         // Every cgroup's own files are told from folders by their dots; names of apps begin with `app-`.

@@ -75,6 +75,7 @@ extension AppService {
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {
             await perform(id) { $0.termsChanged(now: $1) }
         }
+        await followFront()
     }
 
     /// Applies a moment, which says whether background work runs. May be called before ``run()``.
@@ -83,6 +84,8 @@ extension AppService {
         wasAsleep = moment.conditions.isSleeping
         // Pauses pass while the machine sleeps; the clock that the alarm counts in does not.
         if woke { await updateWantedWakes() }
+        front.isUserAway = moment.conditions.isIdle || moment.conditions.isSleeping
+        await updateFrontUse()
         guard phase != moment.phase else { return }
         phase = moment.phase
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {

@@ -19,7 +19,10 @@ extension AppService {
         reportActivity()
         tellRefresh(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
         if actions.isEmpty, machine.record == before { return setAlarm() }
+        // Its states tell of its use from here on, and before: not both at once.
+        if front.use.app == id { await updateFrontUse() }
         await execute(actions, id)
+        if front.app == id { await updateFrontUse() }
     }
 
     /// The machine of an app, with what its entry says now.

@@ -54,6 +54,8 @@ extension AppService {
             if owner == nil { _ = environment.host.adopt(process) }
             let stored = StoredProcess(process, isManaged: false)
             await perform(id) { $0.connected(stored, now: $1) }
+            // Its window may have been there before it connected.
+            if front.app == id { await followFront() }
         }
         return stream
     }
@@ -201,7 +203,7 @@ extension AppService {
     }
 
     /// The app that the service has launched, and that the process is of.
-    private func launchedApp(of process: ProcessIdentity) -> AppID? {
+    func launchedApp(of process: ProcessIdentity) -> AppID? {
         let session = getsid(process.pid)
         return machines.first { _, machine in
             guard let leader = machine.record.process, leader.isManaged else { return false }

@@ -104,6 +104,7 @@ package actor AppService {
     var activity = AppActivity()
     /// The files from which processes read their background time.
     var clocks: [AppID: ClockFile] = [:]
+    var front = Front()
     private var isPrepared = false
     /// The actions that ``run()`` executes first.
     private var recovered: [(AppID, [AppAction])] = []

@@ -17,9 +17,9 @@ struct DoctorChecks: Sendable {
         let (status, service) = await checkService()
         var findings = [checkPrograms(status), service]
         if let status {
-            findings += [
-                checkDatabase(status), await checkTransfers(), await checkDevice(), await checkRefresh(),
-            ]
+            findings += [checkDatabase(status), await checkTransfers()]
+            findings += await checkDevice()
+            findings.append(await checkRefresh())
         }
         findings += [
             checkPrivacy("state", of: invocation.paths.state, mode: 0o700),
@@ -73,23 +73,6 @@ struct DoctorChecks: Sendable {
     private func checkDatabase(_ status: ServiceStatus) -> Finding {
         let count = status.tasks.values.reduce(0, +)
         return .ok("database", "readable, \(count) transfers, journal at \(status.lastJournalEntry)")
-    }
-
-    /// Parts of the system that are missing make for fixed values, with which nothing waits: good to know, not a fault.
-    private func checkDevice() async -> Finding {
-        guard let device = try? await invocation.service.client.send(.device) else {
-            return .warn("device", "the service does not tell what the device says")
-        }
-        let assumed = device.values.filter { $0.source == .assumed && $0.value != "none" }.map(\.key.rawValue)
-        let odd = device.providers.filter { $0.isPresent && $0.detail != nil }
-        let missing = device.providers.filter { !$0.isPresent }.map(\.name.rawValue)
-        if let odd = odd.first {
-            return .warn("device", "\(odd.name.rawValue): \(odd.detail ?? "")", advice: "See: nightshift device")
-        }
-        guard !missing.isEmpty else { return .ok("device", "everything is told by the system") }
-        return .ok(
-            "device",
-            "without \(missing.joined(separator: ", ")); fixed values stand for \(assumed.joined(separator: ", "))")
     }
 
     private func checkPrivacy(_ name: String, of url: URL, mode: mode_t) -> Finding {

@@ -14,6 +14,8 @@ struct DeviceReport {
         for holder in device.holders { facts.add("held awake", held(holder)) }
         facts.add("policy", AppText.policy(device.settings.backgroundPolicy))
         facts.add("lead", lead(device))
+        facts.add("in front", front(device.front))
+        facts.add("windows", windows(device.settings))
         return [style.strong("The device")] + facts.lines + [""] + values(device) + missing(device)
     }
 
@@ -28,6 +30,18 @@ struct DeviceReport {
     private func held(_ holder: AwakeHolder) -> String {
         let tasks = holder.tasks.map { TerminalText.escaped($0) }.joined(separator: ", ")
         return "by \(AppText.id(holder.app)) for \(tasks), since \(times.both(holder.since))"
+    }
+
+    /// "org.example.Photos (X11)".
+    private func front(_ front: FrontStatus) -> String {
+        guard let source = front.source else {
+            return "not known: " + TerminalText.escaped(front.detail ?? "nobody tells")
+        }
+        return (front.app.map { AppText.id($0) } ?? "no app of which the service knows") + " (\(source.rawValue))"
+    }
+
+    private func windows(_ settings: DeviceSettings) -> String {
+        settings.followsFront ? "apps follow theirs" : style.warning("apps do not follow theirs")
     }
 
     private func values(_ device: DeviceStatus) -> [String] {
@@ -85,6 +99,7 @@ struct DeviceReport {
         var facts = Facts()
         facts.add("policy", AppText.policy(device.settings.backgroundPolicy))
         facts.add("lead", lead(device))
+        facts.add("windows", windows(device.settings))
         for value in device.values where value.source == .override {
             facts.add(value.key.rawValue, TerminalText.escaped(text(value)) + ", " + source(.override))
         }

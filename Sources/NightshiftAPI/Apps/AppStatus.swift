@@ -24,6 +24,8 @@ package struct AppManifest: Hashable, Sendable, Codable {
     package var backgroundPolicy: BackgroundPolicy?
     /// `X-Nightshift-FileLocks`: what becomes of it when it is to be suspended with a lock on a shared file.
     package var fileLocks: FileLockPolicy
+    /// `StartupWMClass`: the name by which its windows are known where that is not the entry's.
+    package var windowClass: String?
 
     /// `X-Nightshift-FetchInterval`: the interval of background fetches of an app that says none itself.
     package var fetchInterval: RefreshInterval?

@@ -5,18 +5,21 @@ package struct DeviceStatus: Hashable, Sendable, Codable {
     package var values: [DeviceValue]
     /// The parts of the system that are asked, whether they are there or not.
     package var providers: [DeviceProvider]
+    /// What its user has in front, and who says so.
+    package var front: FrontStatus
     package var doze: DozeStatus
     /// Apps that keep the device awake.
     package var holders: [AwakeHolder]
     package var settings: DeviceSettings
 
     package init(
-        conditions: DeviceConditions, values: [DeviceValue], providers: [DeviceProvider], doze: DozeStatus,
-        holders: [AwakeHolder], settings: DeviceSettings
+        conditions: DeviceConditions, values: [DeviceValue], providers: [DeviceProvider],
+        front: FrontStatus = FrontStatus(), doze: DozeStatus, holders: [AwakeHolder], settings: DeviceSettings
     ) {
         self.conditions = conditions
         self.values = values
         self.providers = providers
+        self.front = front
         self.doze = doze
         self.holders = holders
         self.settings = settings
@@ -72,10 +75,21 @@ package struct DeviceSettings: Hashable, Sendable, Codable {
     package var expirationLead: Double = 5
     /// Values that stand in place of what the device says.
     package var overrides: [DeviceKey: String] = [:]
+    /// Whether apps come to the front and leave it with their windows, where the desktop tells.
+    package var followsFront = true
 
     package static let leadAllowed: ClosedRange<Double> = 1...30
 
     package init() {}
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        backgroundPolicy = try container.decode(BackgroundPolicy.self, forKey: .backgroundPolicy)
+        expirationLead = try container.decode(Double.self, forKey: .expirationLead)
+        overrides = try container.decode([DeviceKey: String].self, forKey: .overrides)
+        // Earlier versions did not keep it.
+        followsFront = try container.decodeIfPresent(Bool.self, forKey: .followsFront) ?? true
+    }
 }
 
 /// `PATCH /v1/device`: only what is given changes. An override of null is taken away.
@@ -83,14 +97,16 @@ package struct DeviceChange: Hashable, Sendable, Codable {
     package var backgroundPolicy: BackgroundPolicy?
     package var expirationLead: Double?
     package var overrides: [DeviceKey: String?]?
+    package var followsFront: Bool?
 
     package init(
         backgroundPolicy: BackgroundPolicy? = nil, expirationLead: Double? = nil,
-        overrides: [DeviceKey: String?]? = nil
+        overrides: [DeviceKey: String?]? = nil, followsFront: Bool? = nil
     ) {
         self.backgroundPolicy = backgroundPolicy
         self.expirationLead = expirationLead
         self.overrides = overrides
+        self.followsFront = followsFront
     }
 }
 

@@ -1,0 +1,38 @@
+import NightshiftAPI
+import NightshiftClient
+
+extension DoctorChecks {
+    /// What the device says of itself, and what the desktop says of its windows.
+    func checkDevice() async -> [Finding] {
+        guard let device = try? await invocation.service.client.send(.device) else {
+            return [.warn("device", "the service does not tell what the device says")]
+        }
+        return [Self.device(device), Self.front(device)]
+    }
+
+    /// Parts of the system that are missing make for fixed values, with which nothing waits: good to know, not a fault.
+    static func device(_ device: DeviceStatus) -> Finding {
+        let assumed = device.values.filter { $0.source == .assumed && $0.value != "none" }.map(\.key.rawValue)
+        let odd = device.providers.filter { $0.isPresent && $0.detail != nil }
+        let missing = device.providers.filter { !$0.isPresent }.map(\.name.rawValue)
+        if let odd = odd.first {
+            return .warn("device", "\(odd.name.rawValue): \(odd.detail ?? "")", advice: "See: nightshift device")
+        }
+        guard !missing.isEmpty else { return .ok("device", "everything is told by the system") }
+        return .ok(
+            "device",
+            "without \(missing.joined(separator: ", ")); fixed values stand for \(assumed.joined(separator: ", "))")
+    }
+
+    /// Where nobody tells what is in front, apps have to say it: good to know, not a fault.
+    static func front(_ device: DeviceStatus) -> Finding {
+        guard device.settings.followsFront else {
+            return .ok("front", "apps do not follow their windows, as was set with 'nightshift device policy'")
+        }
+        if let source = device.front.source { return .ok("front", "told by \(source.rawValue)") }
+        return Finding(
+            check: "front", result: .ok, detail: "not told: \(device.front.detail ?? "nobody tells")",
+            advice: "Launchers can call 'nightshift app activate ID' and 'app background ID', apps "
+                + "Application.enterForeground() and enterBackground().")
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+
+/// A display that the session's environment names.
+enum Display: Hashable {
+    /// The path of a Wayland compositor's socket.
+    case wayland(path: String)
+    /// An X server of this machine.
+    case x11(X11Display)
+
+    /// The path at which the socket appears.
+    var socketPath: String {
+        switch self {
+        case .wayland(let path): path
+        case .x11(let display): display.socketPath
+        }
+    }
+}
+
+/// An X server of this machine, and where the permission to use it is written.
+struct X11Display: Hashable {
+    var number: Int
+    /// `XAUTHORITY`, or its default.
+    var authority: String?
+
+    var name: String { ":\(number)" }
+    var socketPath: String { "\(Self.folder)/X\(number)" }
+
+    static let folder = "/tmp/.X11-unix"
+
+    init(number: Int, authority: String? = nil) {
+        self.number = number
+        self.authority = authority
+    }
+
+    /// Reads `DISPLAY`: only displays of this machine, `:0` or `unix:0.1`. That of a connection over ssh(1) shows windows of
+    /// another machine beside those of this one.
+    init?(name: String, authority: String?) {
+        let parts = name.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].isEmpty || parts[0] == "unix" else { return nil }
+        let number = parts[1].prefix { $0 != "." }
+        guard !number.isEmpty, number.allSatisfy(\.isASCII), let number = Int(number), (0...65_535).contains(number)
+        else { return nil }
+        self.init(number: number, authority: authority)
+    }
+}
+
+/// The displays of a session, and where such may appear.
+///
+/// Pure. The Wayland display comes first: the X server beside it knows the windows of its own clients only.
+struct Displays: Equatable {
+    private(set) var found: [Display] = []
+    /// The desktop's name for itself (`XDG_CURRENT_DESKTOP`).
+    private(set) var desktop: String?
+    private let runtimeDirectory: String?
+
+    /// - Parameters:
+    ///   - session: what the session's manager gives to what it starts; nil where there is none. A desktop adds its display
+    ///     there, while the service's own environment may be of a time before it.
+    init(session: [String: String]?, service: [String: String]) {
+        runtimeDirectory = Self.value("XDG_RUNTIME_DIR", service) ?? Self.value("XDG_RUNTIME_DIR", session ?? [:])
+        for environment in [session ?? [:], service] {
+            if let display = wayland(environment), !found.contains(display) { found.append(display) }
+        }
+        for environment in [session ?? [:], service] {
+            if let display = Self.x11(environment), !found.contains(where: { $0.socketPath == display.socketPath }) {
+                found.append(display)
+            }
+        }
+        desktop = Self.value("XDG_CURRENT_DESKTOP", session ?? [:]) ?? Self.value("XDG_CURRENT_DESKTOP", service)
+    }
+
+    /// The paths of sockets whose appearing is a reason to look again: those of the displays, and those that a desktop which
+    /// starts later is likely to make.
+    var socketPaths: [String] {
+        var paths = found.map(\.socketPath)
+        let wayland = (0..<Self.likelyNumbers).compactMap { number in runtimeDirectory.map { "\($0)/wayland-\(number)" } }
+        let x11 = (0..<Self.likelyNumbers).map { X11Display(number: $0).socketPath }
+        for path in wayland + x11 where !paths.contains(path) { paths.append(path) }
+        return paths
+    }
+
+    /// Servers take the first number that is free, and more than a few at once are rare.
+    private static let likelyNumbers = 8
+
+    private func wayland(_ environment: [String: String]) -> Display? {
+        guard let name = Self.value("WAYLAND_DISPLAY", environment) else { return nil }
+        if name.hasPrefix("/") { return .wayland(path: name) }
+        let folder = Self.value("XDG_RUNTIME_DIR", environment) ?? runtimeDirectory
+        return folder.map { .wayland(path: "\($0)/\(name)") }
+    }
+
+    private static func x11(_ environment: [String: String]) -> Display? {
+        guard let name = value("DISPLAY", environment) else { return nil }
+        let authority = value("XAUTHORITY", environment) ?? value("HOME", environment).map { "\($0)/.Xauthority" }
+        return X11Display(name: name, authority: authority).map(Display.x11)
+    }
+
+    private static func value(_ name: String, _ environment: [String: String]) -> String? {
+        environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

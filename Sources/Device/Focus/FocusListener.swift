@@ -1,0 +1,143 @@
+import CNightshift
+import Glibc
+import NightshiftAPI
+
+/// The thread that listens to the display, and tells the board.
+final class FocusListener {
+    private let board: FocusBoard
+    private let environment: [String: String]
+    private let session: @Sendable () -> [String: String]?
+    private var connection: Connection?
+    /// Why there is no connection.
+    private var absence = "there is no display"
+    /// Tells when a display's socket appears, while there is no connection.
+    private var socketWatch: SocketWatch?
+    private var watched: [String] = []
+    private var reconnection = Reconnection()
+    private var settling = FrontSettling()
+    /// What the display has said last, before ``settling``.
+    private var report = FocusReport.nobody("not asked yet")
+
+    private enum Connection {
+        case wayland(WaylandConnection, desktop: String?)
+        case x11(X11Connection)
+
+        var descriptor: Int32 {
+            switch self {
+            case .wayland(let wayland, _): wayland.descriptor
+            case .x11(let x11): x11.descriptor
+            }
+        }
+
+        var report: FocusReport? {
+            switch self {
+            case .x11(let x11): return x11.report
+            case .wayland(let wayland, let desktop):
+                guard var report = wayland.report, let desktop, let detail = report.detail else { return wayland.report }
+                report.detail = "\(detail) (\(desktop))"
+                return report
+            }
+        }
+
+        func process() throws(FocusFailure) {
+            switch self {
+            case .wayland(let wayland, _): try wayland.process()
+            case .x11(let x11): try x11.process()
+            }
+        }
+    }
+
+    init(board: FocusBoard, environment: [String: String], session: @escaping @Sendable () -> [String: String]?) {
+        self.board = board
+        self.environment = environment
+        self.session = session
+    }
+
+    func run() {
+        connect(hasAppeared: false)
+        listen()
+        publish()
+        while !board.isEnded, wait() {}
+    }
+
+    /// Sleeps until something happens, and deals with it; false when it cannot.
+    private func wait() -> Bool {
+        // poll(2) ignores negative descriptors.
+        var polled = [
+            pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: connection?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: socketWatch?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        let deadlines = [reconnection.deadline, settling.deadline].compactMap(\.self)
+        let count = poll(&polled, nfds_t(polled.count), PollTimeout.milliseconds(until: deadlines.min(), now: now))
+        guard count >= 0 || errno == EINTR else { return false }
+        guard !board.isEnded else { return false }
+        let hasAppeared = polled[2].revents != 0 && socketWatch?.isNews() == true
+        if connection == nil, hasAppeared || reconnection.deadline.map({ $0 <= now }) == true {
+            connect(hasAppeared: hasAppeared)
+        }
+        listen()
+        publish()
+        return true
+    }
+
+    private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
+
+    /// Connects to the first display that can be reached.
+    private func connect(hasAppeared: Bool) {
+        let displays = Displays(session: session(), service: environment)
+        // Before the attempt: a socket that appears after it has failed is then heard of.
+        if socketWatch == nil || watched != displays.socketPaths {
+            watched = displays.socketPaths
+            socketWatch = SocketWatch(paths: watched)
+        }
+        var failures: [String] = []
+        for display in displays.found {
+            do throws(FocusFailure) {
+                connection =
+                    switch display {
+                    case .wayland(let path): .wayland(try WaylandConnection(path: path), desktop: displays.desktop)
+                    case .x11(let display): .x11(try X11Connection(display))
+                    }
+                reconnection.reached()
+                return
+            } catch {
+                failures.append(error.text)
+            }
+        }
+        absence = failures.isEmpty ? "there is no display" : failures.joined(separator: "; ")
+        // The desktop may have made its socket already, and may yet tell the session's manager of it.
+        let isAbout =
+            reconnection.deadline == nil && displays.found.isEmpty
+            && displays.socketPaths.contains { access($0, F_OK) == 0 }
+        reconnection.failed(hasAppeared: hasAppeared || isAbout, now: now)
+    }
+
+    private func listen() {
+        guard let connection else { return }
+        do throws(FocusFailure) {
+            try connection.process()
+            guard connection.report != nil else { return }
+            // Any answer shows that there is a display.
+            reconnection.succeeded()
+            socketWatch = nil
+        } catch {
+            self.connection = nil
+            absence = error.text
+            socketWatch = SocketWatch(paths: watched)
+            reconnection.failed(hasAppeared: false, now: now)
+        }
+    }
+
+    private func publish() {
+        // What a display says before it has said everything would be taken back at once.
+        let latest = connection.map(\.report) ?? .nobody(absence)
+        if let latest { report = latest }
+        // Without a display there is nobody in front to tell of, unless there was.
+        guard report.source != nil || settling.hasTold else { return board.publish(report, isNews: false) }
+        let isNews = latest != nil && settling.update(report.application, now: now) || settling.tick(now: now)
+        var told = report
+        told.application = settling.told
+        board.publish(told, isNews: isNews)
+    }
+}

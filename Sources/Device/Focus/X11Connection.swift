@@ -1,0 +1,203 @@
+import CDesktop
+import Foundation
+import Glibc
+import NightshiftAPI
+
+/// One connection to an X server whose window manager tells which window is active, of one thread.
+///
+/// Only connecting waits for the server. After that, questions are queued and answers taken when poll(2) says so.
+final class X11Connection {
+    private let xcb: nightshift_xcb
+    private let connection: OpaquePointer
+    private let root: UInt32
+    private var active: ActiveWindow
+    private var atoms: [String: UInt32] = [:]
+    /// Questions under way, in the order in which they are answered.
+    private var questions: [(sequence: UInt32, question: Question)] = []
+    /// Whether a window manager says that it tells of the active window; nil until that is known.
+    private var isTold: Bool?
+    /// Whether the first window has been told of.
+    private var isSettled = false
+
+    private enum Question {
+        case atom(String)
+        case supported
+        case activeWindow
+        case property(ActiveWindow.Property, of: UInt32)
+    }
+
+    private static let activeWindow = "_NET_ACTIVE_WINDOW"
+    private static let supported = "_NET_SUPPORTED"
+    /// Four-byte units of a property that are asked for: many more than a name, or a list of hints, has.
+    private static let longestProperty: UInt32 = 1_024
+
+    init(_ display: X11Display) throws(FocusFailure) {
+        var xcb = nightshift_xcb()
+        guard nightshift_xcb_load(&xcb) else { throw FocusFailure("libxcb.so.1 is not installed") }
+        var screen: Int32 = 0
+        let connection = Self.connect(xcb, display, &screen)
+        guard let connection else { throw FocusFailure("the X server \(display.name) cannot be reached") }
+        guard xcb.connection_has_error(connection) == 0 else {
+            xcb.disconnect(connection)
+            throw FocusFailure("the X server \(display.name) cannot be reached")
+        }
+        var screens = xcb.setup_roots_iterator(xcb.get_setup(connection))
+        while screen > 0, screens.rem > 1 {
+            xcb.screen_next(&screens)
+            screen -= 1
+        }
+        guard screens.rem > 0, let data = screens.data else {
+            xcb.disconnect(connection)
+            throw FocusFailure("the X server \(display.name) has no screen")
+        }
+        self.xcb = xcb
+        self.connection = connection
+        root = data.pointee.root
+        active = ActiveWindow(host: Self.hostName)
+        for name in [Self.supported, Self.activeWindow] + ActiveWindow.Property.allCases.map(\.rawValue) {
+            let cookie = xcb.intern_atom(connection, 0, UInt16(name.utf8.count), name)
+            questions.append((cookie.sequence, .atom(name)))
+        }
+        var mask = XCB_EVENT_MASK_PROPERTY_CHANGE.rawValue
+        _ = xcb.change_window_attributes(connection, root, XCB_CW_EVENT_MASK.rawValue, &mask)
+        _ = xcb.flush(connection)
+    }
+
+    deinit {
+        xcb.disconnect(connection)
+    }
+
+    var descriptor: Int32 { xcb.get_file_descriptor(connection) }
+
+    /// The report as of what has been read; nil until the server has said what there is.
+    var report: FocusReport? {
+        guard let isTold else { return nil }
+        guard isTold else { return .nobody("no window manager of the X server tells which window is active") }
+        return isSettled ? FocusReport(application: active.front, source: .x11) : nil
+    }
+
+    /// Takes what has arrived. Throws when the connection has ended.
+    func process() throws(FocusFailure) {
+        // Sending may take in what has arrived, which poll(2) would not tell of then.
+        while takeEvents() || takeAnswers() { _ = xcb.flush(connection) }
+        guard xcb.connection_has_error(connection) == 0 else { throw FocusFailure("the connection broke") }
+    }
+
+    // MARK: - Events
+
+    private func takeEvents() -> Bool {
+        var isAny = false
+        while let event = xcb.poll_for_event(connection) {
+            isAny = true
+            defer { free(event) }
+            // The highest bit says that another client has sent it.
+            guard event.pointee.response_type & 0x7f == XCB_PROPERTY_NOTIFY else { continue }
+            event.withMemoryRebound(to: xcb_property_notify_event_t.self, capacity: 1) { changed($0.pointee) }
+        }
+        return isAny
+    }
+
+    private func changed(_ event: xcb_property_notify_event_t) {
+        guard event.window == root else { return }
+        switch event.atom {
+        case atoms[Self.activeWindow]: ask(Self.activeWindow, of: root, .activeWindow)
+        case atoms[Self.supported]: ask(Self.supported, of: root, .supported)
+        default: break
+        }
+    }
+
+    // MARK: - Questions and answers
+
+    private func ask(_ property: String, of window: UInt32, _ question: Question) {
+        guard let atom = atoms[property] else { return }
+        let anyType = XCB_GET_PROPERTY_TYPE_ANY.rawValue
+        let cookie = xcb.get_property(connection, 0, window, atom, anyType, 0, Self.longestProperty)
+        questions.append((cookie.sequence, question))
+    }
+
+    private func takeAnswers() -> Bool {
+        var isAny = false
+        while let (sequence, question) = questions.first {
+            var reply: UnsafeMutableRawPointer?
+            var error: UnsafeMutablePointer<xcb_generic_error_t>?
+            guard xcb.poll_for_reply(connection, sequence, &reply, &error) != 0 else { break }
+            isAny = true
+            questions.removeFirst()
+            // A window may be gone by the time that it is asked about.
+            free(error)
+            defer { free(reply) }
+            answered(question, reply)
+        }
+        return isAny
+    }
+
+    private func answered(_ question: Question, _ reply: UnsafeMutableRawPointer?) {
+        switch question {
+        case .atom(let name):
+            atoms[name] = reply?.assumingMemoryBound(to: xcb_intern_atom_reply_t.self).pointee.atom
+            guard !questions.contains(where: { if case .atom = $0.question { true } else { false } }) else { return }
+            ask(Self.supported, of: root, .supported)
+            ask(Self.activeWindow, of: root, .activeWindow)
+        case .supported:
+            isTold = atoms[Self.activeWindow].map { Self.numbers(bytes(reply) ?? []).contains($0) } ?? false
+        case .activeWindow:
+            let window = Self.numbers(bytes(reply) ?? []).first ?? 0
+            for property in active.changed(to: window) { ask(property.rawValue, of: window, .property(property, of: window)) }
+            if window == 0 { isSettled = true }
+        case .property(let property, let window):
+            active.answered(property, of: window, bytes(reply))
+            if active.front != nil { isSettled = true }
+        }
+    }
+
+    /// The value of a property; nil where there is none.
+    private func bytes(_ reply: UnsafeMutableRawPointer?) -> [UInt8]? {
+        guard let reply = reply?.assumingMemoryBound(to: xcb_get_property_reply_t.self),
+            reply.pointee.type != XCB_ATOM_NONE.rawValue, let value = xcb.get_property_value(reply)
+        else { return nil }
+        let count = Int(xcb.get_property_value_length(reply))
+        return Array(UnsafeRawBufferPointer(start: value, count: max(0, count)))
+    }
+
+    private static func numbers(_ bytes: [UInt8]) -> [UInt32] {
+        bytes.withUnsafeBytes { buffer in
+            stride(from: 0, to: buffer.count - buffer.count % 4, by: 4).map {
+                buffer.loadUnaligned(fromByteOffset: $0, as: UInt32.self)
+            }
+        }
+    }
+
+    // MARK: - Connecting
+
+    private static func connect(_ xcb: nightshift_xcb, _ display: X11Display, _ screen: inout Int32) -> OpaquePointer? {
+        guard var cookie = cookie(of: display) else {
+            // libxcb looks for one itself, and without one a server may know its user by the socket.
+            return xcb.connect_to_display_with_auth_info(display.name, nil, &screen)
+        }
+        var name = XAuthority.cookie
+        return name.withUnsafeMutableBytes { name in
+            cookie.withUnsafeMutableBytes { cookie in
+                var permission = xcb_auth_info_t(
+                    namelen: Int32(name.count), name: name.assumingMemoryBound(to: CChar.self).baseAddress,
+                    datalen: Int32(cookie.count), data: cookie.assumingMemoryBound(to: CChar.self).baseAddress)
+                return xcb.connect_to_display_with_auth_info(display.name, &permission, &screen)
+            }
+        }
+    }
+
+    private static func cookie(of display: X11Display) -> [UInt8]? {
+        guard let path = display.authority else { return nil }
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+        guard let data = try? handle.read(upToCount: XAuthority.largestFile) else { return nil }
+        return XAuthority(Array(data)).cookie(display: display.number, host: hostName)
+    }
+
+    private static var hostName: String {
+        // Longer than any name that Linux takes, and zero at its end in any case.
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return "" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

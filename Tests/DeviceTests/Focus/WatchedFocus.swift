@@ -1,0 +1,47 @@
+import Device
+import NightshiftAPI
+import TestSupport
+
+/// A monitor of a display that has been started, and what it said so far.
+final class WatchedFocus: Sendable {
+    let monitor: FocusMonitor
+    /// Everything that it has told, in order.
+    let told = Watched<[FrontApplication?]>([])
+    private let listening: Task<Void, Never>
+
+    init(_ environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
+        let monitor = FocusMonitor(environment: environment, session: session)
+        self.monitor = monitor
+        listening = Task { [told] in
+            for await front in monitor.fronts { told.update { $0.append(front) } }
+        }
+        monitor.start()
+    }
+
+    deinit {
+        monitor.shutdown()
+        listening.cancel()
+    }
+
+    /// Waits until the last that it told satisfies the condition.
+    func wait(for what: String, _ isSatisfied: @escaping @Sendable (FrontApplication) -> Bool) async throws {
+        do {
+            try await told.wait(for: what) { $0.last.flatMap(\.self).map(isSatisfied) ?? false }
+        } catch let error as WaitedTooLong {
+            throw UnexpectedReport(description: "\(error); told \(told.read { $0 }), \(monitor.report)")
+        }
+    }
+
+    /// Waits until it has told last that nothing is in front.
+    func waitForNothing() async throws {
+        try await told.wait(for: "nothing in front") { $0.last.map { $0 == nil } ?? false }
+    }
+
+    /// Waits for a report of who tells, which nothing announces where nothing is in front before and after.
+    func wait(source: FrontStatus.Source?, detail: String? = nil) async throws {
+        try await eventually("\(source?.rawValue ?? "nobody") to tell, \(detail ?? "")") {
+            let report = monitor.report
+            return report.source == source && (detail.map { (report.detail ?? "").contains($0) } ?? true)
+        }
+    }
+}

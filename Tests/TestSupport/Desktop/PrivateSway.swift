@@ -1,0 +1,116 @@
+import Foundation
+import Glibc
+
+/// A Wayland compositor of its own, sway(1) without a screen.
+///
+/// It refuses to run as root: then it runs as nobody. Everything ends with ``stop()``, with this object, or with this
+/// process.
+package final class PrivateSway: Sendable {
+    private let directory: TemporaryDirectory
+    private let compositor = Watched<ChildProcess?>(nil)
+    private let clients = Watched<[ChildProcess]>([])
+
+    /// The user and group `nobody` of Debian.
+    private static let nobody: UInt32 = 65_534
+
+    /// A compositor that is not running yet.
+    package init() throws {
+        directory = try TemporaryDirectory()
+        try directory.write("xwayland disable\n", to: "config")
+        if geteuid() == 0 { chown(directory.path, Self.nobody, Self.nobody) }
+    }
+
+    package static func started() async throws -> PrivateSway {
+        let sway = try PrivateSway()
+        try await sway.start()
+        return sway
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// What those find in their environment who are to use it.
+    package var environment: [String: String] {
+        [
+            "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "HOME": directory.path,
+            "XDG_RUNTIME_DIR": directory.path, "WAYLAND_DISPLAY": "wayland-1", "LANG": "C.UTF-8",
+        ]
+    }
+
+    package func start() async throws {
+        let ipc = directory.path("ipc")
+        for name in ["ipc", "wayland-1"] { try? FileManager.default.removeItem(atPath: directory.path(name)) }
+        var variables = environment
+        variables["WAYLAND_DISPLAY"] = nil
+        variables["WLR_BACKENDS"] = "headless"
+        variables["WLR_LIBINPUT_NO_DEVICES"] = "1"
+        variables["WLR_RENDERER"] = "pixman"
+        variables["SWAYSOCK"] = ipc
+        let process = try child("sway", ["--config", directory.path("config")], variables)
+        try await eventually("sway, of Debian's package sway") {
+            if let exit = process.exit { throw CannotRun(description: "sway ended with \(exit)") }
+            return FileManager.default.fileExists(atPath: directory.path("wayland-1"))
+                && FileManager.default.fileExists(atPath: ipc)
+        }
+        compositor.update { $0 = process }
+    }
+
+    /// Ends it, and with it everything that shows windows on it.
+    package func stop() {
+        let process = compositor.update { process in
+            defer { process = nil }
+            return process
+        }
+        process?.stop()
+        for client in clients.update({ clients in
+            defer { clients = [] }
+            return clients
+        }) { client.stop() }
+    }
+
+    /// Opens a window, which comes to the front.
+    package func open(_ applicationID: String) async throws {
+        let process = try child("foot", ["--app-id", applicationID, "sleep", "600"], environment)
+        clients.update { $0.append(process) }
+        try await eventually("a window of foot, of Debian's package foot") {
+            if let exit = process.exit { throw CannotRun(description: "foot ended with \(exit)") }
+            return try await message("-t", "get_tree").contains("\"\(applicationID)\"")
+        }
+    }
+
+    package func focus(_ applicationID: String) async throws {
+        _ = try await message("[app_id=\(applicationID)]", "focus")
+    }
+
+    package func close(_ applicationID: String) async throws {
+        _ = try await message("[app_id=\(applicationID)]", "kill")
+    }
+
+    /// What swaymsg(1) prints.
+    @discardableResult
+    package func message(_ words: String...) async throws -> String {
+        try await ChildProcess.run("swaymsg", ["-s", directory.path("ipc")] + words).output
+    }
+
+    /// Suspends the compositor as a whole, or lets it go on.
+    package func freeze(_ isFrozen: Bool) {
+        compositor.read { $0 }?.kill(isFrozen ? SIGSTOP : SIGCONT)
+    }
+
+    private func child(_ program: String, _ arguments: [String], _ environment: [String: String]) throws -> ChildProcess {
+        // A change of user takes back the signal at the parent's end: it is asked for behind that.
+        let prefix =
+            geteuid() == 0
+            ? ["--reuid=\(Self.nobody)", "--regid=\(Self.nobody)", "--clear-groups", "--pdeathsig", "TERM", "--", program]
+            : ["--pdeathsig", "TERM", "--", program]
+        return try ChildProcess(
+            "setpriv", arguments: prefix + arguments, environment: environment,
+            errors: .file(directory.path("\(program).log")), diesWithParent: false)
+    }
+
+    /// Something that a test needs did not run.
+    package struct CannotRun: Error, CustomStringConvertible {
+        package let description: String
+    }
+}
