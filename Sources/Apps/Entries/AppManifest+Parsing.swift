@@ -120,7 +120,7 @@ extension AppManifest {
         guard let (text, line) = try entry.string(Key.fetchInterval) else { return nil }
         guard let interval = RefreshInterval(text) else {
             throw entry.error(
-                "'\(text)' is not an interval; it is minimum, never or seconds up to \(Int(RefreshInterval.longest))",
+                "'\(text)' is not an interval; it is minimum, never or seconds up to \(Int(saturating: RefreshInterval.longest))",
                 key: Key.fetchInterval, at: line)
         }
         return interval
