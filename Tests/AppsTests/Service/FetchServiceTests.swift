@@ -201,6 +201,16 @@ import Testing
         try await scene.end()
     }
 
+    @Test func `R1: what waits in front is given up when it is called off, however new its row is`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
+        try await put(scene)
+        try await scene.service.expire(ServiceScene.app, .fetch, key: "")
+        #expect(try await end(scene).end.detail == "It was called off before it began.")
+        #expect(try await scene.status().state == .active)
+        try await scene.end()
+    }
+
     @Test func `R1: a program is asked with SIGTERM`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene)
