@@ -235,7 +235,7 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Clock", "Device", "Store", "Scheduler",
-                "Transfers", "Apps", "Daemon", "SimulationSupport", "TestSupport", logging,
+                "Transfers", "Apps", "Refresh", "Daemon", "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct RefreshOperationTests {
     private static let keys = """
         X-Nightshift-BackgroundModes=transfer;fetch;processing;
-        X-Nightshift-FetchInterval=900
+        X-Nightshift-FetchInterval=never
         """
     private static let tasks = keys + "\nX-Nightshift-TaskIdentifiers=work;export.*;"
 
@@ -24,7 +24,8 @@ import Testing
 
     @Test func `R1: The app's process says its interval; before that the entry's holds`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
-        #expect(try await scene.refresh.status(of: OperationScene.app).interval == .seconds(900))
+        let before = try await scene.refresh.status(of: OperationScene.app)
+        #expect(before.interval == .never && before.intervalSource == .entry)
         let process = try await scene.launch()
         try await scene.operations.setInterval(.minimum, process: process, channel: nil)
         let status = try await scene.refresh.status(of: OperationScene.app)
@@ -146,6 +147,7 @@ import Testing
         let (refresh, app) = (scene.refresh, OperationScene.app)
         let process = try await scene.launch()
         try await scene.apps.change(process: process, to: .active)
+        try await scene.operations.setInterval(.minimum, process: process, channel: nil)
         try await eventually("the use") { try await refresh.status(of: app).hold == "inFront" }
         try await scene.apps.change(process: process, to: .background)
         try await eventually("its end") { try await refresh.status(of: app).hold != "inFront" }
@@ -163,7 +165,7 @@ import Testing
 
     @Test func `R1: An app that is removed is gone from background refresh`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
-        _ = try await scene.refresh.change(OperationScene.app, AppRefreshChange(interval: "minimum"))
+        _ = try await scene.refresh.change(OperationScene.app, AppRefreshChange(dailyCap: 3))
         try await scene.apps.uninstall(OperationScene.app)
         try await eventually("its end") { try await scene.refresh.status().apps.isEmpty }
         #expect(try await problem { try await scene.refresh.status(of: OperationScene.app) }.status == 404)
