@@ -70,7 +70,8 @@ extension Services {
             }
             // The next service has it.
             try await run(home) { daemon in
-                #expect(try await daemon.refresh.status(of: Self.app).fetches.map(\.result) == [result])
+                let kept = try await daemon.refresh.status(of: Self.app).fetches
+                #expect(kept.map(\.result) == [result])
             }
         }
 
