@@ -8,6 +8,7 @@ struct FreshnessCover: Sendable {
     /// Seconds that content counts as fresh.
     static let freshSeconds = 3_600.0
     static let stepSeconds = 600.0
+    static let wholeStepSeconds = 600
     static let steps = 144
     static let stepsOfFreshness = 6
 
