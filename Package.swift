@@ -80,10 +80,13 @@ let package = Package(
         .target(
             name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Store", logging],
             swiftSettings: strict),
+        .target(
+            name: "Refresh", dependencies: ["NightshiftAPI", "Clock", "Store", "Scheduler", logging],
+            swiftSettings: strict),
 
         // L3: what joins these.
         .target(
-            name: "Operations", dependencies: ["NightshiftAPI", "Store", "Transfers", "Apps", logging],
+            name: "Operations", dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Refresh", logging],
             swiftSettings: strict),
 
         // L3, and L4 above what joins: how it meets the world.
@@ -116,8 +119,8 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Store", "Device", "Scheduler", "Transfers",
-                "Apps", "Operations", "HTTPTransport", "LocalAPI", configuration, logging, serviceLifecycle,
-                systemPackage, unixSignals,
+                "Apps", "Refresh", "Operations", "HTTPTransport", "LocalAPI", configuration, logging,
+                serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict),
         .target(
@@ -206,10 +209,17 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "RefreshTests",
+            dependencies: [
+                "NightshiftAPI", "Clock", "Store", "Scheduler", "Refresh", "SimulationSupport", "TestSupport", logging,
+                grdb,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "NightshiftAPI", "Store", "Transfers", "Apps", "Operations", "SimulationSupport", "TestSupport",
-                logging,
+                "NightshiftAPI", "Store", "Transfers", "Apps", "Refresh", "Operations", "SimulationSupport",
+                "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(

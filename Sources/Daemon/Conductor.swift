@@ -4,12 +4,13 @@ import Device
 import Foundation
 import Logging
 import NightshiftAPI
+import Refresh
 import Scheduler
 import Store
 import Synchronization
 import Transfers
 
-/// Tells transfers and apps what moment it is: follows the device, decides over doze, and holds the device awake for those
+/// Tells transfers, apps and background refresh what moment it is: follows the device, decides over doze, and holds the device awake for those
 /// who may. See `docs/decisions/0012`.
 actor Conductor {
     private let monitor: DeviceMonitor
@@ -34,6 +35,7 @@ actor Conductor {
     private struct Parts {
         var transfers: TransferService
         var apps: AppService
+        var refresh: RefreshService
     }
 
     private struct Activity {
@@ -79,8 +81,8 @@ actor Conductor {
     }
 
     /// Sets the parts to which moments are announced. To be called once, before anything runs.
-    nonisolated func connect(_ transfers: TransferService, _ apps: AppService) {
-        parts.withLock { $0 = Parts(transfers: transfers, apps: apps) }
+    nonisolated func connect(_ transfers: TransferService, _ apps: AppService, _ refresh: RefreshService) {
+        parts.withLock { $0 = Parts(transfers: transfers, apps: apps, refresh: refresh) }
     }
 
     nonisolated func activityChanged(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
@@ -252,12 +254,13 @@ actor Conductor {
         }
     }
 
-    /// Announces the moment that is on disk to apps and transfers.
+    /// Announces the moment that is on disk.
     private func announceMoment() async {
         guard let parts = parts.withLock(\.self) else { return }
         let moment = told.machine.moment
         await parts.apps.apply(moment)
         await parts.transfers.apply(moment)
+        await parts.refresh.apply(moment)
     }
 
     private func decided() -> Told { Told(decision: decisions, report: report, machine: machine) }

@@ -9,6 +9,7 @@ import LocalAPI
 package import Logging
 import NightshiftAPI
 import Operations
+package import Refresh
 import ServiceLifecycle
 import Store
 import Synchronization
@@ -26,6 +27,7 @@ package struct Daemon {
     private let conductor: Conductor
     package let transfers: TransferService
     package let apps: AppService
+    package let refresh: RefreshService
 
     /// Prepares everything up to the database; nothing runs yet.
     ///
@@ -54,12 +56,17 @@ package struct Daemon {
             random: { Double.random(in: 0..<1) }, logger: logger)
         let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
         self.transfers = transfers
-        apps = AppService(Self.apps(configuration, store, clock, transfers, conductor, mask, logger))
-        conductor.connect(transfers, apps)
+        let refreshedApps = RefreshedApps()
+        refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
+        var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
+        appEnvironment.refresh = AppService.RefreshHooks(refresh)
+        apps = AppService(appEnvironment)
+        refreshedApps.connect(apps)
+        conductor.connect(transfers, apps, refresh)
         let stop = ShutdownRequest()
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
-            operations: Operations(transfers: transfers, apps: apps),
+            operations: Operations(transfers: transfers, apps: apps, refresh: refresh),
             device: DeviceAccess(
                 status: { await conductor.status() }, change: { try await conductor.change($0) },
                 request: { try await conductor.request($0) }),
@@ -73,6 +80,7 @@ package struct Daemon {
                 .init(service: ServiceManager()),
                 .init(service: ConductorRunner(conductor: conductor)),
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
+                .init(service: RefreshRunner(service: refresh)),
                 // Stopped first: apps are told before the server goes.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
@@ -97,6 +105,8 @@ package struct Daemon {
             // The moment first: apps that are taken up have to know whether the device dozes.
             try await conductor.prepare()
             try await apps.prepare()
+            // Behind the apps, whose entries it reads, and before they report anything.
+            try await refresh.prepare()
             try await group.run()
         } catch let error as StoreError {
             throw DaemonError.store(error.message)

@@ -54,6 +54,7 @@ extension ProcessEvent: StreamedEvent {
         switch self {
         case .hello(let hello): try frame("hello", hello)
         case .command(let command): try frame("command", command)
+        case .refresh(let notice): try frame("refresh", notice)
         case .stopping: try frame("stopping", [String: String]())
         }
     }

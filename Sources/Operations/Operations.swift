@@ -1,8 +1,9 @@
 package import Apps
 package import NightshiftAPI
+package import Refresh
 package import Transfers
 
-/// Operations that need transfers and apps at once, joined below every front end.
+/// Operations that need two of transfers, apps and background refresh at once, joined below every front end.
 ///
 /// A front end (the local API, and whatever else will offer the same) asks one part where one is enough, and asks here where
 /// it is not: it translates, and joins nothing itself. Each operation is atomic: whatever of another one happens meanwhile
@@ -10,10 +11,12 @@ package import Transfers
 package struct Operations: Sendable {
     package let transfers: TransferService
     package let apps: AppService
+    package let refresh: RefreshService
 
-    package init(transfers: TransferService, apps: AppService) {
+    package init(transfers: TransferService, apps: AppService, refresh: RefreshService) {
         self.transfers = transfers
         self.apps = apps
+        self.refresh = refresh
     }
 
     /// Accepts all tasks of the request, or none. Where they are for an app, that has to be one that can be launched for them.

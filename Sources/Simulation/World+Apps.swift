@@ -204,7 +204,7 @@ extension World {
             case .enter: command.state == .background ? behaviour.enterBackground : 0
             case .handleEvents, .handleWake: behaviour.wake
             case .snapshot: Self.snapshotTime
-            case .expire: behaviour.expiration
+            case .expire, .expireWake: behaviour.expiration
             case .terminate: Self.exitTime
             }
         apps[index].process?.begin(kind, seconds: seconds, clock.awakeSeconds)

@@ -382,7 +382,9 @@ enum Migrations {
                     -- What is known of the refresh of one app, and what of the device: JSON.
                     CREATE TABLE refresh_apps (
                         app TEXT PRIMARY KEY CHECK (length(app) > 0),
-                        record TEXT NOT NULL
+                        record TEXT NOT NULL,
+                        -- What its transfers had moved when its last fetch began.
+                        begun_bytes INTEGER NOT NULL DEFAULT 0
                     ) STRICT;
                     CREATE TABLE refresh_device (
                         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -399,7 +401,6 @@ enum Migrations {
                         task TEXT NOT NULL,
                         submitted_at REAL NOT NULL,
                         began_at REAL,
-                        wake INTEGER,
                         progress TEXT,
                         PRIMARY KEY (app, identifier, running)
                     ) STRICT, WITHOUT ROWID;

@@ -53,6 +53,8 @@ package struct BegunWake: Hashable, Sendable, Codable {
     package var command: Int64?
     /// Seconds until which it has to be completed; nil while the user sees the app.
     package var deadline: Double?
+    /// The number of the command that told the app that its time is nearly over; nil until then.
+    package var expiration: Int64?
 
     package init(wake: WantedWake, deadline: Double?) {
         self.wake = wake

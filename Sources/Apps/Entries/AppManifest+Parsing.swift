@@ -16,7 +16,11 @@ extension AppManifest {
         static let snapshot = keyPrefix + "Snapshot"
         static let backgroundPolicy = keyPrefix + "BackgroundPolicy"
         static let fileLocks = keyPrefix + "FileLocks"
-        static let all = [modes, wake, wakeLimit, logLimit, snapshot, backgroundPolicy, fileLocks]
+        static let fetchInterval = keyPrefix + "FetchInterval"
+        static let taskIdentifiers = keyPrefix + "TaskIdentifiers"
+        static let all = [
+            modes, wake, wakeLimit, logLimit, snapshot, backgroundPolicy, fileLocks, fetchInterval, taskIdentifiers,
+        ]
     }
 
     /// Reads the desktop entry at `path`, whose text is given. Without keys of ours it is an app without modes.
@@ -50,6 +54,8 @@ extension AppManifest {
         snapshot = try entry.absolutePath(Key.snapshot)
         backgroundPolicy = try Self.backgroundPolicy(in: entry)
         fileLocks = try Self.fileLocks(in: entry) ?? fileLocks
+        fetchInterval = try Self.fetchInterval(in: entry)
+        taskIdentifiers = try Self.taskIdentifiers(in: entry)
     }
 
     private static func checkKind(of entry: DesktopEntry) throws(EntryError) {
@@ -108,6 +114,45 @@ extension AppManifest {
             throw entry.error("'\(text)' is not known; it is \(known)", key: Key.fileLocks, at: line)
         }
         return policy
+    }
+
+    private static func fetchInterval(in entry: DesktopEntry) throws(EntryError) -> RefreshInterval? {
+        guard let (text, line) = try entry.string(Key.fetchInterval) else { return nil }
+        guard let interval = RefreshInterval(text) else {
+            throw entry.error(
+                "'\(text)' is not an interval; it is minimum, never or seconds up to \(Int(saturating: RefreshInterval.longest))",
+                key: Key.fetchInterval, at: line)
+        }
+        return interval
+    }
+
+    private static func taskIdentifiers(in entry: DesktopEntry) throws(EntryError) -> [String] {
+        guard let (names, line) = try entry.list(Key.taskIdentifiers) else { return [] }
+        var identifiers: [String] = []
+        for name in names where !identifiers.contains(name) {
+            if let objection = objection(toTaskIdentifier: name) {
+                throw entry.error("'\(name)' \(objection)", key: Key.taskIdentifiers, at: line)
+            }
+            identifiers.append(name)
+        }
+        guard identifiers.count <= Limits.taskIdentifiers else {
+            throw entry.error(
+                "there are \(identifiers.count) identifiers; an entry may declare \(Limits.taskIdentifiers)",
+                key: Key.taskIdentifiers, at: line)
+        }
+        return identifiers
+    }
+
+    /// Programs read identifiers one to a line.
+    private static func objection(toTaskIdentifier name: String) -> String? {
+        guard (1...Limits.taskIdentifierLength).contains(name.utf8.count) else {
+            return "does not have 1 to \(Limits.taskIdentifierLength) bytes"
+        }
+        guard name.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7f }) else {
+            return "has a space or a control character"
+        }
+        let stem = name.hasSuffix(".*") ? name.dropLast(2) : name[...]
+        return stem.isEmpty || stem.contains("*") ? "may have a '*' only as the last of several parts" : nil
     }
 
     private static func number<Number: LosslessStringConvertible & Comparable>(

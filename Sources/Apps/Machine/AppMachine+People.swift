@@ -23,8 +23,8 @@ extension AppMachine {
             actions.append(.thaw)
             expectConfirmation(now)
         }
-        // An app in front of its user has no time limit.
-        for index in begun.indices { begun[index].deadline = nil }
+        // An app in front of its user has no time limit. What was called off ends all the same.
+        for index in begun.indices where begun[index].wake.source.rules.overdue != nil { begun[index].deadline = nil }
         commands.removeAll { $0.command.action == .expire }
         connectBy = nil
         if record.state != .inactive { actions += transition(to: .inactive, now) }

@@ -1,3 +1,4 @@
+import Glibc
 package import NightshiftAPI
 package import Store
 
@@ -87,16 +88,19 @@ extension AppMachine {
     }
 
     /// The app has done what a command asked.
-    package mutating func acknowledged(_ number: Int64, now: ClockReading) -> [AppAction] {
+    ///
+    /// - Parameter result: what came of a wake.
+    package mutating func acknowledged(
+        _ number: Int64, result: RefreshResult = .newData, now: ClockReading
+    ) -> [AppAction] {
         let isFirstState = commands.contains { $0.command.number == number && $0.command.action == .enter }
         if isFirstState { launchBy = nil }
         commands.removeAll { $0.command.number == number }
         var actions: [AppAction] = []
-        if let index = begun.firstIndex(where: { $0.command == number }) {
-            let wake = begun.remove(at: index).wake
+        if begun.contains(where: { $0.command == number }) {
             record.faults = 0
             needsSnapshot = true
-            actions += complete(wake, .acknowledged)
+            actions += complete(.acknowledged(result), now) { $0.command == number }
         }
         return actions + suspendIfIdle(now)
     }
@@ -104,15 +108,38 @@ extension AppMachine {
     /// The process is gone.
     package mutating func exited(_ exit: AppExit, now: ClockReading) -> [AppAction] {
         var exit = exit
-        var actions: [AppAction] = []
         if let ending {
             exit.cause = ending.cause
-        } else if exit.cause == .exited, completesByExiting {
-            for wake in begun.map(\.wake) { actions += complete(wake, .exited) }
-            if !begun.isEmpty { record.faults = 0 }
-            begun = []
+            return ended(exit, now)
         }
-        return actions + ended(exit, now)
+        guard completesByExiting else { return ended(exit, now) }
+        let (completed, isForgiven) = applyStatus(of: &exit, now)
+        return completed + ended(exit, isForgiven: isForgiven, now)
+    }
+
+    /// A program says with its exit status what has come of what it was launched for; of a fetch, or a task of its own, also that
+    /// nothing has. Those go wrong without the program being at fault: whoever gives them gives fewer.
+    private mutating func applyStatus(
+        of exit: inout AppExit, _ now: ClockReading
+    ) -> (actions: [AppAction], isForgiven: Bool) {
+        guard !begun.isEmpty else { return ([], false) }
+        let isForChances = begun.allSatisfy(\.wake.source.hasResult)
+        switch exit.cause {
+        case .exited:
+            record.faults = 0
+            return (complete(.exited(0), now), false)
+        case .failed:
+            let status = exit.status ?? 1
+            if isForChances, RefreshResult(exitStatus: status) != .failed {
+                record.faults = 0
+                exit.cause = .exited
+            }
+            return (complete(.exited(status), now) { $0.wake.source.hasResult }, isForChances)
+        case .signalled where exit.signal == SIGTERM && begun.allSatisfy({ $0.expiration != nil }):
+            return (dropLost("It was asked to end, and did not say what came of it.", now), true)
+        case .unseen where isForChances: return (dropLost("Nobody saw with what status it ended.", now), true)
+        default: return ([], false)
+        }
     }
 
     /// Time has passed.
@@ -123,6 +150,14 @@ extension AppMachine {
             self.ending?.deadline = nil
             return [.kill]
         }
+        let actions = dropOutdated(now) + warnOfEnds(now)
+        let givenUp = giveUpCalledOff(now)
+        return actions + givenUp + applyLimits(now, hasRoom: !givenUp.isEmpty)
+    }
+
+    /// - Parameter hasRoom: whether something has just ended that kept it from rest.
+    private mutating func applyLimits(_ now: ClockReading, hasRoom: Bool) -> [AppAction] {
+        let time = now.awakeSeconds
         let late = commands.filter { $0.deadline ?? .infinity <= time }.map(\.command)
         commands.removeAll { late.contains($0.command) }
         // No snapshot is no reason to end an app.
@@ -138,7 +173,7 @@ extension AppMachine {
         let isConfirmed = nextConfirmation ?? .infinity <= time
         let dropped = isConfirmed ? dropUnconfirmed(now) : []
         if nextExpiration ?? .infinity <= time { return dropped + expire(now) }
-        let isSettled = isUnconnected || isConfirmed || !late.isEmpty
+        let isSettled = isUnconnected || isConfirmed || !late.isEmpty || hasRoom
         return dropped + (isSettled ? suspendIfIdle(now) : beginPossibleWakes(now))
     }
 
@@ -147,15 +182,18 @@ extension AppMachine {
         return [.kill]
     }
 
-    mutating func ended(_ exit: AppExit, _ now: ClockReading) -> [AppAction] {
+    mutating func ended(_ exit: AppExit, isForgiven: Bool = false, _ now: ClockReading) -> [AppAction] {
         let wasBackground = record.state == .background || record.state == .suspended
-        let isFault = !begun.isEmpty || wasBackground && exit.cause.isFault && exit.cause != .unseen
-        if isFault, exit.cause != .quit, exit.cause != .forceQuit {
+        // Its user may close an app in the middle of a task that they have begun.
+        let isUnanswered = begun.contains { $0.wake.source.rules.limit != .unlimited }
+        let isFault = isUnanswered || wasBackground && exit.cause.isFault && exit.cause != .unseen
+        if isFault, !isForgiven, exit.cause != .quit, exit.cause != .forceQuit {
             record.faults += 1
             record.faultAt = now.wallSeconds
             hasToldPause = false
         }
-        let dropped = dropLost()
+        let isToldBest = exit.cause.isTermination || exit.cause == .launchFailed
+        let dropped = dropLost(isToldBest ? exit.cause.sentence : "Its process ended first.", now)
         let stint = endStint(exit.cause.isTermination ? .terminated : .ended, now)
         forgetTasks()
         phase = .absent

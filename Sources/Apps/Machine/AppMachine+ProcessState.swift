@@ -102,7 +102,7 @@ extension AppMachine {
             return endStint(.ended, now) + endOfTransfers
         }
         guard isAlive else {
-            let dropped = dropLost()
+            let dropped = dropLost("Its process ended while the service was away.", now)
             // Nobody has seen whether it was its own fault, unless its end was asked for.
             if ending == nil { begun = [] }
             return dropped + ended(AppExit(time: now.date, cause: ending?.cause ?? .unseen), now)
@@ -139,7 +139,7 @@ extension AppMachine {
         // A program without the library has never needed the service: its limit stays what it was told at its launch.
         guard hasConnected || record.linksLibrary && !hasWakeCommand else { return }
         for index in begun.indices where begun[index].deadline != nil {
-            begun[index].deadline = deadline(of: begun[index].wake, now)
+            begun[index].deadline = deadline(of: begun[index], now)
         }
     }
 }

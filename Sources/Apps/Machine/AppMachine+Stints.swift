@@ -44,7 +44,10 @@ extension AppMachine {
     /// Wakes that have begun and are not completed, and a launch in the background that is under way. What an app is told that
     /// may take its time has no end that the device could wait for.
     var wakesUnderWay: Int {
-        let count = begun.count { $0.deadline != nil || !$0.wake.source.rules.reachesForeground }
+        let count = begun.count { wake in
+            let rules = wake.wake.source.rules
+            return rules.limit != .unlimited && (wake.deadline != nil || !rules.reachesForeground)
+        }
         return phase == .starting && record.state == .background ? max(1, count) : count
     }
 
@@ -71,7 +74,7 @@ extension AppMachine {
     /// - Parameter left: seconds that it has; as many as its policy says where that is nil.
     mutating func beginStint(left: Double? = nil, _ now: ClockReading) -> [AppAction] {
         guard record.background.stint == nil, record.process != nil else { return [] }
-        let seconds = isManaged ? left ?? terms.policy.seconds : nil
+        let seconds = isManaged && !isUnlimited ? left ?? terms.policy.seconds : nil
         var open = OpenStint(stint: BackgroundStint(began: now.date), countsFrom: now.awakeSeconds, left: seconds)
         open.stint.windows = device == .window ? 1 : 0
         open.stint.add(begun.map(\.wake.reason))
@@ -114,6 +117,18 @@ extension AppMachine {
             commands.removeAll { $0.command.action == .expire }
         }
         record.background.stint = open
+        limitStint(now)
+    }
+
+    /// A task that its user has begun takes the limit from its time; without one it has all of its time again.
+    mutating func limitStint(_ now: ClockReading) {
+        guard isManaged, var open = record.background.stint, (open.left == nil) != isUnlimited else { return }
+        open.stint = open.settled(now)
+        open.countsFrom = open.countsFrom.map { _ in now.awakeSeconds }
+        open.left = isUnlimited ? nil : terms.policy.seconds
+        open.isExpiring = false
+        record.background.stint = open
+        commands.removeAll { $0.command.action == .expire }
     }
 
     /// Time stands still, or passes again.

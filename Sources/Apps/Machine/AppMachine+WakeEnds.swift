@@ -4,26 +4,28 @@ import Store
 
 /// How wakes end: completed, too late, or given up.
 extension AppMachine {
-    /// Awake seconds until which a wake has to be completed whose time begins now.
+    /// Awake seconds until which a wake has to be completed whose time begins now; nil where it may take as long as it likes.
     ///
     /// The time that a source gives begins when the app hears of the wake (``startDeadline(ofWake:_:)``). Until then it has
     /// as long as a launch may take in addition. A session's includes that, and so does that of a program that never hears
-    /// of it.
-    func deadline(of wake: WantedWake, _ now: ClockReading) -> Double {
-        let isHeardLater = wake.source.rules.limit != nil && !isConnected && !completesByExiting
-        return now.awakeSeconds + wake.source.limit(declared: wakeLimit) + (isHeardLater ? Self.launchLimit : 0)
+    /// of it. An app that was told that a wake's time is nearly over has no more than what that leaves it.
+    func deadline(of wake: BegunWake, _ now: ClockReading) -> Double? {
+        let source = wake.wake.source
+        let isHeardLater = source.rules.limit != .declared && !isConnected && !completesByExiting
+        let seconds = wake.expiration == nil ? source.limit(declared: wakeLimit) : lead(of: source)
+        return seconds.map { now.awakeSeconds + $0 + (isHeardLater ? Self.launchLimit : 0) }
     }
 
     /// The time of every wake under way begins now.
     mutating func limitWakes(_ now: ClockReading) {
-        for index in begun.indices { begun[index].deadline = deadline(of: begun[index].wake, now) }
+        for index in begun.indices { begun[index].deadline = deadline(of: begun[index], now) }
     }
 
     /// The app hears of a wake now. A session's time goes on, unless it was over and the launch had more for another source.
     mutating func startDeadline(ofWake index: Int, _ now: ClockReading) {
-        let wake = begun[index].wake
-        guard let end = begun[index].deadline, wake.source.rules.limit != nil || end <= now.awakeSeconds else { return }
-        begun[index].deadline = deadline(of: wake, now)
+        let rules = begun[index].wake.source.rules
+        guard let end = begun[index].deadline, rules.limit != .declared || end <= now.awakeSeconds else { return }
+        begun[index].deadline = deadline(of: begun[index], now)
     }
 
     /// Whether its exit status says that it has done what it was launched for: it does not link the library, as far as is
@@ -35,40 +37,85 @@ extension AppMachine {
     /// A program that completes everything with one exit status has the time of the longest wake.
     var overdueWake: (deadline: Double, cause: ExitCause)? {
         let limited = begun.compactMap { wake in
-            wake.deadline.map { (deadline: $0, cause: wake.wake.source.rules.overdue) }
+            wake.deadline.flatMap { end in wake.wake.source.rules.overdue.map { (deadline: end, cause: $0) } }
         }
-        return completesByExiting
-            ? limited.max { $0.deadline < $1.deadline } : limited.min { $0.deadline < $1.deadline }
+        guard completesByExiting else { return limited.min { $0.deadline < $1.deadline } }
+        return isUnlimited ? nil : limited.max { $0.deadline < $1.deadline }
     }
 
-    /// The app is done with a wake.
-    mutating func complete(_ wake: WantedWake, _ outcome: WakeOutcome) -> [AppAction] {
-        finish(wake)
-        return [.finishWake(wake, outcome), .note(.appWakeCompleted, wake.name)]
+    /// Whether something is under way that may take as long as it likes.
+    var isUnlimited: Bool { begun.contains { $0.wake.source.rules.limit == .unlimited } }
+
+    /// The app is done with wakes that were under way.
+    mutating func complete(
+        _ outcome: WakeOutcome, _ now: ClockReading, where isMeant: (BegunWake) -> Bool = { _ in true }
+    ) -> [AppAction] {
+        removeBegun(now, where: isMeant).flatMap { wake -> [AppAction] in
+            var inputs: [String: String] = [:]
+            if wake.source.hasResult { inputs["result"] = outcome.result.rawValue }
+            return [.finishWake(wake, outcome), .note(.appWakeCompleted, wake.name, inputs: inputs)]
+        }
     }
 
-    /// Gives up what is wanted for too long, and what does not outlive a force quit.
+    /// Gives up what is wanted for too long, what does not outlive a force quit, and chances that cannot be had.
     mutating func dropOutdated(_ now: ClockReading) -> [AppAction] {
+        wallOffset = now.wallSeconds - now.awakeSeconds
         var actions: [AppAction] = []
-        if record.isForceQuit {
-            let why = "Its user force-quit the app."
-            actions = dropBegun(why) { !$0.outlivesForceQuit }
-            actions += discard(wanted.filter { !$0.source.rules.outlivesForceQuit }, why)
+        if record.isForceQuit { actions = dropBegun(Self.forceQuitReason, now) { !$0.outlivesForceQuit } }
+        for wake in wanted where isOpen(wake) && !isUnderWay(wake) {
+            if let why = reasonToDrop(wake, now) { actions += discard([wake], why) }
         }
-        let expired = wanted.filter { $0.isExpired(now) && !isUnderWay($0) }
-        return actions + discard(expired, "Its time is over.")
+        return actions
+    }
+
+    /// Why a wake that waits is given up; nil where it goes on waiting.
+    private func reasonToDrop(_ wake: WantedWake, _ now: ClockReading) -> String? {
+        let rules = wake.source.rules
+        if record.isForceQuit, !rules.outlivesForceQuit { return Self.forceQuitReason }
+        if wake.isExpired(now) { return "Its time is over." }
+        // Others wait until that changes. Of these somebody waits for the end.
+        guard wake.source.hasResult else { return nil }
+        if let mode = rules.mode, !modes.contains(mode) {
+            return "The app's entry does not declare the background mode '\(mode.rawValue)'."
+        }
+        return phase == .absent && !isInstalled ? "The app has no desktop entry." : nil
+    }
+
+    private static let forceQuitReason = "Its user force-quit the app."
+
+    /// Awake seconds at which a wake that waits is given up for whose end somebody waits. Others go at the next look.
+    var nextExpiry: Double? {
+        let waiting = wanted.filter { $0.source.hasResult && isOpen($0) && !isUnderWay($0) }
+        // Later by more than rounding, so that it is over then.
+        return waiting.compactMap(\.expires).min().map { $0 - wallOffset + 0.001 }
     }
 
     /// Gives up the chances that a process had and has not used.
-    mutating func dropLost() -> [AppAction] {
-        dropBegun("Its process ended first.") { !$0.isTriedAgain }
+    mutating func dropLost(_ why: String, _ now: ClockReading) -> [AppAction] {
+        dropBegun(why, now) { !$0.isTriedAgain }
     }
 
-    private mutating func dropBegun(_ why: String, where isMeant: (WakeRules) -> Bool) -> [AppAction] {
-        let dropped = begun.map(\.wake).filter { isMeant($0.source.rules) }
-        guard !dropped.isEmpty else { return [] }
-        begun.removeAll { isMeant($0.wake.source.rules) }
-        return discard(dropped, why)
+    private mutating func dropBegun(
+        _ why: String, _ now: ClockReading, where isMeant: (WakeRules) -> Bool
+    ) -> [AppAction] {
+        drop(removeBegun(now) { isMeant($0.wake.source.rules) }, why)
+    }
+
+    /// Gives up wakes that were under way.
+    func drop(_ wakes: [WantedWake], _ why: String) -> [AppAction] {
+        wakes.flatMap { [.finishWake($0, .dropped(why)), .note(.appWakeDropped, "\($0.name): \(why)")] }
+    }
+
+    /// Takes wakes from those under way. What the app was asked about them needs no answer any more.
+    mutating func removeBegun(_ now: ClockReading, where isMeant: (BegunWake) -> Bool) -> [WantedWake] {
+        let removed = begun.filter(isMeant)
+        guard !removed.isEmpty else { return [] }
+        begun.removeAll(where: isMeant)
+        let numbers = Set(removed.compactMap(\.command) + removed.compactMap(\.expiration))
+        commands.removeAll { numbers.contains($0.command.number) }
+        for wake in removed.map(\.wake) { finish(wake) }
+        limitStint(now)
+        return removed.map(\.wake)
     }
 
     /// A later wake of the same key may have been given up before this one.
@@ -80,13 +127,11 @@ extension AppMachine {
         begun.contains { $0.wake.identity == wake.identity && $0.wake.through == wake.through }
     }
 
-    /// Wakes that have ended already are left as they are.
-    private mutating func discard(_ wakes: [WantedWake], _ why: String) -> [AppAction] {
-        wakes.flatMap { wake -> [AppAction] in
-            guard wake.through > finished[wake.identity] ?? 0 else { return [] }
-            finish(wake)
-            return [.finishWake(wake, .dropped), .note(.appWakeDropped, "\(wake.name): \(why)")]
-        }
+    /// Gives up wakes that wait. Those that have ended already are left as they are.
+    mutating func discard(_ wakes: [WantedWake], _ why: String) -> [AppAction] {
+        let open = wakes.filter { isOpen($0) }
+        for wake in open { finish(wake) }
+        return drop(open, why)
     }
 }
 

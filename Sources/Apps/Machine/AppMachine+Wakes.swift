@@ -23,7 +23,7 @@ extension AppMachine {
         }
     }
 
-    private func isOpen(_ wake: WantedWake) -> Bool { wake.through > finished[wake.identity] ?? 0 }
+    func isOpen(_ wake: WantedWake) -> Bool { wake.through > finished[wake.identity] ?? 0 }
 
     /// Begins the wanted wakes that may begin now.
     mutating func beginPossibleWakes(_ now: ClockReading) -> [AppAction] {
@@ -116,7 +116,11 @@ extension AppMachine {
     var isAtRest: Bool { commands.isEmpty && ending == nil && connectBy == nil }
 
     private mutating func begin(_ wakes: [WantedWake], _ now: ClockReading) {
-        begun += wakes.map { BegunWake(wake: $0, deadline: deadline(of: $0, now)) }
+        for wake in wakes {
+            var wake = BegunWake(wake: wake, deadline: nil)
+            wake.deadline = deadline(of: wake, now)
+            begun.append(wake)
+        }
         if wakes.contains(where: \.source.rules.delaysStarts) { delayStarts(now) }
         refill(for: wakes, now)
     }

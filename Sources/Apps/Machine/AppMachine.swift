@@ -34,6 +34,8 @@ package struct AppMachine: Sendable {
     var wanted: [WantedWake] = []
     /// How far it is done with what has woken it: what the store tells may be older.
     var finished: [WantedWake.Identity: Int64] = [:]
+    /// Seconds since 1970 less awake seconds, as of the last look at the clocks.
+    var wallOffset: Double = 0
     /// Background tasks that the process has not told again since its connection broke, and until when it has to.
     var unconfirmed: Set<TaskKey> = []
     var confirmBy: Double?
@@ -92,7 +94,8 @@ package struct AppMachine: Sendable {
             phase == .absent && isInstalled && !record.isForceQuit && !wanted.isEmpty ? faultPauseEnd : nil
         return
             (commands.map(\.deadline) + [
-                overdueWake?.deadline, connectBy, launchBy, nextConfirmation, nextExpiration, pause,
+                overdueWake?.deadline, nextWarning, nextGivingUp, nextExpiry, connectBy, launchBy, nextConfirmation,
+                nextExpiration, pause,
             ])
             .compactMap(\.self).min()
     }

@@ -57,13 +57,18 @@ package struct AppEnvironment: Sendable {
     ///
     /// - Parameter declaredLimit: seconds that the app's entry gives to wakes whose source has no limit of its own.
     package static func wakeVariables(_ wakes: [WantedWake], declaredLimit: Double) -> [String: String] {
-        guard let limit = wakes.map({ $0.source.limit(declared: declaredLimit) }).max() else { return [:] }
-        var variables = [
-            "NIGHTSHIFT_WAKE": Set(wakes.map(\.reason.rawValue)).sorted().joined(separator: ","),
-            "NIGHTSHIFT_WAKE_LIMIT": String(Int(saturating: limit)),
-        ]
+        guard !wakes.isEmpty else { return [:] }
+        var variables = ["NIGHTSHIFT_WAKE": Set(wakes.map(\.reason.rawValue)).sorted().joined(separator: ",")]
+        let limits = wakes.map { $0.source.limit(declared: declaredLimit) }
+        // One that may take as long as it likes gives all of them that time.
+        if !limits.contains(nil), let limit = limits.compactMap(\.self).max() {
+            variables["NIGHTSHIFT_WAKE_LIMIT"] = String(Int(saturating: limit))
+        }
         let sessions = wakes.filter { $0.source == .session }.map(\.key)
         if !sessions.isEmpty { variables["NIGHTSHIFT_SESSION"] = sessions.joined(separator: "\n") }
+        // A fetch of the classic form has no identifier.
+        let tasks = wakes.filter { $0.source.hasResult && !$0.key.isEmpty }.map(\.key)
+        if !tasks.isEmpty { variables["NIGHTSHIFT_TASK"] = tasks.joined(separator: "\n") }
         return variables
     }
 
@@ -108,7 +113,7 @@ package struct AppEnvironment: Sendable {
     /// Variables that belong to one launch: a service that an app has started must not pass that app's on.
     private static let ofLaunch: Set = [
         "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE", "NIGHTSHIFT_SESSION",
-        "NIGHTSHIFT_WAKE_LIMIT",
+        "NIGHTSHIFT_WAKE_LIMIT", "NIGHTSHIFT_TASK",
     ]
 }
 

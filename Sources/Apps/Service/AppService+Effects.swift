@@ -17,6 +17,7 @@ extension AppService {
         machines[id] = machine
         writeClock(id)
         reportActivity()
+        tellRefresh(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
         if actions.isEmpty, machine.record == before { return setAlarm() }
         await execute(actions, id)
     }
@@ -56,7 +57,7 @@ extension AppService {
         unwritten[id, default: 0] += 1
         var actions = actions
         var entries: [JournalEntry] = []
-        var finished: [(wake: WantedWake, outcome: WakeOutcome)] = []
+        var finished: [FinishedWake] = []
         var isForceQuit = false
         var isInFront = false
         var listening: Bool?
@@ -75,7 +76,7 @@ extension AppService {
                 listening = true
             case .terminate: signal(id, SIGTERM)
             case .kill: signal(id, SIGKILL)
-            case .finishWake(let wake, let outcome): finished.append((wake, outcome))
+            case .finishWake(let wake, let outcome): finished.append(FinishedWake(wake: wake, outcome: outcome, time: now.wallSeconds))
             case .cancelTransfers: isForceQuit = true
             case .cameToFront: isInFront = true
             case .note(let decision, let detail, let inputs):
@@ -87,10 +88,11 @@ extension AppService {
         }
         setAlarm()
         // First, so that a service that dies in between leaves no messages that nobody is woken for.
-        for (wake, outcome) in finished where wake.source == .session && outcome == .exited {
-            await environment.transfers.acknowledge(id, wake.key, wake.through)
+        for end in finished where end.wake.source == .session {
+            guard case .exited = end.outcome else { continue }
+            await environment.transfers.acknowledge(id, end.wake.key, end.wake.through)
         }
-        let hasLifted = await write(id, entries, finished.map(\.wake), isInFront: isInFront)
+        let hasLifted = await write(id, entries, finished, isInFront: isInFront)
         // The caller is answered after this.
         if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
@@ -98,6 +100,14 @@ extension AppService {
         if hasLifted { await environment.transfers.cameToFront(id) }
         // A finished wake may have made room for one that came meanwhile.
         if !finished.isEmpty { await updateWantedWakes() }
+    }
+
+    /// The end of a wake, until it is on disk.
+    struct FinishedWake {
+        var wake: WantedWake
+        var outcome: WakeOutcome
+        /// Seconds since 1970.
+        var time: Double
     }
 
     /// Suspends the app, unless that would leave others waiting for a lock of its.
@@ -117,11 +127,12 @@ extension AppService {
     /// - Returns: whether tasks of the app were let go.
     @discardableResult
     func write(
-        _ id: AppID, _ entries: [JournalEntry], _ finished: [WantedWake], isInFront: Bool = false
+        _ id: AppID, _ entries: [JournalEntry], _ finished: [FinishedWake], isInFront: Bool = false
     ) async -> Bool {
         let record = machines[id]?.record
         let time = now.date
         let lifts = isInFront || unlifted.contains(id)
+        let finished = (unfinished.removeValue(forKey: id) ?? []) + finished
         unwritten[id, default: 0] += 1
         defer { stepWritten(id) }
         do {
@@ -133,13 +144,15 @@ extension AppService {
                     try transaction.deleteApp(id)
                 }
                 for entry in entries { try transaction.record(entry) }
-                for wake in finished { try transaction.finishWake(wake) }
+                for end in finished { try transaction.finishWake(end.wake, end.outcome.end(at: end.time)) }
                 if lifts { try transaction.liftHolds(of: id, at: time) }
             }
             if lifts { unlifted.remove(id) }
+            if finished.contains(where: \.wake.source.hasResult) { refreshCalls.add(environment.refresh.wakesEnded) }
             return lifts
         } catch {
             if lifts { unlifted.insert(id) }
+            if !finished.isEmpty { unfinished[id, default: []] += finished }
             // The row is written again with the app's next step; until then a crash would find it a step behind.
             environment.logger.error("The store failed", metadata: ["error": "\(error)", "app": "\(id)"])
             return false
@@ -198,10 +211,12 @@ extension AppService {
     /// A step of a machine in the middle of another's consequences.
     private func input(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) -> [AppAction] {
         var machine = machine(id)
+        let before = machine.record
         let actions = input(&machine, now)
         machines[id] = machine
         writeClock(id)
         reportActivity()
+        tellRefresh(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
         return actions
     }
 

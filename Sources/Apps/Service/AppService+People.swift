@@ -28,6 +28,7 @@ extension AppService {
             throw Problem(error)
         }
         await perform(manifest.id) { $0.installed(manifest.entry, now: $1) }
+        refreshCalls.add { [refresh = environment.refresh] in await refresh.installed(manifest.id, manifest) }
         await updateWantedWakes()
         return try await status(manifest.id)
     }
@@ -46,6 +47,9 @@ extension AppService {
         AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
         let now = now
         machines[id] = nil
+        unfinished[id] = nil
+        tellings[id] = nil
+        refreshCalls.add { [refresh = environment.refresh] in await refresh.installed(id, nil) }
         do {
             try await store.write { transaction in
                 try transaction.deleteApp(id)

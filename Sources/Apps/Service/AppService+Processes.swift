@@ -17,13 +17,20 @@ extension AppService {
     package func connect(
         process pid: Int32, executable: String?, app claimed: AppID?, run child: Int32? = nil, asGuest: Bool = false
     ) async throws(Problem) -> AsyncStream<ProcessEvent> {
-        guard !isStopping else { throw .unavailable("The service is stopping.") }
-        guard let process = ProcessIdentity.of(pid, bootID: now.bootID) else {
-            throw .conflict("There is no process \(pid).")
+        // What is found out here may have changed while background refresh answers.
+        var answer: (app: AppID, availability: RefreshAvailability)?
+        var found: (process: ProcessIdentity, app: AppID)?
+        while found == nil {
+            guard !isStopping else { throw .unavailable("The service is stopping.") }
+            guard let process = ProcessIdentity.of(pid, bootID: now.bootID) else {
+                throw .conflict("There is no process \(pid).")
+            }
+            let launched = launchedApp(of: process)
+            if let child, launched == nil { return try await connect(runner: pid, of: child, executable) }
+            let app = launched ?? app(of: process, executable: executable, claimed: claimed)
+            if answer?.app == app { found = (process, app) } else { answer = (app, await availability(of: app)) }
         }
-        let launched = launchedApp(of: process)
-        if let child, launched == nil { return try await connect(runner: pid, of: child, executable) }
-        let id = launched ?? app(of: process, executable: executable, claimed: claimed)
+        guard let (process, id) = found else { throw .unavailable("The service is stopping.") }
         let owner = machines[id]?.record.process.map { ProcessIdentity($0) }
         // A script that starts the real program leads the session that both are in.
         let isStranger = owner.map { $0 != process && getsid(pid) != $0.pid && $0.isAlive } ?? false
@@ -40,6 +47,9 @@ extension AppService {
         hello.clock = clocks[id]?.path
         hello.channel = connections[pid]?.name
         connections[pid]?.continuation.yield(.hello(hello))
+        if let availability = answer?.availability {
+            connections[pid]?.continuation.yield(.refresh(RefreshNotice(availability: availability)))
+        }
         if !isGuest {
             if owner == nil { _ = environment.host.adopt(process) }
             let stored = StoredProcess(process, isManaged: false)
@@ -83,11 +93,15 @@ extension AppService {
     }
 
     /// The app has done what a command asked.
-    package func acknowledge(process pid: Int32, channel: String? = nil, command: Int64) async throws(Problem) {
+    ///
+    /// - Parameter result: for a wake, what came of it; ``RefreshResult/newData`` unless given.
+    package func acknowledge(
+        process pid: Int32, channel: String? = nil, command: Int64, result: RefreshResult? = nil
+    ) async throws(Problem) {
         let id = try app(ofProcess: pid, channel: channel)
         guard isOwn(pid) else { return }
         await refreshWantedWakes(of: id)
-        await perform(id) { $0.acknowledged(command, now: $1) }
+        await perform(id) { $0.acknowledged(command, result: result ?? .newData, now: $1) }
     }
 
     /// The app came to the front or left it, by its own word.

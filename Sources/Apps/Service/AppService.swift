@@ -87,6 +87,8 @@ package actor AppService {
     var writeWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// Apps that came to the front in a step that could not be written: the next one that can lifts what that was to lift.
     var unlifted: Set<AppID> = []
+    /// Ends of wakes that could not be written: the next step of the app that can writes them.
+    var unfinished: [AppID: [FinishedWake]] = [:]
     /// The callers that wait for an app's process to be gone.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
     /// The next look at the clocks, in awake seconds.
@@ -110,6 +112,10 @@ package actor AppService {
     /// The callers that wait for an update that begins after their call.
     private var updateWaiters: [CheckedContinuation<Void, Never>] = []
     nonisolated let reporting = Mailbox<AppService>()
+    /// What background refresh hears of apps.
+    nonisolated let refreshCalls = CallSequence()
+    /// What background refresh has told of apps.
+    var tellings: [AppID: Telling] = [:]
 
     struct Connection {
         /// Tells streams of one process apart.
@@ -149,6 +155,7 @@ package actor AppService {
                 { await $0.follow($0.store.messageSignal, past: messages) },
                 { await $0.follow($0.store.wakeSignal, past: wakes) },
                 { await $0.followExits() },
+                { await $0.refreshCalls.run() },
             ])
     }
 
@@ -190,6 +197,7 @@ package actor AppService {
             recovered.append((record.id, machine.recover(isAlive: isAlive, now: now)))
             machines[record.id] = machine
             writeClock(record.id)
+            tellRefresh(ofAdopted: record.id)
         }
         removeStaleClocks()
         reportActivity()
@@ -262,6 +270,8 @@ package actor AppService {
 package enum ProcessEvent: Hashable, Sendable {
     case hello(ProcessHello)
     case command(ProcessCommand)
+    /// Whether the app is refreshed in the background: behind `hello`, and whenever that changes.
+    case refresh(RefreshNotice)
     /// The service was asked to stop: it is not to be started again unless something new is wanted of it.
     case stopping
 }

@@ -6,10 +6,10 @@ package import NightshiftAPI
 /// are seconds since 1970, since habits follow the wall clock; those in the future, after a clock was set back, count as now. See
 /// `docs/decisions/0036`.
 package struct RefreshPlanner: Hashable, Sendable, Codable {
-    package private(set) var apps: [AppID: RefreshApp] = [:]
+    package internal(set) var apps: [AppID: RefreshApp] = [:]
     package internal(set) var budget: RefreshBudget
     /// When the device itself is used: its user's day.
-    package private(set) var rhythm = UsageModel()
+    package internal(set) var rhythm = UsageModel()
     package var tuning = RefreshTuning()
     /// What one budget of a day would have to bring in openings for a fetch to be worth it; and when that was found.
     var price = 0.0
@@ -106,11 +106,13 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
     }
 
     /// The service begins: what was under way when the last one ended has failed, and what was in front is not known to be.
-    package mutating func restarted(now: LocalMoment) {
+    ///
+    /// - Parameter goesOn: whose fetches go on.
+    package mutating func restarted(goesOn: Set<AppID> = [], now: LocalMoment) {
         rhythm.end(now)
         for id in order {
             apps[id]?.usage.end(now)
-            if let cost = apps[id]?.cost { fetchEnded(id, .failed, took: cost, now: now) }
+            if !goesOn.contains(id), let cost = apps[id]?.cost { fetchEnded(id, .failed, took: cost, now: now) }
         }
     }
 

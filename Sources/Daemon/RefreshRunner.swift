@@ -1,0 +1,15 @@
+import Refresh
+import ServiceLifecycle
+
+/// Background refresh as one service of the group.
+struct RefreshRunner: Service {
+    let service: RefreshService
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await service.run()
+        } onGracefulShutdown: {
+            Task { await service.stop() }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package import Apps
+package import Clock
+package import Logging
+import NightshiftAPI
+package import Refresh
+package import Store
+import Synchronization
+
+extension AppService.RefreshHooks {
+    /// What background refresh hears of apps.
+    package init(_ refresh: RefreshService) {
+        self.init(
+            use: { await refresh.use($0, isInFront: $1) },
+            forceQuit: { await refresh.forceQuit($0) },
+            launched: { await refresh.launched($0) },
+            installed: { await refresh.installed($0, $1) },
+            wakesEnded: { await refresh.wakesEnded() },
+            availability: { await refresh.availability(of: $0) })
+    }
+}
+
+/// The apps, as background refresh reaches them: they are made behind it, since they call it, too.
+package final class RefreshedApps: Sendable {
+    private let apps = Mutex<AppService?>(nil)
+
+    package init() {}
+
+    /// To be called once, before anything runs.
+    package func connect(_ service: AppService) { apps.withLock { $0 = service } }
+
+    /// Background refresh over these apps.
+    package func service(store: Store, clock: any ServiceClock, logger: Logger) -> RefreshService {
+        RefreshService(
+            RefreshService.Environment(
+                store: store, clock: clock,
+                expire: { app, source, key in
+                    do throws(Problem) {
+                        try await self.apps.withLock(\.self)?.expire(app, source, key: key)
+                    } catch {
+                        // It has ended by itself meanwhile.
+                        logger.debug("Nothing to expire", metadata: ["app": "\(app)", "error": "\(error)"])
+                    }
+                },
+                availabilityChanged: { await self.apps.withLock(\.self)?.tell($0, $1) },
+                manifests: {
+                    guard let apps = self.apps.withLock(\.self) else { return nil }
+                    do throws(Problem) {
+                        return try await apps.apps().compactMap(\.manifest)
+                    } catch {
+                        logger.error("Entries cannot be read", metadata: ["error": "\(error)"])
+                        return nil
+                    }
+                }, logger: logger))
+    }
+}

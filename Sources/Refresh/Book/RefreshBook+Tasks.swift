@@ -1,0 +1,270 @@
+import Foundation
+package import NightshiftAPI
+package import Scheduler
+package import Store
+
+/// Tasks that apps submit: what is accepted, what begins, and what ends early.
+extension RefreshBook {
+    // MARK: - Submitting
+
+    /// Accepts a task of an app. What waits under the same identifier is replaced.
+    ///
+    /// - Parameter isInFront: whether its user looks at the app.
+    package mutating func submit(
+        _ task: ScheduledTask, for app: AppID, isInFront: Bool, now: LocalMoment
+    ) throws(Problem) {
+        let manifest = try require(app)
+        try checkWords(task)
+        try checkPermission(task, manifest)
+        if task.kind != .continued, availability(of: app) == .denied {
+            let whose = isOn ? "for \(app)" : "for all apps"
+            throw .refreshUnavailable("Its user has switched background refresh off \(whose).")
+        }
+        let key = StoredScheduledTask.Key(app: app, identifier: task.identifier, isRunning: false)
+        let others = tasks.values.count {
+            $0.app == app && $0.began == nil && $0.task.kind == task.kind && $0.key != key
+        }
+        let most = task.kind.most
+        guard others < most else {
+            let name = task.kind.rawValue
+            throw .tooManyScheduledTasks(
+                "\(app) has \(others) \(name) task\(others == 1 ? "" : "s") that wait; \(most) may. Cancel one first.")
+        }
+        if task.kind == .continued {
+            guard isInFront else {
+                throw .taskNotPermitted(
+                    "A continued task begins in front of the app's user, and \(app) is not in front.")
+            }
+            let running = running(.continued)
+            let hasRoom = running.count < Limits.runningContinuedTasks && !running.contains(key.processing)
+            guard hasRoom || task.strategy != .fail else {
+                throw .noRoomForTask("\(running.count) continued tasks run, and this one is not to wait.")
+            }
+        }
+        know(app, now)
+        tasks[key] = StoredScheduledTask(app: app, task: task, submitted: now.seconds)
+        marks.tasks.insert(key)
+        note(.taskSubmitted, app, task.identifier, now, inputs: ["kind": task.kind.rawValue])
+    }
+
+    private func checkWords(_ task: ScheduledTask) throws(Problem) {
+        guard (1...Limits.taskIdentifierLength).contains(task.identifier.utf8.count) else {
+            throw .invalid("An identifier has 1 to \(Limits.taskIdentifierLength) bytes.", pointer: "/identifier")
+        }
+        if task.kind == .continued, task.title?.isEmpty ?? true {
+            throw .invalid("A continued task has a title, which its user reads.", pointer: "/title")
+        }
+        try checkTitle(task.title, "/title")
+        try checkTitle(task.subtitle, "/subtitle")
+    }
+
+    private func checkTitle(_ text: String?, _ pointer: String) throws(Problem) {
+        guard text?.utf8.count ?? 0 > Limits.taskTitleLength else { return }
+        throw .invalid("It has at most \(Limits.taskTitleLength) bytes.", pointer: pointer)
+    }
+
+    private func checkPermission(_ task: ScheduledTask, _ manifest: AppManifest) throws(Problem) {
+        if let mode = task.kind.mode, !manifest.modes.contains(mode) {
+            throw .taskNotPermitted(
+                "\(manifest.id) does not declare the background mode '\(mode.rawValue)'. Add '\(mode.rawValue)' to "
+                    + "X-Nightshift-BackgroundModes in \(manifest.entry).")
+        }
+        guard ScheduledTask.isDeclared(task.identifier, in: manifest.taskIdentifiers) else {
+            throw .taskNotPermitted(
+                "\(manifest.id) does not declare the task '\(task.identifier)'. Add it to X-Nightshift-TaskIdentifiers in "
+                    + "\(manifest.entry).")
+        }
+    }
+
+    /// The tasks of an app that wait, in the order of submission.
+    package func pending(of app: AppID) -> [StoredScheduledTask] {
+        tasks.values.filter { $0.app == app && $0.began == nil }.sorted {
+            ($0.submitted, $0.task.identifier) < ($1.submitted, $1.task.identifier)
+        }
+    }
+
+    /// Those of a kind that run.
+    func running(_ kind: ScheduledTask.Kind) -> Set<ProcessingPlanner.Key> {
+        Set(tasks.values.filter { $0.began != nil && $0.task.kind == kind }.map(\.key.processing))
+    }
+
+    /// The refresh task of an app that waits.
+    package func refreshRequest(of app: AppID) -> StoredScheduledTask? {
+        tasks.values.first { $0.app == app && $0.began == nil && $0.task.kind == .refresh }
+    }
+
+    // MARK: - Cancelling
+
+    /// Cancels a task that waits, or all of an app's.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    package mutating func cancel(_ identifier: String?, of app: AppID, now: LocalMoment) -> Int {
+        let keys = pending(of: app).map(\.key).filter { identifier == nil || $0.identifier == identifier }
+        for key in keys { drop(key, nil, now) }
+        return keys.count
+    }
+
+    /// Its user does not want the task any more: it does not begin, or, if it is a continued one that runs, it is told to end.
+    package mutating func cancelForUser(_ identifier: String, of app: AppID, now: LocalMoment) throws(Problem) {
+        try require(app)
+        let dropped = cancel(identifier, of: app, now: now)
+        let key = StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: true)
+        if tasks[key]?.task.kind == .continued {
+            note(.taskCancelled, app, "\(identifier): its user ends it.", now)
+            expiring[key.processing] = "Its user cancelled it."
+            // Told again, should the first word have got lost.
+            effects.append(.expire(app, .continued, identifier))
+        } else if dropped == 0 {
+            throw .notFound("\(app) has no task '\(identifier)' that could be cancelled.")
+        }
+    }
+
+    /// Takes back a submission that could not be written down.
+    package mutating func takeBack(_ identifier: String, of app: AppID, submitted: Double) {
+        let key = StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: false)
+        guard tasks[key]?.submitted == submitted else { return }
+        tasks[key] = nil
+        marks.tasks.insert(key)
+    }
+
+    /// Removes a task that waits.
+    mutating func drop(_ key: StoredScheduledTask.Key, _ why: String?, _ now: LocalMoment) {
+        guard tasks.removeValue(forKey: key) != nil else { return }
+        marks.tasks.insert(key)
+        note(.taskCancelled, key.app, [key.identifier, why].compactMap(\.self).joined(separator: ": "), now)
+    }
+
+    /// Removes what waits and is not permitted any more.
+    mutating func dropUnwanted(of app: AppID, _ now: LocalMoment) {
+        // An entry that is gone for a moment, while it is replaced, is no word of its author.
+        guard let manifest = manifests[app] else { return }
+        for task in pending(of: app) {
+            do throws(Problem) {
+                try checkPermission(task.task, manifest)
+            } catch {
+                drop(task.key, "its entry does not permit it any more.", now)
+            }
+        }
+    }
+
+    // MARK: - Progress
+
+    /// Seconds between two writes of how far a task is.
+    private static let progressInterval = 10.0
+
+    /// A continued task that runs says how far it is.
+    package mutating func progress(
+        _ identifier: String, _ progress: ScheduledTaskProgress, of app: AppID, now: LocalMoment
+    ) throws(Problem) {
+        let key = StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: true)
+        guard var task = tasks[key], task.task.kind == .continued else {
+            throw .notFound("\(app) has no continued task '\(identifier)' that runs.")
+        }
+        try checkTitle(progress.title, "/title")
+        try checkTitle(progress.subtitle, "/subtitle")
+        for (units, pointer) in [
+            (progress.completedUnits, "/completedUnits"), (progress.totalUnits, "/totalUnits"),
+        ] where units ?? 0 < 0 {
+            throw .invalid("Units are counted from 0.", pointer: pointer)
+        }
+        var merged = task.progress ?? ScheduledTaskProgress()
+        merged.title = progress.title ?? merged.title
+        merged.subtitle = progress.subtitle ?? merged.subtitle
+        merged.completedUnits = progress.completedUnits ?? merged.completedUnits
+        merged.totalUnits = progress.totalUnits ?? merged.totalUnits
+        task.progress = merged
+        tasks[key] = task
+        // It is said anew all the time, and a service that begins hears it again soon.
+        let last = progressWritten[key.processing] ?? -.infinity
+        guard !(0..<Self.progressInterval).contains(now.seconds - last) else { return }
+        progressWritten[key.processing] = now.seconds
+        marks.tasks.insert(key)
+    }
+
+    // MARK: - Running
+
+    /// The task that waits under `key` runs from now on.
+    mutating func begin(_ key: StoredScheduledTask.Key, _ now: LocalMoment) {
+        guard var task = tasks.removeValue(forKey: key) else { return }
+        task.began = now.seconds
+        tasks[task.key] = task
+        marks.tasks.formUnion([key, task.key])
+        note(.taskBegan, key.app, key.identifier, now, inputs: ["kind": task.task.kind.rawValue])
+    }
+
+    mutating func endTask(
+        _ key: StoredScheduledTask.Key, _ result: RefreshResult, _ detail: String?, _ now: LocalMoment
+    ) {
+        guard let task = tasks.removeValue(forKey: key) else { return }
+        let why = expiring.removeValue(forKey: key.processing)
+        progressWritten[key.processing] = nil
+        marks.tasks.insert(key)
+        let words = [key.identifier, why, detail].compactMap(\.self).joined(separator: ": ")
+        note(
+            .taskEnded, key.app, words, now, inputs: ["kind": task.task.kind.rawValue, "result": result.rawValue])
+    }
+
+    mutating func planProcessing(_ now: LocalMoment) {
+        let requests = tasks.values.filter { $0.task.kind == .processing }.map { task in
+            var request = ProcessingPlanner.Request(
+                app: task.app, task: task.task, submitted: task.submitted, isRunning: task.began != nil)
+            let app = planner.apps[task.app]
+            request.lastUse = app?.lastUse(now)
+            request.isSwitchedOff = app?.isOn == false || manifests[task.app]?.modes.contains(.processing) != true
+            request.isForceQuit = app?.isForceQuit ?? false
+            return request
+        }
+        processing = ProcessingPlanner.plan(requests, moment.conditions, isOn: isOn, now: now.seconds)
+        let ends = processing.expire.sorted {
+            ($0.key.app.rawValue, $0.key.identifier) < ($1.key.app.rawValue, $1.key.identifier)
+        }
+        for (key, end) in ends where expiring.updateValue(end.sentence, forKey: key) == nil {
+            effects.append(.expire(key.app, .processing, key.identifier))
+        }
+        for key in processing.begin { beginWork(key, .processing, expires: now.seconds + Self.patience, now) }
+    }
+
+    mutating func admitContinued(_ now: LocalMoment) {
+        let waiting = tasks.values.filter { $0.task.kind == .continued && $0.began == nil }.map {
+            ContinuedAdmission.Request(key: $0.key.processing, submitted: $0.submitted)
+        }
+        for key in ContinuedAdmission.admitted(waiting, running: running(.continued)) {
+            beginWork(key, .continued, expires: nil, now)
+        }
+    }
+
+    private mutating func beginWork(
+        _ key: ProcessingPlanner.Key, _ source: WakeSource, expires: Double?, _ now: LocalMoment
+    ) {
+        let waiting = StoredScheduledTask.Key(app: key.app, identifier: key.identifier, isRunning: false)
+        guard let task = tasks[waiting]?.task else { return }
+        begin(waiting, now)
+        marks.begun.append(
+            BegunWake(app: key.app, source: source, key: key.identifier, task: task, expires: expires))
+    }
+}
+
+extension StoredScheduledTask.Key {
+    var processing: ProcessingPlanner.Key { ProcessingPlanner.Key(app: app, identifier: identifier) }
+}
+
+extension ScheduledTask.Kind {
+    /// The mode that the entry has to declare.
+    var mode: BackgroundMode? {
+        switch self {
+        case .refresh: .fetch
+        case .processing: .processing
+        case .continued: nil
+        }
+    }
+
+    /// Tasks of an app that may wait.
+    var most: Int {
+        switch self {
+        case .refresh: Limits.refreshTasks
+        case .processing: Limits.processingTasks
+        case .continued: Limits.continuedTasks
+        }
+    }
+}

@@ -1,0 +1,256 @@
+import Foundation
+package import NightshiftAPI
+package import Scheduler
+package import Store
+
+/// Everything that is known of background refresh: who wants what, what has come of it, and what happens next.
+///
+/// Pure: use, moments, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()`` gives what one transaction writes, and
+/// ``takeEffects()`` what is done behind it. See `docs/decisions/0037`.
+package struct RefreshBook: Sendable {
+    package internal(set) var planner: RefreshPlanner
+    /// The user's switch for all apps.
+    package internal(set) var isOn = true
+    /// Whether the device has ever told that nobody uses it. One that has not is not taken for one in use.
+    package internal(set) var tellsUse = false
+    package internal(set) var apps: [AppID: KnownApp] = [:]
+    /// What the entries of installed apps say.
+    package internal(set) var manifests: [AppID: AppManifest] = [:]
+    package internal(set) var tasks: [StoredScheduledTask.Key: StoredScheduledTask] = [:]
+    package internal(set) var moment = DeviceMoment()
+    /// Seconds since 1970 at which to decide again, if nothing happens before.
+    package internal(set) var nextLook: Double?
+    var plan = RefreshPlan()
+    var processing = ProcessingPlanner.Plan()
+    /// What apps were told last.
+    var told: [AppID: RefreshAvailability] = [:]
+    /// Tasks that were told to end, and why.
+    var expiring: [ProcessingPlanner.Key: String] = [:]
+    /// When the progress of a task was last written, in seconds since 1970.
+    var progressWritten: [ProcessingPlanner.Key: Double] = [:]
+    var marks = Marks()
+    var effects: [RefreshEffect] = []
+
+    /// What is not on disk yet.
+    struct Marks: Sendable {
+        var removed: Set<AppID> = []
+        var apps: Set<AppID> = []
+        var device = false
+        var tasks: Set<StoredScheduledTask.Key> = []
+        var begun: [BegunWake] = []
+        var entries: [JournalEntry] = []
+        var forgotten: [AppID?] = []
+        /// The last end that was taken into account, and the last one that the disk knows to be.
+        var endsThrough: Int64 = 0
+        var endsWritten: Int64 = 0
+    }
+
+    /// Seconds after which a wake is given up that has not begun: its app came to the front meanwhile, for example.
+    static let patience = 900.0
+    /// Seconds after which what was learned of an app goes whose entry is gone.
+    static let absence = 30 * LocalMoment.daySeconds
+
+    package init(now: LocalMoment) { planner = RefreshPlanner(now: now) }
+
+    /// The book as it was kept.
+    package init(
+        _ kept: StoredRefresh<RefreshRecord, DeviceRefreshRecord>, manifests: [AppManifest], moment: DeviceMoment,
+        now: LocalMoment
+    ) {
+        planner = RefreshPlanner(
+            apps: kept.apps.mapValues(\.planned),
+            budget: kept.device?.budget ?? RefreshBudget(daily: RefreshBudget.usual, now: now.seconds),
+            rhythm: kept.device?.rhythm ?? UsageModel(), now: now)
+        isOn = kept.device?.isOn ?? true
+        tellsUse = kept.device?.tellsUse ?? false
+        apps = kept.apps.mapValues(\.known)
+        tasks = Dictionary(kept.tasks.map { ($0.key, $0) }) { $1 }
+        self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
+        self.moment = moment
+        for what in kept.unreadable { note(.unreadable, nil, what, now) }
+    }
+
+    /// The service begins: decides what goes on of what was under way when the last one ended. Behind the ends that are known.
+    ///
+    /// - Parameter wakes: those whose rows are there.
+    package mutating func resume(_ wakes: [WantedWake], now: LocalMoment) {
+        let before = planner
+        let rows = Set(wakes.map { [$0.app.rawValue, $0.source.rawValue, $0.key] })
+        func isThere(_ app: AppID, _ source: WakeSource, _ key: String) -> Bool {
+            rows.contains([app.rawValue, source.rawValue, key])
+        }
+        let detail = "The service ended first."
+        for id in order {
+            guard let fetch = apps[id]?.underWay, !isThere(id, .fetch, fetch.identifier ?? "") else { continue }
+            endFetch(id, .failed, detail, ended: now.seconds, bytes: 0, now)
+        }
+        for (key, task) in tasks where key.isRunning && task.task.kind != .refresh {
+            guard !isThere(key.app, task.task.kind.source, key.identifier) else { continue }
+            endTask(key, .failed, detail, now)
+        }
+        let goesOn = Set(order.filter { apps[$0]?.underWay != nil })
+        // A task whose fetch is not under way does not run.
+        for (key, task) in tasks where key.isRunning && task.task.kind == .refresh {
+            guard apps[key.app]?.underWay?.identifier != key.identifier else { continue }
+            endTask(key, .failed, detail, now)
+        }
+        planner.restarted(goesOn: goesOn, now: now)
+        for id in order where manifests[id] == nil {
+            let last = planner.apps[id]?.lastUse(now) ?? planner.apps[id]?.known ?? now.seconds
+            if now.seconds - last > Self.absence { remove(id, now) }
+        }
+        for id in Set(tasks.keys.map(\.app)) { dropUnwanted(of: id, now) }
+        marks.apps.formUnion(planner.apps.filter { before.apps[$0.key] != $0.value }.keys)
+        if planner.budget != before.budget || planner.rhythm != before.rhythm { marks.device = true }
+        for id in manifests.keys { told[id] = availability(of: id) }
+        tellDeviceUse(now)
+    }
+
+    /// Ids in an order that is the same everywhere.
+    var order: [AppID] { Set(apps.keys).union(planner.apps.keys).sorted { $0.rawValue < $1.rawValue } }
+
+    var conditions: RefreshConditions {
+        var conditions = RefreshConditions(device: moment.conditions)
+        conditions.isOn = isOn
+        conditions.isAwake = moment.phase != .dozing || !moment.conditions.isIdle
+        return conditions
+    }
+
+    mutating func note(
+        _ decision: Decision, _ app: AppID?, _ detail: String?, _ now: LocalMoment, inputs: [String: String]? = nil
+    ) {
+        marks.entries.append(
+            JournalEntry(
+                time: Date(timeIntervalSince1970: now.seconds), decision: decision, app: app, detail: detail,
+                inputs: inputs))
+    }
+
+    // MARK: - What the device and its user do
+
+    package mutating func apply(_ moment: DeviceMoment, now: LocalMoment) {
+        self.moment = moment
+        tellDeviceUse(now)
+    }
+
+    private mutating func tellDeviceUse(_ now: LocalMoment) {
+        let isInUse = !moment.conditions.isIdle
+        if !isInUse, !tellsUse {
+            tellsUse = true
+            marks.device = true
+        }
+        guard tellsUse, planner.rhythm.isInUse != isInUse else { return }
+        planner.deviceUse(isInUse, now: now)
+        marks.device = true
+    }
+
+    /// The app came to the front of its user, or left it.
+    package mutating func use(_ app: AppID, isInFront: Bool, now: LocalMoment) {
+        guard manifests[app] != nil else { return }
+        know(app, now)
+        guard let known = planner.apps[app], known.usage.isInUse != isInFront || (isInFront && known.isForceQuit) else {
+            return
+        }
+        planner.appUse(app, isInFront: isInFront, now: now)
+        if !tellsUse {
+            planner.deviceUse(planner.apps.values.contains { $0.usage.isInUse }, now: now)
+            marks.device = true
+        }
+        marks.apps.insert(app)
+        note(isInFront ? .useBegan : .useEnded, app, nil, now)
+    }
+
+    package mutating func forceQuit(_ app: AppID, now: LocalMoment) {
+        if planner.apps[app]?.usage.isInUse == true { use(app, isInFront: false, now: now) }
+        guard manifests[app] != nil else { return }
+        know(app, now)
+        planner.forceQuit(app, now: now)
+        marks.apps.insert(app)
+        // What its user has begun in it ends with it.
+        for key in tasks.keys where key.app == app && !key.isRunning && tasks[key]?.task.kind == .continued {
+            drop(key, "Its user has ended the app.", now)
+        }
+    }
+
+    /// Its user has started the app.
+    package mutating func launched(_ app: AppID) {
+        guard planner.apps[app]?.isForceQuit == true else { return }
+        planner.launched(app)
+        marks.apps.insert(app)
+    }
+
+    // MARK: - What entries say
+
+    package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: LocalMoment) {
+        guard manifests[app] != manifest else { return }
+        manifests[app] = manifest
+        if manifest == nil { remove(app, now) } else { dropUnwanted(of: app, now) }
+    }
+
+    /// The entries were read anew. One that is gone may come back: what was learned stays for a while.
+    package mutating func read(_ manifests: [AppManifest], now: LocalMoment) {
+        let read = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
+        guard read != self.manifests else { return }
+        let changed = Set(read.keys).union(self.manifests.keys).filter { read[$0] != self.manifests[$0] }
+        self.manifests = read
+        for app in changed.sorted(by: { $0.rawValue < $1.rawValue }) { dropUnwanted(of: app, now) }
+    }
+
+    private mutating func remove(_ app: AppID, _ now: LocalMoment) {
+        planner.remove(app)
+        apps[app] = nil
+        told[app] = nil
+        for key in tasks.keys where key.app == app { tasks[key] = nil }
+        expiring = expiring.filter { $0.key.app != app }
+        progressWritten = progressWritten.filter { $0.key.app != app }
+        marks.begun.removeAll { $0.app == app }
+        marks.tasks = marks.tasks.filter { $0.app != app }
+        marks.apps.remove(app)
+        marks.removed.insert(app)
+        marks.forgotten.append(app)
+    }
+
+    /// Makes the app known, so that its use is learned.
+    mutating func know(_ app: AppID, _ now: LocalMoment) {
+        if planner.apps[app] == nil { planner.set(.never, for: app, now: now) }
+        guard planner.apps[app] != nil, apps[app] == nil else { return }
+        apps[app] = KnownApp()
+        marks.apps.insert(app)
+    }
+
+    // MARK: - Deciding
+
+    /// Decides what begins now, and what ends.
+    package mutating func look(_ now: LocalMoment) {
+        updateIntervals(now)
+        plan = planner.plan(conditions, now: now)
+        for (index, app) in plan.wake.enumerated() {
+            // Those that share a wake of the device have it once.
+            beginFetch(app, wakesDevice: index == 0 && !conditions.isAwake, now)
+        }
+        planProcessing(now)
+        admitContinued(now)
+        updateAvailability()
+        let begins = tasks.values.filter { $0.began == nil && $0.task.kind == .refresh }
+            .compactMap { $0.task.earliestBegin?.timeIntervalSince1970 }.filter { $0 > now.seconds }
+        nextLook = ([plan.lookAgain, processing.lookAgain].compactMap(\.self) + begins).min()
+    }
+
+    /// Gives the planner the intervals that hold now.
+    private mutating func updateIntervals(_ now: LocalMoment) {
+        for id in Set(manifests.keys).union(order).sorted(by: { $0.rawValue < $1.rawValue }) {
+            let interval = plannedInterval(of: id, now)
+            guard interval != planner.apps[id]?.interval ?? .never else { continue }
+            know(id, now)
+            planner.set(interval, for: id, now: now)
+            marks.apps.insert(id)
+        }
+    }
+
+    private mutating func updateAvailability() {
+        for id in manifests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let availability = availability(of: id)
+            if let before = told[id], before != availability { effects.append(.availability(id)) }
+            told[id] = availability
+        }
+    }
+}

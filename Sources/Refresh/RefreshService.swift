@@ -1,0 +1,343 @@
+package import Clock
+package import Foundation
+package import Logging
+package import NightshiftAPI
+import Scheduler
+package import Store
+
+/// Background refresh: who is woken for new content and when, and everything that the local API offers of it.
+///
+/// One ``RefreshBook`` decides; this actor carries out. Whatever a method has returned for is on disk. Methods that people and apps
+/// call throw ``Problem`` and nothing else. See `docs/decisions/0037`.
+package actor RefreshService {
+    /// The world as the service needs it.
+    package struct Environment: Sendable {
+        package var store: Store
+        package var clock: any ServiceClock
+        /// Seconds that local time is ahead of UTC at a moment.
+        package var offset: @Sendable (Date) -> Int
+        /// Has the expiration handler of a wake called.
+        package var expire: @Sendable (AppID, WakeSource, String) async -> Void
+        /// Tells the processes of an app.
+        package var availabilityChanged: @Sendable (AppID, RefreshAvailability) async -> Void
+        /// What the entries of installed apps say that speak of the background; nil where they cannot be read now.
+        package var manifests: @Sendable () async -> [AppManifest]?
+        package var logger: Logger
+
+        package init(
+            store: Store, clock: any ServiceClock,
+            offset: @escaping @Sendable (Date) -> Int = { TimeZone.autoupdatingCurrent.secondsFromGMT(for: $0) },
+            expire: @escaping @Sendable (AppID, WakeSource, String) async -> Void = { _, _, _ in },
+            availabilityChanged: @escaping @Sendable (AppID, RefreshAvailability) async -> Void = { _, _ in },
+            manifests: @escaping @Sendable () async -> [AppManifest]? = { [] }, logger: Logger
+        ) {
+            self.store = store
+            self.clock = clock
+            self.offset = offset
+            self.expire = expire
+            self.availabilityChanged = availabilityChanged
+            self.manifests = manifests
+            self.logger = logger
+        }
+    }
+
+    nonisolated let environment: Environment
+    private var book: RefreshBook
+    /// The next look, in seconds since 1970.
+    private var alarm = Alarm()
+    private var isPrepared = false
+    private var isStopping = false
+    private let companions = Mailbox<RefreshService>()
+
+    package init(_ environment: Environment) {
+        self.environment = environment
+        book = RefreshBook(now: LocalMoment(seconds: environment.clock.now().wallSeconds))
+    }
+
+    nonisolated var now: LocalMoment {
+        let reading = environment.clock.now()
+        return LocalMoment(seconds: reading.wallSeconds, offset: environment.offset(reading.date))
+    }
+
+    // MARK: - Life
+
+    /// Takes up what the last service has left. Behind the apps, before they run.
+    ///
+    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    package func prepare() async throws(StoreError) {
+        guard !isPrepared else { return }
+        let manifests = await environment.manifests() ?? []
+        let (kept, wakes, ends) = try await environment.store.read { transaction in
+            (
+                try transaction.refresh(RefreshRecord.self, DeviceRefreshRecord.self),
+                try transaction.wantedWakes().filter(\.source.hasResult), try Self.ends(transaction)
+            )
+        }
+        for what in kept.unreadable {
+            environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
+        }
+        let now = now
+        book = RefreshBook(kept, manifests: manifests, moment: book.moment, now: now)
+        book.take(ends, now: now)
+        book.resume(wakes, now: now)
+        isPrepared = true
+        await write(book.takeChanges())
+    }
+
+    /// Decides, until ``stop()``.
+    package func run() async {
+        await look()
+        await companions.run(by: self, beside: [{ await $0.followClock() }])
+    }
+
+    package func stop() {
+        guard !isStopping else { return }
+        isStopping = true
+        alarm.cancel()
+        companions.finish()
+    }
+
+    /// A wall clock that was set has another time for everything.
+    private func followClock() async {
+        for await _ in environment.clock.wallClockChanges() {
+            alarm.set(for: nil, by: environment.clock) { _ in }
+            await look()
+        }
+    }
+
+    private func look() async { await tell { _, _ in } }
+
+    private func setAlarm() {
+        let reading = environment.clock.now()
+        let next = isStopping ? nil : book.nextLook
+        alarm.set(
+            for: next, atBootSeconds: next.map { reading.bootSeconds + $0 - reading.wallSeconds },
+            by: environment.clock
+        ) { await self.alarmRang($0) }
+    }
+
+    private func alarmRang(_ moment: Double) async {
+        alarm.rang(moment)
+        await look()
+    }
+
+    // MARK: - Steps
+
+    /// Gives the book an input, decides, and carries out what follows from it.
+    ///
+    /// - Returns: what `input` gives, and whether all of it is on disk.
+    private func step<Value>(
+        _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
+    ) async throws(Problem) -> (value: Value, isWritten: Bool) {
+        guard isPrepared, !isStopping else { throw .unavailable("Background refresh does not run.") }
+        let now = now
+        let value = try input(&book, now)
+        book.look(now)
+        setAlarm()
+        let (changes, effects) = (book.takeChanges(), book.takeEffects())
+        // No suspension before this: transactions have the order of what was decided.
+        let isWritten = await write(changes)
+        for effect in effects {
+            switch effect {
+            case .expire(let app, let source, let key): await environment.expire(app, source, key)
+            // As it is by now: of two changes the later one must not be told first.
+            case .availability(let app): await environment.availabilityChanged(app, book.availability(of: app))
+            }
+        }
+        return (value, isWritten)
+    }
+
+    /// An input that nobody waits for.
+    private func tell(_ input: (inout RefreshBook, LocalMoment) -> Void) async {
+        // Before it was prepared, it reads what it needs; behind its end, the next one does.
+        _ = try? await step(input)
+    }
+
+    /// A request: answered when it is on disk.
+    private func ask<Value>(
+        _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        let (value, isWritten) = try await step(input)
+        guard isWritten else { throw .unavailable("It could not be written down; the log says why.") }
+        return value
+    }
+
+    @discardableResult
+    private func write(_ changes: RefreshChanges) async -> Bool {
+        guard !changes.isEmpty else { return true }
+        let reading = environment.clock.now()
+        do {
+            try await environment.store.write { try Self.write(changes, $0, reading) }
+            return true
+        } catch {
+            environment.logger.error("The store failed", metadata: ["error": "\(error)"])
+            book.notWritten(changes, now: now)
+            setAlarm()
+            return false
+        }
+    }
+
+    private static func write(
+        _ changes: RefreshChanges, _ transaction: StoreTransaction, _ reading: ClockReading
+    ) throws {
+        for app in changes.removed { try transaction.deleteRefresh(of: app) }
+        // Those that go first: one that runs from now on takes the place of one that waited.
+        for (key, task) in changes.tasks where task == nil { try transaction.deleteScheduledTask(key) }
+        for task in changes.tasks.values { if let task { try transaction.put(task) } }
+        for (app, record) in changes.apps { try transaction.putRefresh(record, of: app) }
+        if let device = changes.device { try transaction.putRefreshOfDevice(device) }
+        for wake in changes.begun {
+            try transaction.putWake(
+                wake.app, wake.source, key: wake.key, payload: try wake.task.map { try JSON.encode($0) },
+                expires: wake.expires, now: reading)
+            if wake.source == .fetch { try transaction.noteFetchBegins(of: wake.app) }
+        }
+        for entry in changes.entries { try transaction.record(entry) }
+        for app in changes.forgotten { try transaction.deleteUse(of: app) }
+        if let through = changes.endsThrough { try transaction.deleteWakeEnds(through: through) }
+    }
+
+    private static func ends(_ transaction: StoreTransaction) throws -> [RefreshEnd] {
+        try transaction.wakeEnds().map {
+            RefreshEnd(row: $0, bytes: $0.source == .fetch ? try transaction.bytesSinceFetchBegan(of: $0.app) : 0)
+        }
+    }
+
+    // MARK: - What happens
+
+    package func apply(_ moment: DeviceMoment) async {
+        guard isPrepared else {
+            book.apply(moment, now: now)
+            return
+        }
+        await tell { $0.apply(moment, now: $1) }
+    }
+
+    /// The app came to the front of its user, or left it.
+    package func use(_ app: AppID, isInFront: Bool) async { await tell { $0.use(app, isInFront: isInFront, now: $1) } }
+
+    package func forceQuit(_ app: AppID) async { await tell { $0.forceQuit(app, now: $1) } }
+
+    package func launched(_ app: AppID) async { await tell { book, _ in book.launched(app) } }
+
+    /// The app's entry says this now; nil where it was removed.
+    package func installed(_ app: AppID, _ manifest: AppManifest?) async {
+        await tell { $0.installed(app, manifest, now: $1) }
+    }
+
+    /// Ends of wakes are on disk.
+    package func wakesEnded() async {
+        guard isPrepared, !isStopping else { return }
+        do throws(StoreError) {
+            let ends = try await environment.store.read { try Self.ends($0) }
+            guard !ends.isEmpty else { return }
+            await tell { $0.take(ends, now: $1) }
+        } catch {
+            environment.logger.error("The store cannot be read", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: - What people ask
+
+    package func status() async throws(Problem) -> RefreshStatus {
+        try await readEntries()
+        return book.status(now)
+    }
+
+    package func status(of app: AppID) async throws(Problem) -> AppRefreshStatus {
+        try await readEntries(for: app)
+        return try known(app)
+    }
+
+    package func change(_ change: RefreshChange) async throws(Problem) -> RefreshStatus {
+        try await ask { (book, now) throws(Problem) in try book.change(change, now: now) }
+        return book.status(now)
+    }
+
+    package func change(_ app: AppID, _ change: AppRefreshChange) async throws(Problem) -> AppRefreshStatus {
+        try await readEntries(for: app)
+        try await ask { (book, now) throws(Problem) in try book.change(app, change, now: now) }
+        return try known(app)
+    }
+
+    /// Forgets what was learned of an app, or of all and of the device.
+    package func forget(_ app: AppID?) async throws(Problem) {
+        if let app { try await readEntries(for: app) }
+        try await ask { (book, now) throws(Problem) in try book.forget(app, now: now) }
+    }
+
+    /// Begins a fetch, whatever the planner thinks of it.
+    package func fetchNow(_ app: AppID) async throws(Problem) -> AppRefreshStatus {
+        try await readEntries(for: app)
+        try await ask { (book, now) throws(Problem) in try book.fetchNow(app, now: now) }
+        return try known(app)
+    }
+
+    package func availability(of app: AppID) async -> RefreshAvailability { book.availability(of: app) }
+
+    // MARK: - What apps ask
+
+    /// The app says how long it wants to be left alone after each fetch.
+    package func setInterval(_ interval: RefreshInterval, for app: AppID) async throws(Problem) {
+        try await readEntries(for: app)
+        try await ask { (book, now) throws(Problem) in
+            try book.require(app)
+            book.set(interval, byAppOf: app, now: now)
+        }
+    }
+
+    package func submit(_ task: ScheduledTask, for app: AppID, isInFront: Bool) async throws(Problem) {
+        try await readEntries(for: app)
+        let (submitted, isWritten) = try await step { (book, now) throws(Problem) in
+            try book.submit(task, for: app, isInFront: isInFront, now: now)
+            return now.seconds
+        }
+        guard !isWritten else { return }
+        // Else it would begin although its app was told that it will not.
+        book.takeBack(task.identifier, of: app, submitted: submitted)
+        throw .unavailable("The task could not be written down; the log says why.")
+    }
+
+    /// Cancels a task that waits; all of the app's where none is named.
+    package func cancel(_ identifier: String?, of app: AppID) async throws(Problem) {
+        _ = try await ask { (book, now) throws(Problem) in book.cancel(identifier, of: app, now: now) }
+    }
+
+    /// The user cancels a task that waits, or a continued one that runs.
+    package func cancelForUser(_ identifier: String, of app: AppID) async throws(Problem) {
+        try await readEntries(for: app)
+        try await ask { (book, now) throws(Problem) in try book.cancelForUser(identifier, of: app, now: now) }
+    }
+
+    /// The tasks of an app that wait.
+    package func scheduledTasks(of app: AppID) async throws(Problem) -> [ScheduledTask] {
+        try await readEntries(for: app)
+        try book.require(app)
+        return book.pending(of: app).map(\.task)
+    }
+
+    /// A continued task says how far it is.
+    package func progress(_ identifier: String, _ progress: ScheduledTaskProgress, of app: AppID) async throws(Problem) {
+        try await ask { (book, now) throws(Problem) in
+            try book.progress(identifier, progress, of: app, now: now)
+        }
+    }
+
+    /// An entry may have been put there by hand: whoever asks for an app that is not known has the entries read anew.
+    private func readEntries(for app: AppID) async throws(Problem) {
+        if book.manifests[app] == nil { try await readEntries() }
+    }
+
+    private func readEntries() async throws(Problem) {
+        guard isPrepared, let manifests = await environment.manifests() else { return }
+        _ = try await step { $0.read(manifests, now: $1) }
+    }
+
+    private func known(_ app: AppID) throws(Problem) -> AppRefreshStatus {
+        guard let status = book.status(of: app, now) else {
+            _ = try book.require(app)
+            throw .notFound("There is no app '\(app)'.")
+        }
+        return status
+    }
+}

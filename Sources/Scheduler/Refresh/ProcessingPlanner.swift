@@ -1,0 +1,178 @@
+import Foundation
+package import NightshiftAPI
+
+/// Decides which processing tasks run: minutes of work, while nobody uses the device.
+///
+/// Pure: what waits and what runs go in; what to begin, what to end, and why the others wait come out. Times are seconds since 1970. Apple:
+/// idle device, ended when the user returns, tried within two days if the app was used in the last week (BGProcessingTask). See
+/// `docs/decisions/0037`.
+package enum ProcessingPlanner {
+    /// Tasks of all apps that run at once; each app has one.
+    package static let most = 2
+    /// Seconds that a request waits for external power, which it did not ask for.
+    package static let patience = LocalMoment.daySeconds
+    /// Seconds since its last use within which an app may work on battery.
+    package static let recentUse = 7 * LocalMoment.daySeconds
+
+    /// A processing task that was submitted.
+    package struct Request: Hashable, Sendable {
+        package var app: AppID
+        package var task: ScheduledTask
+        package var submitted: Double
+        /// Whether it runs.
+        package var isRunning: Bool
+        /// Until when its app was in use, as far as is known.
+        package var lastUse: Double?
+        /// What its user forbids.
+        package var isSwitchedOff = false
+        package var isForceQuit = false
+
+        package init(app: AppID, task: ScheduledTask, submitted: Double, isRunning: Bool = false) {
+            self.app = app
+            self.task = task
+            self.submitted = submitted
+            self.isRunning = isRunning
+        }
+
+        package var key: Key { Key(app: app, identifier: task.identifier) }
+
+        /// Seconds since 1970 from which it could have run.
+        fileprivate var ready: Double { max(submitted, task.earliestBegin?.timeIntervalSince1970 ?? submitted) }
+        fileprivate var needsPower: Bool { task.requiresPower ?? false }
+        fileprivate var needsNetwork: Bool { task.requiresNetwork ?? false }
+    }
+
+    package struct Key: Hashable, Sendable {
+        package var app: AppID
+        package var identifier: String
+
+        package init(app: AppID, identifier: String) {
+            self.app = app
+            self.identifier = identifier
+        }
+    }
+
+    /// Why a task waits.
+    package enum Hold: String, Hashable, Sendable, CaseIterable {
+        case switchedOff
+        case forceQuit
+        case notYet
+        case inUse
+        case machineSleeps
+        case batteryLow
+        case lowPower
+        case noPower
+        case noNetwork
+        case othersRun
+        case unused
+        case patience
+
+        package var sentence: String {
+            switch self {
+            case .switchedOff: "Its user has switched background refresh off."
+            case .forceQuit: "Its user has ended the app; nothing of it begins until its user starts it."
+            case .notYet: "It asked not to begin before its time."
+            case .inUse: "It waits until nobody uses the device."
+            case .machineSleeps: "The machine sleeps, or is about to."
+            case .batteryLow: "The battery is almost empty."
+            case .lowPower: "The device saves power."
+            case .noPower: "It waits for external power, which it asked for."
+            case .noNetwork: "It waits for a network, which it asked for."
+            case .othersRun: "Other processing tasks run."
+            case .unused: "It waits for external power: its app has not been used in the last week."
+            case .patience: "It waits for external power, and for a day at most."
+            }
+        }
+    }
+
+    /// Why a task that runs is to end.
+    package enum End: String, Hashable, Sendable, CaseIterable {
+        case userReturned
+        case machineSleeps
+        case powerLost
+        case networkLost
+
+        package var sentence: String {
+            switch self {
+            case .userReturned: "Its user is back."
+            case .machineSleeps: "The machine is about to sleep."
+            case .powerLost: "The external power that it asked for is gone."
+            case .networkLost: "The network that it asked for is gone."
+            }
+        }
+    }
+
+    package struct Held: Hashable, Sendable {
+        package var hold: Hold
+        /// Seconds since 1970 at which that ends by itself, if it does.
+        package var until: Double?
+    }
+
+    package struct Plan: Hashable, Sendable {
+        package internal(set) var begin: [Key] = []
+        package internal(set) var expire: [Key: End] = [:]
+        package internal(set) var holds: [Key: Held] = [:]
+        /// Seconds since 1970 at which to plan again, if nothing happens before.
+        package internal(set) var lookAgain: Double?
+
+        package init() {}
+    }
+
+    /// - Parameters:
+    ///   - isOn: the user's switch for all apps.
+    package static func plan(
+        _ requests: [Request], _ device: DeviceConditions, isOn: Bool, now: Double
+    ) -> Plan {
+        var plan = Plan()
+        for request in requests where request.isRunning {
+            if let end = end(request, device) { plan.expire[request.key] = end }
+        }
+        var running = requests.filter(\.isRunning)
+        let waiting = requests.filter { !$0.isRunning }.sorted {
+            ($0.ready, $0.submitted, $0.app.rawValue, $0.task.identifier)
+                < ($1.ready, $1.submitted, $1.app.rawValue, $1.task.identifier)
+        }
+        for request in waiting {
+            if let held = held(request, device, isOn: isOn, now) {
+                plan.holds[request.key] = held
+                if let until = held.until { plan.lookAgain = min(plan.lookAgain ?? until, max(until, now + 1)) }
+            } else if running.count >= most || running.contains(where: { $0.app == request.app }) {
+                plan.holds[request.key] = Held(hold: .othersRun)
+            } else {
+                plan.begin.append(request.key)
+                running.append(request)
+            }
+        }
+        return plan
+    }
+
+    /// Why one that runs cannot go on.
+    private static func end(_ request: Request, _ device: DeviceConditions) -> End? {
+        if !device.isIdle { return .userReturned }
+        if device.isSleeping { return .machineSleeps }
+        if request.needsPower, device.power != .external { return .powerLost }
+        if request.needsNetwork, !device.network.isAvailable { return .networkLost }
+        return nil
+    }
+
+    private static func held(_ request: Request, _ device: DeviceConditions, isOn: Bool, _ now: Double) -> Held? {
+        if !isOn || request.isSwitchedOff { return Held(hold: .switchedOff) }
+        if request.isForceQuit { return Held(hold: .forceQuit) }
+        // A clock that was set back makes nobody wait for longer than was asked for.
+        if let begin = request.task.earliestBegin?.timeIntervalSince1970, now < begin {
+            return Held(hold: .notYet, until: begin)
+        }
+        if !device.isIdle { return Held(hold: .inUse) }
+        if device.isSleeping { return Held(hold: .machineSleeps) }
+        if request.needsNetwork, !device.network.isAvailable { return Held(hold: .noNetwork) }
+        guard device.power == .battery else { return nil }
+        if request.needsPower { return Held(hold: .noPower) }
+        if device.batteryPercentage.map({ $0 < RefreshConditions.criticalBattery }) ?? false {
+            return Held(hold: .batteryLow)
+        }
+        if device.isLowPower { return Held(hold: .lowPower) }
+        guard let lastUse = request.lastUse, now - lastUse <= recentUse else { return Held(hold: .unused) }
+        let end = request.ready + patience
+        return now < end ? Held(hold: .patience, until: end) : nil
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import GRDB
+package import NightshiftAPI
+
+/// A task that an app has submitted, until it has ended. Times are seconds since 1970.
+package struct StoredScheduledTask: Hashable, Sendable {
+    package var app: AppID
+    package var task: ScheduledTask
+    package var submitted: Double
+    /// Since when it runs; nil while it waits.
+    package var began: Double?
+    package var progress: ScheduledTaskProgress?
+
+    package init(app: AppID, task: ScheduledTask, submitted: Double) {
+        self.app = app
+        self.task = task
+        self.submitted = submitted
+    }
+
+    package var key: Key { Key(app: app, identifier: task.identifier, isRunning: began != nil) }
+
+    /// One that runs and one that waits may have the same identifier.
+    package struct Key: Hashable, Sendable {
+        package var app: AppID
+        package var identifier: String
+        package var isRunning: Bool
+
+        package init(app: AppID, identifier: String, isRunning: Bool) {
+            self.app = app
+            self.identifier = identifier
+            self.isRunning = isRunning
+        }
+    }
+}
+
+/// The rows of background refresh that could be read, and what they are called that could not.
+package struct StoredRefresh<App: Sendable, Device: Sendable>: Sendable {
+    package var apps: [AppID: App] = [:]
+    package var device: Device?
+    package var tasks: [StoredScheduledTask] = []
+    package var unreadable: [String] = []
+}
+
+/// What is known of background refresh: records whose form is their owner's, and the tasks that apps have submitted.
+extension StoreTransaction {
+    /// All that is kept. A row that makes no sense takes no other with it.
+    package func refresh<App: Decodable & Sendable, Device: Decodable & Sendable>(
+        _ app: App.Type, _ device: Device.Type
+    ) throws -> StoredRefresh<App, Device> {
+        var kept = StoredRefresh<App, Device>()
+        for row in try Row.fetchAll(db, sql: "SELECT app, record FROM refresh_apps ORDER BY app") {
+            let id = AppID(rawValue: row["app"])
+            if let record = try? Columns.decode(app, row["record"]) {
+                kept.apps[id] = record
+            } else {
+                kept.unreadable.append("refresh of \(id)")
+            }
+        }
+        if let text = try String.fetchOne(db, sql: "SELECT record FROM refresh_device") {
+            kept.device = try? Columns.decode(device, text)
+            if kept.device == nil { kept.unreadable.append("refresh of the device") }
+        }
+        let rows = try Row.fetchAll(db, sql: "SELECT * FROM scheduled_tasks ORDER BY app, identifier, running")
+        for row in rows {
+            if let task = Self.scheduledTask(row) {
+                kept.tasks.append(task)
+            } else {
+                let (app, identifier): (String, String) = (row["app"], row["identifier"])
+                kept.unreadable.append("task '\(identifier)' of \(app)")
+            }
+        }
+        return kept
+    }
+
+    package func putRefresh(_ record: some Encodable, of app: AppID) throws {
+        try db.cachedStatement(
+            sql: "INSERT INTO refresh_apps (app, record) VALUES (?1, ?2) ON CONFLICT (app) DO UPDATE SET record = ?2"
+        ).execute(arguments: [app.rawValue, try Columns.encode(record)])
+    }
+
+    package func putRefreshOfDevice(_ record: some Encodable) throws {
+        try db.execute(
+            sql: "INSERT INTO refresh_device (id, record) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET record = ?1",
+            arguments: [try Columns.encode(record)])
+    }
+
+    /// Forgets what is kept of an app that is gone, ends of its wakes and tasks included.
+    package func deleteRefresh(of app: AppID) throws {
+        for table in ["refresh_apps", "scheduled_tasks", "wake_ends"] {
+            try db.execute(sql: "DELETE FROM \(table) WHERE app = ?", arguments: [app.rawValue])
+        }
+        try db.execute(
+            sql: "DELETE FROM wakes WHERE app = ? AND source IN ('fetch', 'processing', 'continued')",
+            arguments: [app.rawValue])
+    }
+
+    // MARK: - Bytes
+
+    /// Bytes that the rows of an app's transfers count, received and sent.
+    package func transferBytes(of app: AppID) throws -> Int64 {
+        // REAL, as a sum of integers that overflows is an error of the database.
+        let sum =
+            try Double.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT total(tasks.received) + total(tasks.sent) FROM tasks
+                        JOIN sessions ON tasks.session = sessions.id WHERE sessions.app = ?
+                        """), arguments: [app.rawValue]) ?? 0
+        return Int64(saturating: sum)
+    }
+
+    /// Notes what an app's transfers have moved so far: its fetch begins. Behind ``putRefresh(_:of:)``.
+    package func noteFetchBegins(of app: AppID) throws {
+        try db.cachedStatement(sql: "UPDATE refresh_apps SET begun_bytes = ? WHERE app = ?")
+            .execute(arguments: [try transferBytes(of: app), app.rawValue])
+    }
+
+    /// What an app's transfers have moved since its last fetch began. Rows that were removed since count for nothing.
+    package func bytesSinceFetchBegan(of app: AppID) throws -> Int64 {
+        let begun = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT begun_bytes FROM refresh_apps WHERE app = ?"), arguments: [app.rawValue])
+        guard let begun else { return 0 }
+        return max(0, try transferBytes(of: app) - begun)
+    }
+
+    // MARK: - Scheduled tasks
+
+    package func put(_ task: StoredScheduledTask) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO scheduled_tasks
+                    (app, identifier, running, kind, task, submitted_at, began_at, progress)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            task.app.rawValue, task.task.identifier, task.began != nil, task.task.kind.rawValue,
+            try Columns.encode(task.task), task.submitted, task.began, try Columns.encodeIfPresent(task.progress),
+        ])
+    }
+
+    package func deleteScheduledTask(_ key: StoredScheduledTask.Key) throws {
+        try db.cachedStatement(sql: "DELETE FROM scheduled_tasks WHERE app = ? AND identifier = ? AND running = ?")
+            .execute(arguments: [key.app.rawValue, key.identifier, key.isRunning])
+    }
+
+    /// Nil where it makes no sense.
+    private static func scheduledTask(_ row: Row) -> StoredScheduledTask? {
+        guard let task = try? Columns.decode(ScheduledTask.self, row["task"]), task.identifier == row["identifier"],
+            task.kind.rawValue == row["kind"]
+        else { return nil }
+        var stored = StoredScheduledTask(
+            app: AppID(rawValue: row["app"]), task: task, submitted: row["submitted_at"])
+        let isRunning: Bool = row["running"]
+        if isRunning { stored.began = row["began_at"] ?? stored.submitted }
+        stored.progress = try? Columns.decodeIfPresent(ScheduledTaskProgress.self, row["progress"])
+        return stored
+    }
+
+    // MARK: - Use
+
+    /// Forgets when an app was used, or any of them, as far as the journal tells.
+    package func deleteUse(of app: AppID? = nil) throws {
+        try db.execute(
+            sql: "DELETE FROM journal WHERE decision IN (?1, ?2) AND (?3 IS NULL OR app = ?3)",
+            arguments: [Decision.useBegan.rawValue, Decision.useEnded.rawValue, app?.rawValue])
+    }
+}
