@@ -38,7 +38,8 @@ extension RefreshPlanner {
     /// Decides. Whoever is to be woken counts as fetching, and what that is expected to take is set aside.
     package mutating func plan(_ conditions: RefreshConditions, now: LocalMoment) -> RefreshPlan {
         var plan = decide(conditions, now: now)
-        plan.wakeDevice = nextWake(conditions, from: plan.lookAgain, now)
+        // A device in use does not sleep before it is left, which is told.
+        if !rhythm.isInUse { plan.wakeDevice = nextWake(conditions, from: plan.lookAgain, now) }
         return plan
     }
 
