@@ -222,7 +222,7 @@ package struct RefreshBook: Sendable {
     /// Decides what begins now, and what ends.
     package mutating func look(_ now: LocalMoment) {
         updateIntervals(now)
-        plan = planner.plan(conditions, now: now)
+        plan = planner.plan(conditions, now: now, looksAhead: !conditions.isAwake)
         for (index, app) in plan.wake.enumerated() {
             // Those that share a wake of the device have it once.
             beginFetch(app, wakesDevice: index == 0 && !conditions.isAwake, now)

@@ -36,10 +36,14 @@ extension RefreshPlanner {
     }
 
     /// Decides. Whoever is to be woken counts as fetching, and what that is expected to take is set aside.
-    package mutating func plan(_ conditions: RefreshConditions, now: LocalMoment) -> RefreshPlan {
+    ///
+    /// - Parameter looksAhead: whether ``RefreshPlan/wakeDevice`` is wanted, which takes as many plans again as it looks ahead.
+    package mutating func plan(
+        _ conditions: RefreshConditions, now: LocalMoment, looksAhead: Bool = true
+    ) -> RefreshPlan {
         var plan = decide(conditions, now: now)
         // A device in use does not sleep before it is left, which is told.
-        if !rhythm.isInUse { plan.wakeDevice = nextWake(conditions, from: plan.lookAgain, now) }
+        if looksAhead, !rhythm.isInUse { plan.wakeDevice = nextWake(conditions, from: plan.lookAgain, now) }
         return plan
     }
 
