@@ -10,7 +10,8 @@ extension AppService {
     package func expire(_ id: AppID, _ source: WakeSource, key: String) async throws(Problem) {
         try requireApp(id)
         guard !isStopping else { throw .unavailable("The service is stopping.") }
-        await refreshWantedWakes(of: id)
+        // The row may have been written just before.
+        await readWantedWakesAnew()
         var isFound = false
         await perform(id) { machine, now in
             guard let actions = machine.expireWake(source, key: key, now: now) else { return [] }

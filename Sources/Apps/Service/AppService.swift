@@ -244,6 +244,11 @@ package actor AppService {
     /// Updates the wanted wakes of an app that may have handled some meanwhile: no signal tells of that.
     func refreshWantedWakes(of id: AppID) async {
         guard machines[id]?.wanted.isEmpty == false else { return }
+        await readWantedWakesAnew()
+    }
+
+    /// Returns when every machine has been given what the store had after the call.
+    func readWantedWakesAnew() async {
         guard isUpdatingWakes else { return await updateWantedWakes() }
         // The update under way may have read the rows of before.
         isUpdateRequested = true

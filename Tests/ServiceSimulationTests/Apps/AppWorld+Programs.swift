@@ -81,7 +81,7 @@ extension AppWorld {
     private func take(_ news: ScriptedActor.News, _ actor: ScriptedActor, _ program: ScriptedProgram) async {
         switch news {
         case .process(.hello(let hello)): actor.hello = hello
-        case .process(.stopping): break
+        case .process(.stopping), .process(.refresh): break
         case .process(.command(let command)):
             if command.action == .enter, let state = command.state {
                 record.states[actor.process, default: []].append(state)
@@ -152,7 +152,7 @@ extension AppWorld {
                 guard program.obeys else { continue }
                 host.end(actor.process, .exited(0))
                 return true
-            case .enter, .handleWake, .snapshot, .expire:
+            case .enter, .handleWake, .snapshot, .expire, .expireWake:
                 guard program.obeys else { continue }
                 _ = await finish(command, actor)
                 return true
