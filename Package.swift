@@ -89,7 +89,8 @@ let package = Package(
 
         // L3: what joins these.
         .target(
-            name: "Operations", dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Refresh", logging],
+            name: "Operations",
+            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Refresh", logging],
             swiftSettings: strict),
 
         // L3, and L4 above what joins: how it meets the world.
@@ -107,7 +108,7 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "Simulation", dependencies: ["NightshiftAPI", "Store", "Scheduler", "Transfers", "Apps"],
+            name: "Simulation", dependencies: ["NightshiftAPI", "Store", "Scheduler", "Transfers", "Apps", "Refresh"],
             swiftSettings: strict),
 
         // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.
@@ -238,7 +239,7 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Clock", "Device", "Store", "Scheduler",
-                "Transfers", "Apps", "Daemon", "SimulationSupport", "TestSupport", logging,
+                "Transfers", "Apps", "Refresh", "Daemon", "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(

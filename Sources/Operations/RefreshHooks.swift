@@ -21,12 +21,17 @@ extension AppService.RefreshHooks {
 
 /// The apps, as background refresh reaches them: they are made behind it, since they call it, too.
 package final class RefreshedApps: Sendable {
-    private let apps = Mutex<AppService?>(nil)
+    /// Weak, since the apps hold background refresh by their hooks.
+    private struct Reference {
+        weak var service: AppService?
+    }
+
+    private let apps = Mutex(Reference())
 
     package init() {}
 
     /// To be called once, before anything runs.
-    package func connect(_ service: AppService) { apps.withLock { $0 = service } }
+    package func connect(_ service: AppService) { apps.withLock { $0.service = service } }
 
     /// Background refresh over these apps.
     package func service(store: Store, clock: any ServiceClock, logger: Logger) -> RefreshService {
@@ -35,15 +40,15 @@ package final class RefreshedApps: Sendable {
                 store: store, clock: clock,
                 expire: { app, source, key in
                     do throws(Problem) {
-                        try await self.apps.withLock(\.self)?.expire(app, source, key: key)
+                        try await self.apps.withLock(\.service)?.expire(app, source, key: key)
                     } catch {
                         // It has ended by itself meanwhile.
                         logger.debug("Nothing to expire", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
-                availabilityChanged: { await self.apps.withLock(\.self)?.tell($0, $1) },
+                availabilityChanged: { await self.apps.withLock(\.service)?.tell($0, $1) },
                 manifests: {
-                    guard let apps = self.apps.withLock(\.self) else { return nil }
+                    guard let apps = self.apps.withLock(\.service) else { return nil }
                     do throws(Problem) {
                         return try await apps.apps().compactMap(\.manifest)
                     } catch {

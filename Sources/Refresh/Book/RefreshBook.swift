@@ -37,7 +37,7 @@ package struct RefreshBook: Sendable {
         var apps: Set<AppID> = []
         var device = false
         var tasks: Set<StoredScheduledTask.Key> = []
-        var begun: [BegunWake] = []
+        var begun: [RefreshWake] = []
         var entries: [JournalEntry] = []
         var forgotten: [AppID?] = []
         /// The last end that was taken into account, and the last one that the disk knows to be.
@@ -222,7 +222,7 @@ package struct RefreshBook: Sendable {
     /// Decides what begins now, and what ends.
     package mutating func look(_ now: LocalMoment) {
         updateIntervals(now)
-        plan = planner.plan(conditions, now: now)
+        plan = planner.plan(conditions, now: now, looksAhead: !conditions.isAwake)
         for (index, app) in plan.wake.enumerated() {
             // Those that share a wake of the device have it once.
             beginFetch(app, wakesDevice: index == 0 && !conditions.isAwake, now)
@@ -232,7 +232,9 @@ package struct RefreshBook: Sendable {
         updateAvailability()
         let begins = tasks.values.filter { $0.began == nil && $0.task.kind == .refresh }
             .compactMap { $0.task.earliestBegin?.timeIntervalSince1970 }.filter { $0 > now.seconds }
-        nextLook = ([plan.lookAgain, processing.lookAgain].compactMap(\.self) + begins).min()
+        // A device that rests is left alone until somebody is to be woken.
+        let next = conditions.isAwake ? plan.lookAgain : plan.wakeDevice
+        nextLook = ([next, processing.lookAgain].compactMap(\.self) + begins).min()
     }
 
     /// Gives the planner the intervals that hold now.
