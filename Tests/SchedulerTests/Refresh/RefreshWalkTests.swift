@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What holds of fetches whatever happens.
+/// R2: What holds of fetches whatever happens.
 @Suite struct RefreshWalkTests {
     /// What is legal, kept by somebody who does not know how the planner decides.
     private struct Law {
