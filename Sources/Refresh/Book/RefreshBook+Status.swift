@@ -42,7 +42,10 @@ extension RefreshBook {
         }
         status.fetches = apps[app]?.fetches ?? []
         status.scheduled = tasks.values.filter { $0.app == app }
-            .sorted { ($0.submitted, $0.task.identifier) < ($1.submitted, $1.task.identifier) }
+            .sorted {
+                ($0.submitted, $0.task.identifier, $0.began == nil ? 1 : 0)
+                    < ($1.submitted, $1.task.identifier, $1.began == nil ? 1 : 0)
+            }
             .map { self.status(of: $0, now) }
         status.openings = planner.openings(of: app, now: now)
         describe(&status, manifest, now)
@@ -73,7 +76,8 @@ extension RefreshBook {
     private func sentence(_ hold: RefreshHold, _ manifest: AppManifest, _ now: LocalMoment) -> String {
         guard hold == .never else { return hold.sentence }
         if !manifest.modes.contains(.fetch) {
-            return "Its entry does not declare the background mode 'fetch': X-Nightshift-BackgroundModes in \(manifest.entry)."
+            return "It does not declare the background mode 'fetch'. Add it to X-Nightshift-BackgroundModes in "
+                + "\(manifest.entry)."
         }
         let said = interval(of: manifest.id)
         if said.source == .user, said.interval == .never { return "Its user wants no background fetches of it." }
@@ -133,7 +137,9 @@ extension RefreshBook {
         case .refresh:
             let held = plan.holds[task.app]
             if let manifest = manifests[task.app], let held { status.sentence = sentence(held.reason, manifest, now) }
-            status.until = held?.reason == .never ? task.task.earliestBegin : held?.until.map(Date.init(timeIntervalSince1970:))
+            status.until =
+                held?.reason == .never
+                ? task.task.earliestBegin : held?.until.map(Date.init(timeIntervalSince1970:))
         case .continued: status.sentence = "It waits for the end of other continued tasks."
         }
         return status
