@@ -3,7 +3,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// The standard people, with few apps and days; `make bench` has all of them.
+/// R2: The standard people, with few apps and days; `make bench` has all of them.
 @Suite struct FreshnessTests {
     private static func trace(_ person: Person) -> UseTrace { person.trace(apps: 5, days: 18, learning: 10) }
 

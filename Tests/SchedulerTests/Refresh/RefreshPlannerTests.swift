@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// Who is fetched for, and when.
+/// R2: Who is fetched for, and when.
 @Suite struct RefreshPlannerTests {
     @Test func `What is not asked for is not done`() {
         var scene = RefreshScene()
