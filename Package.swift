@@ -103,7 +103,7 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "Simulation", dependencies: ["NightshiftAPI", "Store", "Scheduler", "Transfers", "Apps"],
+            name: "Simulation", dependencies: ["NightshiftAPI", "Store", "Scheduler", "Transfers", "Apps", "Refresh"],
             swiftSettings: strict),
 
         // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.

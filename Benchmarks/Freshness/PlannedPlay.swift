@@ -9,7 +9,9 @@ package struct PlannedPlay {
     private var isUsed = false
     /// Fetches under way: when they end, and whose they are.
     private var ending: [(at: Double, app: AppID)] = []
+    /// When to plan again, where the device is awake then, and for what it is woken.
     private var lookAgain: Double?
+    private var wakeDevice: Double?
     /// When the device was last awake for a fetch or a look.
     private var awakeUntil = -Double.infinity
     private var left: Int
@@ -52,7 +54,8 @@ package struct PlannedPlay {
     private mutating func pass(to end: Double) {
         while true {
             let fetch = ending.first?.at ?? .infinity
-            let look = lookAgain ?? .infinity
+            let isAwake = isUsed || (lookAgain ?? .infinity) <= awakeUntil
+            let look = (isAwake ? lookAgain : wakeDevice) ?? .infinity
             guard min(fetch, look) < end else { return }
             if fetch <= look {
                 let (at, app) = ending.removeFirst()
@@ -60,7 +63,7 @@ package struct PlannedPlay {
                 // The device is still awake from the fetch.
                 plan(at, isAwake: true)
             } else {
-                plan(look, isAwake: isUsed || look <= awakeUntil)
+                plan(look, isAwake: isAwake)
             }
         }
     }
@@ -86,6 +89,7 @@ package struct PlannedPlay {
         conditions.isAwake = isAwake
         let plan = planner.plan(conditions, now: moment(at))
         lookAgain = plan.lookAgain.map { $0 - trace.start }
+        wakeDevice = plan.wakeDevice.map { $0 - trace.start }
         if !isAwake, countsLooks || !plan.wake.isEmpty {
             if trace.counts(at) { outcome.deviceWakes += 1 }
             awakeUntil = at + 10

@@ -2,6 +2,8 @@ extension FixedWidthInteger {
     /// The whole part of `value`, or the nearest integer that there is; 0 for what is no number.
     ///
     /// What comes from outside (a rate, a clock, a length) may be infinite or too large, and must not end the process.
+    /// Inlinable: planners convert in their innermost loops.
+    @inlinable
     package init(saturating value: Double) {
         guard !value.isNaN else {
             self = 0

@@ -68,6 +68,7 @@ struct Ledger {
         }
         totals.waits = world.transfers.waitTotals(world.clock.bootSeconds)
         totals.transfers = world.transfers.totals
+        totals.refresh = world.refresh.takesPart ? world.refresh.totals : nil
         return totals
     }
 }

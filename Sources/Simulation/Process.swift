@@ -58,6 +58,18 @@ struct Process {
         jobs.removeAll { $0.kind == .task(number) }
     }
 
+    /// Takes away the command under way by which the app was woken, because its expiration handler ends that work.
+    mutating func withdrawWake(_ source: WakeSource, through: Int64?) -> ProcessCommand? {
+        for (index, job) in jobs.enumerated() {
+            guard case .acknowledge(let command) = job.kind, command.action == .handleWake, command.source == source,
+                command.through == through
+            else { continue }
+            jobs.remove(at: index)
+            return command
+        }
+        return nil
+    }
+
     mutating func freeze(_ now: Double) {
         guard !isFrozen else { return }
         isFrozen = true

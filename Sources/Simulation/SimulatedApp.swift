@@ -13,6 +13,8 @@ struct SimulatedApp {
     var pending: [TracedTask] = []
     /// In the order in which they were first used.
     var sessions: [Session] = []
+    /// Wakes for fetches and tasks, in the order in which they came.
+    var refreshWakes: [WantedWake] = []
     private(set) var totals: AppTotals
     private var kills: [ExitCause: Int] = [:]
 
@@ -49,7 +51,7 @@ struct SimulatedApp {
     var wanted: [WantedWake] {
         sessions.compactMap { session in
             session.wakeReason.map { WantedWake(app: id, reason: $0, key: session.name, through: session.messages) }
-        }
+        } + refreshWakes
     }
 
     mutating func session(_ name: String) -> Int {

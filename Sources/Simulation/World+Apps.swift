@@ -1,5 +1,6 @@
 import Apps
 import NightshiftAPI
+import Refresh
 import Scheduler
 import Store
 
@@ -12,6 +13,7 @@ extension World {
             record: AppRecord(id: id, now: now.wallSeconds), isInstalled: true,
             wakeLimit: AppManifest.defaultWakeLimit, firstNumber: 1)
         machine.terms = terms(AppBehaviour())
+        machine.modes = refresh.book.manifests[id]?.modes ?? []
         _ = machine.apply(moment.phase, now: now)
         apps.append(SimulatedApp(id: id, machine: machine))
         return apps.count - 1
@@ -21,6 +23,9 @@ extension World {
         apps[index].behaviour = behaviour
         apps[index].machine.terms = terms(behaviour)
         perform(index) { $0.termsChanged(now: $1) }
+        guard let interval = behaviour.fetchInterval else { return }
+        refresh.book.set(interval, byAppOf: apps[index].id, now: localNow)
+        refresh.isToLook = true
     }
 
     /// The app's own policy goes before the device's; a policy in place of all goes before both.
@@ -96,7 +101,8 @@ extension World {
             if command.action == .expire, behaviour.endsTasks {
                 for number in apps[index].process?.openTasks ?? [] { endTask(number, index) }
             }
-            perform(index) { $0.acknowledged(command.number, now: $1) }
+            if command.action == .expireWake, behaviour.endsTasks { endWake(command, index) }
+            perform(index) { $0.acknowledged(command.number, result: behaviour.refreshResult, now: $1) }
         case .task(let number): endTask(number, index)
         case .exit: exited(index, AppExit(time: now.date, cause: .exited, status: 0))
         }
@@ -154,7 +160,9 @@ extension World {
     /// Gives a machine an input and carries out what it wants, as `AppService` does.
     mutating func perform(_ index: Int, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
         let now = now
+        let before = apps[index].machine.record
         execute(input(&apps[index].machine, now), index)
+        tellRefresh(apps[index].id, from: before, to: apps[index].machine.record)
     }
 
     private mutating func execute(_ actions: [AppAction], _ index: Int) {
@@ -178,10 +186,14 @@ extension World {
                 listened(index)
             case .terminate: apps[index].process?.begin(.exit, seconds: Self.exitTime, time)
             case .kill: exited(index, AppExit(time: now.date, cause: .signalled, signal: 9))
-            case .finishWake(let wake, _):
+            case .finishWake(let wake, let outcome):
                 let now = now
-                // A trace has no other sources yet.
-                guard wake.source == .session else { break }
+                guard wake.source == .session else {
+                    finishRefreshWake(wake, outcome, index)
+                    let wanted = apps[index].wanted
+                    actions += apps[index].machine.setWantedWakes(wanted, now: now)
+                    break
+                }
                 let place = apps[index].session(wake.key)
                 apps[index].sessions[place].handled = max(apps[index].sessions[place].handled, wake.through)
                 let wanted = apps[index].wanted
@@ -202,7 +214,8 @@ extension World {
         let seconds =
             switch command.action {
             case .enter: command.state == .background ? behaviour.enterBackground : 0
-            case .handleEvents, .handleWake: behaviour.wake
+            case .handleEvents: behaviour.wake
+            case .handleWake: command.source == .processing ? behaviour.processing : behaviour.fetch
             case .snapshot: Self.snapshotTime
             case .expire, .expireWake: behaviour.expiration
             case .terminate: Self.exitTime

@@ -1,5 +1,6 @@
 import Apps
 import NightshiftAPI
+import Refresh
 import Scheduler
 
 /// The whole of what a trace plays in: a device, its doze, its apps and its transfers, at one moment.
@@ -20,6 +21,8 @@ struct World {
     var apps: [SimulatedApp] = []
     var transfers: TransferQueue
     var ledger: Ledger
+    /// Background refresh, as the service's part for it has it.
+    var refresh: SimulatedRefresh
     private var journal: [JournalEntry] = []
     /// The moment that was last announced to apps and transfers.
     var toldMoment = DeviceMoment()
@@ -36,6 +39,7 @@ struct World {
         machine = MomentMachine(doze: DozeMachine.State(since: settings.start))
         transfers = TransferQueue(maximumTransfers: settings.maximumTransfers)
         ledger = Ledger()
+        refresh = SimulatedRefresh(trace, now: LocalMoment(seconds: settings.start))
     }
 
     var now: ClockReading { clock.reading }
@@ -46,6 +50,7 @@ struct World {
         execute(machine.begin(firstConditions(), now: now))
         (toldMoment, hasToAnnounce) = (moment, false)
         note(.serviceStarted)
+        beginRefresh()
         var steps = 0
         while let time = nextTime, time <= end {
             steps = time > clock.bootSeconds ? 0 : steps + 1
@@ -69,7 +74,7 @@ struct World {
         let inApps = apps.compactMap { app in
             [app.process?.nextDone, app.machine.nextDeadline].compactMap(\.self).min()
         }.min().map { clock.bootTime(ofAwakeSeconds: $0) }
-        return [line, inApps, transfers.nextDeadline(now), machine.nextDeadline].compactMap(\.self).min().map {
+        return [line, inApps, transfers.nextDeadline(now), machine.nextDeadline, nextRefreshLook].compactMap(\.self).min().map {
             max(now, $0)
         }
     }
@@ -107,6 +112,10 @@ struct World {
         }
         transfers.tick(now)
         propagateChanges()
+        if nextRefreshLook ?? .infinity <= clock.bootSeconds {
+            refresh.isToLook = true
+            propagateChanges()
+        }
         guard machine.nextDeadline ?? .infinity <= clock.bootSeconds else { return }
         execute(machine.tick(now: now))
         propagateChanges()
@@ -132,6 +141,7 @@ struct World {
         if let values = line.device { change(values) }
         if let phase = line.request { request(phase) }
         if let host = line.host { transfers.change(host, now) }
+        if let change = line.refresh { self.change(change, line.app) }
         guard let id = line.app else {
             if let transfer = line.transfer { add(transfer, app: nil) }
             return
@@ -141,6 +151,7 @@ struct World {
         if let use = line.use { play(use, index) }
         if let task = line.task { begin(task, index) }
         if let transfer = line.transfer { add(transfer, app: index) }
+        if let submission = line.submit { submit(submission, index) }
     }
 
     /// Announces changes to apps and transfers until nothing changes any more.
@@ -158,10 +169,13 @@ struct World {
                 (toldMoment, hasToAnnounce) = (moment, false)
                 for index in apps.indices { applyPhase(index) }
                 transfers.follow(MomentChange.actions(from: before, to: toldMoment, now: now), toldMoment, now)
+                refresh.book.apply(moment, now: localNow)
+                refresh.isToLook = true
             }
             transfers.tick(now)
             transfers.admit(moment, now)
             if takeTransfers() { isChanging = true }
+            if followRefresh() { isChanging = true }
         }
     }
 

@@ -25,6 +25,15 @@ package struct StoredWakeEnd: Hashable, Sendable {
     /// The number of the wake: ``WantedWake/through``.
     package var wake: Int64
     package var end: WakeEnd
+
+    package init(id: Int64, app: AppID, source: WakeSource, key: String, wake: Int64, end: WakeEnd) {
+        self.id = id
+        self.app = app
+        self.source = source
+        self.key = key
+        self.wake = wake
+        self.end = end
+    }
 }
 
 extension WakeSource {

@@ -17,6 +17,10 @@ package struct TraceLine: Hashable, Sendable {
     package var use: AppUse?
     package var task: TracedTask?
     package var transfer: TracedTransfer?
+    /// A task that the app submits for later.
+    package var submit: TracedSubmission?
+    /// What its user wants of background refresh: of the app, or of all.
+    package var refresh: TracedRefresh?
     /// Whether the trace ends here.
     package var isEnd = false
 
@@ -64,8 +68,17 @@ package struct AppBehaviour: Hashable, Sendable {
     package var wake = 1.0
     /// Seconds that its expiration handlers take.
     package var expiration = 0.5
-    /// Whether its expiration handlers end its tasks.
+    /// Whether its expiration handlers end its tasks, and what it was woken for.
     package var endsTasks = true
+    /// How long it asks to be left alone after each background fetch; nil where it says nothing.
+    package var fetchInterval: RefreshInterval?
+    /// What its fetches and the tasks that it submitted come to.
+    package var refreshResult = RefreshResult.newData
+    /// Seconds that a fetch takes, or a task for one, and what it moves.
+    package var fetch = 5.0
+    package var fetchBytes: Int64 = 200_000
+    /// Seconds that a processing task takes.
+    package var processing = 60.0
 
     package init() {}
 }
@@ -121,4 +134,37 @@ package struct TracedTransfer: Hashable, Sendable {
     package var wakesApp = true
 
     package init() {}
+}
+
+/// A task that an app submits for later: a `BGTaskRequest`.
+package struct TracedSubmission: Hashable, Sendable {
+    package var identifier: String
+    package var kind: ScheduledTask.Kind
+    /// Seconds from the line on in which it does not begin.
+    package var after: Double?
+    package var requiresNetwork: Bool?
+    package var requiresPower: Bool?
+
+    package init(identifier: String, kind: ScheduledTask.Kind) {
+        self.identifier = identifier
+        self.kind = kind
+    }
+}
+
+/// What its user changes of background refresh.
+package struct TracedRefresh: Hashable, Sendable {
+    package var isOn: Bool?
+    /// Of an app; `default` takes the user's word back.
+    package var interval: String?
+    /// Of an app: fetches a day at most, -1 for no cap.
+    package var dailyCap: Int?
+    /// Of the device: joules and bytes of a day.
+    package var dailyEnergy: Double?
+    package var dailyBytes: Double?
+
+    package init() {}
+
+    /// Whether it says anything that is about one app alone, or about the device alone.
+    package var isAboutApp: Bool { interval != nil || dailyCap != nil }
+    package var isAboutDevice: Bool { dailyEnergy != nil || dailyBytes != nil }
 }

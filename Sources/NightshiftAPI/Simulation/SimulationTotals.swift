@@ -17,6 +17,8 @@ package struct SimulationTotals: Hashable, Sendable, Codable {
     package var networks: [NetworkTotals] = []
     package var waits: [WaitTotals] = []
     package var transfers = TransferTotals()
+    /// Nil where no app takes part in background refresh.
+    package var refresh: RefreshTotals?
 
     package init(start: Date, end: Date) {
         self.start = start
@@ -103,6 +105,26 @@ package struct TransferTotals: Hashable, Sendable, Codable {
     package var cancelled = 0
     /// How often one that ran had to stop.
     package var interruptions = 0
+
+    package init() {}
+}
+
+/// What background refresh came to.
+package struct RefreshTotals: Hashable, Sendable, Codable {
+    /// Fetches that began, those for tasks that apps submitted included, and how they ended.
+    package var fetches = 0
+    package var newData = 0
+    package var noData = 0
+    package var failed = 0
+    /// How often apps that are fetched for were opened, and how often that was within an hour of their last fetch or use.
+    package var openings = 0
+    package var freshOpenings = 0
+    /// How often the device was woken for fetches, and how many needed no wake of their own.
+    package var deviceWakes = 0
+    package var savedWakes = 0
+    /// Processing tasks that began, and those that ended as their app wanted.
+    package var processing = 0
+    package var processed = 0
 
     package init() {}
 }

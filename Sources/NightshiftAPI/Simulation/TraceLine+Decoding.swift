@@ -2,7 +2,7 @@ import Foundation
 
 extension TraceLine: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case at, trace, device, bytesPerSecond, request, host, app, declare, use, task, transfer, end
+        case at, trace, device, bytesPerSecond, request, host, app, declare, use, task, transfer, submit, refresh, end
     }
 
     package init(from decoder: any Decoder) throws {
@@ -21,6 +21,8 @@ extension TraceLine: Decodable {
         use = try line.word(.use, as: AppUse.self)
         task = try line.object(.task)
         transfer = try line.object(.transfer)
+        submit = try line.object(.submit)
+        refresh = try line.object(.refresh)
         isEnd = try line.truth(.end) ?? false
         try check()
     }
@@ -31,7 +33,8 @@ extension TraceLine: Decodable {
             settings == nil ? nil : "trace", device == nil && bytesPerSecond == nil ? nil : "device",
             request == nil ? nil : "request", host == nil ? nil : "host", behaviour == nil ? nil : "declare",
             use == nil ? nil : "use",
-            task == nil ? nil : "task", transfer == nil ? nil : "transfer", isEnd ? "end" : nil,
+            task == nil ? nil : "task", transfer == nil ? nil : "transfer", submit == nil ? nil : "submit",
+            refresh == nil ? nil : "refresh", isEnd ? "end" : nil,
         ].compactMap(\.self)
         guard let thing = things.first else {
             throw TraceMistake("nothing happens; a line has one of \(Self.things)")
@@ -39,16 +42,19 @@ extension TraceLine: Decodable {
         guard things.count == 1 else {
             throw TraceMistake("several things happen (\(things.joined(separator: ", "))); give each its own line")
         }
-        let isAboutApp = behaviour != nil || use != nil || task != nil
+        let isAboutApp = behaviour != nil || use != nil || task != nil || submit != nil || refresh?.isAboutApp == true
         if isAboutApp, app == nil { throw TraceMistake("'\(thing)' needs the 'app' that it is about") }
         if let app, app.rawValue.isEmpty { throw TraceMistake("'app' is an app's id, such as org.example.Photos") }
-        if app != nil, !isAboutApp, transfer == nil {
+        if app != nil, refresh?.isAboutDevice == true {
+            throw TraceMistake("'dailyEnergy' and 'dailyBytes' are the device's; leave 'app' out")
+        }
+        if app != nil, !isAboutApp, transfer == nil, refresh == nil {
             throw TraceMistake("'\(thing)' is not about an app; leave 'app' out")
         }
         if settings != nil, at != 0 { throw TraceMistake("'trace' stands at the beginning, where 'at' is 0") }
     }
 
-    private static let things = "trace, device, bytesPerSecond, request, host, declare, use, task, transfer, end"
+    private static let things = "trace, device, bytesPerSecond, request, host, declare, use, task, transfer, submit, refresh, end"
 }
 
 /// What is asked of doze, in a trace's words.
@@ -110,6 +116,7 @@ extension TraceSettings: Decodable {
 extension AppBehaviour: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case policy, launch, enterBackground, wake, expiration, endsTasks
+        case interval, result, fetch, fetchBytes, processing
     }
 
     package init(from decoder: any Decoder) throws {
@@ -120,6 +127,11 @@ extension AppBehaviour: Decodable {
         if let seconds = try app.number(.wake, in: 0...86_400) { wake = seconds }
         if let seconds = try app.number(.expiration, in: 0...86_400) { expiration = seconds }
         if let ends = try app.truth(.endsTasks) { endsTasks = ends }
+        fetchInterval = try app.interval(.interval)
+        if let result = try app.word(.result, as: RefreshResult.self) { refreshResult = result }
+        if let seconds = try app.number(.fetch, in: 0...86_400) { fetch = seconds }
+        if let bytes = try app.whole(.fetchBytes, in: 0...(1 << 50)) { fetchBytes = bytes }
+        if let seconds = try app.number(.processing, in: 0...86_400) { processing = seconds }
     }
 }
 

@@ -46,6 +46,11 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
         return try container.decode(Value.self, forKey: key)
     }
 
+    /// A value as the text that stands for it.
+    func value(_ key: Key) throws -> TraceText? {
+        container.contains(key) ? try container.decode(TraceText.self, forKey: key) : nil
+    }
+
     func number(_ key: Key, in range: ClosedRange<Double>) throws -> Double? {
         guard container.contains(key) else { return nil }
         guard let value = try? container.decode(Double.self, forKey: key), range.contains(value) else {

@@ -232,7 +232,9 @@ package struct RefreshBook: Sendable {
         updateAvailability()
         let begins = tasks.values.filter { $0.began == nil && $0.task.kind == .refresh }
             .compactMap { $0.task.earliestBegin?.timeIntervalSince1970 }.filter { $0 > now.seconds }
-        nextLook = ([plan.lookAgain, processing.lookAgain].compactMap(\.self) + begins).min()
+        // A device that rests is left alone until somebody is to be woken.
+        let next = conditions.isAwake ? plan.lookAgain : plan.wakeDevice
+        nextLook = ([next, processing.lookAgain].compactMap(\.self) + begins).min()
     }
 
     /// Gives the planner the intervals that hold now.

@@ -8,11 +8,13 @@ struct FreshnessCover: Sendable {
     /// Seconds that content counts as fresh.
     static let freshSeconds = 3_600.0
     static let stepSeconds = 600.0
+    static let wholeStepSeconds = 600
     static let steps = 144
     static let stepsOfFreshness = 6
 
     /// What a fetch at each step gains: how likely it is that something is opened that would not be fresh without it.
     private let gains: [Double]
+    private let most: Double
     /// Steps after a fetch before which another one makes no sense, or is not allowed.
     private let pause: Int
 
@@ -33,6 +35,7 @@ struct FreshnessCover: Sendable {
             // How likely at least one of them happens, like 1 - exp(-covered), in arithmetic that is the same everywhere.
             return worth * (1 - 1 / (1 + covered + covered * covered / 2))
         }
+        most = gains.max() ?? 0
         pause = max(Self.stepsOfFreshness, Int(saturating: (min(sleep, 2e5) / Self.stepSeconds).rounded(.up)))
     }
 
@@ -44,6 +47,7 @@ struct FreshnessCover: Sendable {
     }
 
     func plan(price: Double) -> Plan {
+        guard most > price else { return Plan() }
         var values = [Double](repeating: 0, count: Self.steps + 1)
         var chosen = [Bool](repeating: false, count: Self.steps)
         for step in stride(from: Self.steps - 1, through: 0, by: -1) {
@@ -71,8 +75,7 @@ struct FreshnessCover: Sendable {
 
     /// The first step that is almost as good as the best one, whatever it costs; nil where none is allowed or gains anything.
     var best: Int? {
-        let most = gains.max() ?? 0
-        return most > 0 ? gains.firstIndex { $0 >= 0.9 * most } : nil
+        most > 0 ? gains.firstIndex { $0 >= 0.9 * most } : nil
     }
 
     /// Up to how many steps after `step`, at most `limit`, a fetch gains almost as much: less so before a habit than in an even day.

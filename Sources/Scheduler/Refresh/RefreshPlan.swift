@@ -4,8 +4,12 @@ package import NightshiftAPI
 package struct RefreshPlan: Hashable, Sendable {
     /// Whom to wake for a fetch now. They count as fetching from now on; ``RefreshPlanner/fetchEnded(_:_:took:now:)`` ends that.
     package internal(set) var wake: [AppID] = []
-    /// Seconds since 1970 at which to plan again, if nothing happens before; nil where only an event changes anything.
+    /// Seconds since 1970 at which to plan again where the device is awake then and nothing happens before; nil where only an event
+    /// changes anything. Nobody is to be woken then for certain: a device that sleeps is left alone until ``wakeDevice``.
     package internal(set) var lookAgain: Double?
+    /// Seconds since 1970 at which to wake the device and plan again, if it sleeps and nothing happens before;
+    /// nil while it is in use, since its being left is told.
+    package internal(set) var wakeDevice: Double?
     /// Why each other app is not fetched for.
     package internal(set) var holds: [AppID: Held] = [:]
 

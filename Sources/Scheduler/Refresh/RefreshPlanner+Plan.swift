@@ -7,6 +7,8 @@ extension RefreshPlanner {
     private static let leastGain = 0.01
     /// Seconds after which the budget may have come to something else for whoever has no moment planned.
     private static let longestLook = 14_400.0
+    /// Looks that are tried ahead; then the device is woken for one that may wake nobody.
+    private static let mostTrials = 24
     /// Of the budget, for floors.
     private static let floorShare = 0.1
     /// Of its floor, what an app that is not used any more has.
@@ -35,6 +37,31 @@ extension RefreshPlanner {
 
     /// Decides. Whoever is to be woken counts as fetching, and what that is expected to take is set aside.
     package mutating func plan(_ conditions: RefreshConditions, now: LocalMoment) -> RefreshPlan {
+        var plan = decide(conditions, now: now)
+        // A device in use does not sleep before it is left, which is told.
+        if !rhythm.isInUse { plan.wakeDevice = nextWake(conditions, from: plan.lookAgain, now) }
+        return plan
+    }
+
+    /// When to wake the device, if it sleeps from now on and nothing happens: the first look that would wake somebody.
+    ///
+    /// What is planned moves while time passes without use, so most looks would find that a later moment has come to look better. All
+    /// of that is known now: each look is tried on a copy of this planner, as it will be then.
+    private func nextWake(_ conditions: RefreshConditions, from look: Double?, _ now: LocalMoment) -> Double? {
+        var conditions = conditions
+        conditions.isAwake = false
+        var look = look
+        for _ in 0..<Self.mostTrials {
+            guard let time = look else { return nil }
+            var trial = self
+            let plan = trial.decide(conditions, now: now.adding(time - now.seconds))
+            guard plan.wake.isEmpty else { return time }
+            look = plan.lookAgain
+        }
+        return look
+    }
+
+    private mutating func decide(_ conditions: RefreshConditions, now: LocalMoment) -> RefreshPlan {
         advance(to: now)
         var plan = RefreshPlan()
         let outlook = Outlook(rhythm, now)
@@ -140,7 +167,7 @@ extension RefreshPlanner {
             let profile = days[UsageModel.isDayOff(day) ? 1 : 0]
             sum += profile[second / UsageModel.slotSeconds] / stepsOfSlot
             sums.append(sum)
-            second += Int(saturating: FreshnessCover.stepSeconds)
+            second += FreshnessCover.wholeStepSeconds
             if second >= 86_400 {
                 second -= 86_400
                 day += 1
