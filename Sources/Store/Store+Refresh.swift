@@ -39,6 +39,8 @@ package struct StoredRefresh<App: Sendable, Device: Sendable>: Sendable {
     package var device: Device?
     package var tasks: [StoredScheduledTask] = []
     package var unreadable: [String] = []
+
+    package init() {}
 }
 
 /// What is known of background refresh: records whose form is their owner's, and the tasks that apps have submitted.

@@ -146,7 +146,7 @@ extension RefreshBook {
         know(app, now)
         var record = FetchRecord(began: Date(timeIntervalSince1970: now.seconds))
         record.detail = detail
-        var wake = BegunWake(app: app, source: .fetch, key: "", expires: now.seconds + Self.patience)
+        var wake = RefreshWake(app: app, source: .fetch, key: "", expires: now.seconds + Self.patience)
         if usesTasks(app), let request = refreshRequest(of: app) {
             record.identifier = request.task.identifier
             wake.key = request.task.identifier
@@ -216,7 +216,7 @@ extension RefreshBook {
     }
 
     /// Takes back that a wake began: it could not be written down.
-    mutating func didNotBegin(_ wake: BegunWake, _ now: LocalMoment) {
+    mutating func didNotBegin(_ wake: RefreshWake, _ now: LocalMoment) {
         if wake.source == .fetch, apps[wake.app]?.underWay != nil {
             planner.didNotBegin(wake.app, now: now)
             apps[wake.app]?.fetches.removeLast()

@@ -42,7 +42,10 @@ extension RefreshBook {
         }
         status.fetches = apps[app]?.fetches ?? []
         status.scheduled = tasks.values.filter { $0.app == app }
-            .sorted { ($0.submitted, $0.task.identifier) < ($1.submitted, $1.task.identifier) }
+            .sorted {
+                ($0.submitted, $0.task.identifier, $0.began == nil ? 1 : 0)
+                    < ($1.submitted, $1.task.identifier, $1.began == nil ? 1 : 0)
+            }
             .map { self.status(of: $0, now) }
         status.openings = planner.openings(of: app, now: now)
         describe(&status, manifest, now)

@@ -241,7 +241,7 @@ extension RefreshBook {
         guard let task = tasks[waiting]?.task else { return }
         begin(waiting, now)
         marks.begun.append(
-            BegunWake(app: key.app, source: source, key: key.identifier, task: task, expires: expires))
+            RefreshWake(app: key.app, source: source, key: key.identifier, task: task, expires: expires))
     }
 }
 

@@ -37,7 +37,7 @@ package struct RefreshBook: Sendable {
         var apps: Set<AppID> = []
         var device = false
         var tasks: Set<StoredScheduledTask.Key> = []
-        var begun: [BegunWake] = []
+        var begun: [RefreshWake] = []
         var entries: [JournalEntry] = []
         var forgotten: [AppID?] = []
         /// The last end that was taken into account, and the last one that the disk knows to be.

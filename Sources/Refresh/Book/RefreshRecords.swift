@@ -35,7 +35,7 @@ package struct DeviceRefreshRecord: Hashable, Sendable, Codable {
 }
 
 /// A wake that the book wants: a row, of which the app's machine makes the rest.
-package struct BegunWake: Hashable, Sendable {
+package struct RefreshWake: Hashable, Sendable {
     package var app: AppID
     package var source: WakeSource
     package var key: String
@@ -63,7 +63,7 @@ package struct RefreshChanges: Sendable {
     package var device: DeviceRefreshRecord?
     /// Rows with what they hold; nil for those that go.
     package var tasks: [StoredScheduledTask.Key: StoredScheduledTask?] = [:]
-    package var begun: [BegunWake] = []
+    package var begun: [RefreshWake] = []
     package var entries: [JournalEntry] = []
     /// Whose use the journal is to forget; nil within for everybody's.
     package var forgotten: [AppID?] = []

@@ -1,0 +1,305 @@
+import Foundation
+import NightshiftAPI
+import Refresh
+import Scheduler
+import Store
+import Testing
+
+/// R1: Background fetches of the classic form, from what is wanted to what came of them.
+@Suite struct BookFetchTests {
+    private typealias Scene = BookScene
+
+    @Test func `R1: Where no app takes part, nothing is looked at`() {
+        var scene = Scene()
+        scene.look()
+        #expect(scene.book.nextLook == nil && scene.rows.known.isEmpty)
+        scene.install(Scene.manifest(modes: [.transfer]))
+        scene.install(Scene.manifest(Scene.other))
+        #expect(scene.book.nextLook == nil && scene.rows.known.isEmpty && scene.begun.isEmpty)
+        #expect(scene.status()?.availability == .restricted && scene.status()?.hold == "never")
+        #expect(scene.status()?.sentence.contains("X-Nightshift-BackgroundModes") == true)
+        #expect(scene.book.status(scene.now).apps.map(\.app) == [Scene.other])
+    }
+
+    @Test func `R1: An interval in the entry is enough, and each fetch is a row, a record and two entries`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.pass(to: 24)
+        let first = try #require(scene.begun.first)
+        #expect(first.wake.app == Scene.app && first.wake.source == .fetch && first.wake.key == "")
+        #expect(abs(try #require(first.wake.expires) - Scene.start - first.hour * 3_600 - 900) < 0.001)
+        #expect((6...23).contains(first.hour))
+        #expect(scene.fetches.count == scene.begun.count && scene.rows.wakes.isEmpty && scene.rows.ends.isEmpty)
+        #expect(scene.fetches.allSatisfy { $0.result == .newData && $0.ended != nil && $0.bytes == 1_000 })
+        #expect(scene.entries(.fetchBegan).count == scene.begun.count)
+        #expect(scene.entries(.fetchEnded).count == scene.begun.count)
+        #expect(scene.entries(.fetchEnded).first?.inputs?["result"] == "newData")
+        #expect(scene.book.nextLook != nil)
+    }
+
+    @Test func `R1: The user's word goes before the app's, and that before the entry's`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        #expect(scene.status()?.interval == .minimum && scene.status()?.intervalSource == .entry)
+        scene.step { $0.set(.seconds(900), byAppOf: Scene.app, now: $1) }
+        #expect(scene.status()?.interval == .seconds(900) && scene.status()?.intervalSource == .app)
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: "never"), now: $1) }
+        #expect(scene.status()?.interval == .never && scene.status()?.intervalSource == .user)
+        #expect(scene.status()?.sentence == "Its user wants no background fetches of it.")
+        scene.pass(to: 48)
+        #expect(scene.begun.isEmpty)
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: "default"), now: $1) }
+        #expect(scene.status()?.intervalSource == .app)
+        scene.pass(to: 72)
+        #expect(!scene.begun.isEmpty)
+    }
+
+    @Test(arguments: ["", "soon", "-1", "1e3", "31536001"])
+    func `R1: What is no interval is refused`(text: String) {
+        var scene = Scene()
+        scene.install()
+        #expect(throws: Problem.self) {
+            try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: text), now: $1) }
+        }
+        #expect(throws: Problem.self) {
+            try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: -2), now: $1) }
+        }
+        #expect(throws: Problem.self) {
+            try scene.step { try $0.change(RefreshChange(dailyBytes: -1), now: $1) }
+        }
+        #expect(scene.entries(.refreshChanged).isEmpty)
+    }
+
+    @Test func `R1: A custom interval is a sleep after every fetch, and no fetch begins while one is under way`() {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .seconds(14_400)))
+        scene.pass(to: 96)
+        let hours = scene.begun.map(\.hour)
+        #expect(hours.count >= 4)
+        #expect(zip(hours, hours.dropFirst()).allSatisfy { $1 - $0 >= 4 })
+        scene.result = nil
+        let before = hours.count
+        scene.pass(to: 192)
+        #expect(scene.begun.count == before + 1)
+        #expect(scene.status()?.hold == "underWay" && scene.fetches.last?.ended == nil)
+    }
+
+    @Test func `R1: The switches deny, and the app is told`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(isOn: false), now: $1) }
+        #expect(scene.status()?.availability == .denied && scene.effects == [.availability(Scene.app)])
+        scene.pass(to: 24)
+        #expect(scene.begun.isEmpty && scene.status()?.hold == "appSwitchedOff")
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(isOn: true), now: $1) }
+        try scene.step { try $0.change(RefreshChange(isOn: false), now: $1) }
+        #expect(scene.effects.count == 3 && scene.status()?.availability == .denied)
+        scene.pass(to: 48)
+        #expect(scene.begun.isEmpty && scene.book.status(scene.now).sentence == RefreshHold.allSwitchedOff.sentence)
+        // Kept.
+        try scene.restart()
+        #expect(!scene.book.isOn && scene.status()?.availability == .denied)
+        try scene.step { try $0.change(RefreshChange(isOn: true), now: $1) }
+        scene.pass(to: 72)
+        #expect(!scene.begun.isEmpty)
+    }
+
+    @Test func `R1: After a force quit nothing begins until its user starts it`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.step { $0.forceQuit(Scene.app, now: $1) }
+        scene.pass(to: 24)
+        try scene.restart()
+        scene.pass(to: 48)
+        #expect(scene.begun.isEmpty && scene.status()?.hold == "forceQuit")
+        #expect(throws: Problem.conflict(RefreshHold.forceQuit.sentence)) {
+            try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        }
+        scene.step { book, _ in book.launched(Scene.app) }
+        scene.pass(to: 72)
+        #expect(!scene.begun.isEmpty)
+    }
+
+    @Test func `R1 R9: Whoever asks for a fetch has one at once, unless it is forbidden`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install()
+        scene.install(Scene.manifest(Scene.other, modes: [.processing]))
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        #expect(scene.begun.map(\.wake.app) == [Scene.app] && scene.status()?.hold == "underWay")
+        #expect(scene.fetches.first?.detail == "Asked for by its user.")
+        for (app, word) in [
+            (Scene.app, "fetching"), (Scene.other, "X-Nightshift-BackgroundModes"), (AppID(rawValue: "no"), "no app"),
+        ] {
+            let problem = #expect(throws: Problem.self) { try scene.step { try $0.fetchNow(app, now: $1) } }
+            #expect(problem?.detail?.contains(word) == true, "\(app)")
+        }
+        scene.end(scene.begun[0].wake, .noData)
+        scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+        #expect(throws: Problem.conflict(RefreshHold.inFront.sentence)) {
+            try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        }
+        #expect(scene.begun.count == 1)
+    }
+
+    @Test func `R1: An end counts once, and one that nobody waits for not at all`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install()
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        let wake = scene.begun[0].wake
+        let row = StoredWakeEnd(
+            id: 1, app: Scene.app, source: .fetch, key: "", wake: 1,
+            end: WakeEnd(result: .noData, time: scene.seconds + 4))
+        var stranger = row
+        (stranger.id, stranger.app) = (2, Scene.other)
+        let ends = [RefreshEnd(row: row, bytes: 7), RefreshEnd(row: stranger, bytes: 7)]
+        scene.step { $0.take(ends, now: $1) }
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        // The same rows once more, as by a second look that began before they went.
+        scene.step { $0.take(ends, now: $1) }
+        #expect(scene.fetches.map(\.result) == [.noData, nil] && scene.fetches[0].bytes == 7)
+        #expect(scene.entries(.fetchEnded).count == 1 && wake.key == "")
+    }
+
+    @Test func `R1: A service that begins takes up what goes on, what has ended, and what was lost`() throws {
+        for fate in 0..<3 {
+            var scene = Scene()
+            scene.result = nil
+            scene.install()
+            try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+            let wake = scene.begun[0].wake
+            if fate == 1 { scene.endUnheard(wake, .newData) }
+            if fate == 2 { scene.lose(wake) }
+            try scene.restart()
+            #expect(scene.rows.ends.isEmpty)
+            switch fate {
+            case 0:
+                #expect(scene.status()?.hold == nil || scene.status()?.hold == "underWay")
+                #expect(scene.fetches.map(\.result) == [nil])
+                scene.end(wake, .noData)
+                #expect(scene.fetches.map(\.result) == [.noData])
+            case 1: #expect(scene.fetches.map(\.result) == [.newData] && scene.fetches[0].detail?.isEmpty == false)
+            default:
+                #expect(scene.fetches.map(\.result) == [.failed])
+                #expect(scene.fetches[0].detail?.hasSuffix("The service ended first.") == true)
+            }
+            #expect(scene.entries(.fetchEnded).count == 1, "fate \(fate)")
+            try scene.restart()
+            #expect(scene.entries(.fetchEnded).count == 1, "fate \(fate), and once more")
+        }
+    }
+
+    @Test func `R1: An app that is removed takes everything of it along`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install(Scene.manifest(tasks: ["work"]))
+        try scene.step { try $0.submit(Scene.task(.processing), for: Scene.app, isInFront: false, now: $1) }
+        try scene.step { try $0.submit(Scene.task(.refresh, "work"), for: Scene.app, isInFront: false, now: $1) }
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        #expect(scene.rows.known == [Scene.app] && !scene.rows.wakes.isEmpty)
+        scene.step { $0.installed(Scene.app, nil, now: $1) }
+        #expect(scene.rows.known.isEmpty && scene.rows.tasks.isEmpty && scene.rows.wakes.isEmpty)
+        #expect(scene.status() == nil && scene.book.planner.apps.isEmpty && scene.book.nextLook == nil)
+        // Its like begins anew.
+        scene.install()
+        #expect(scene.fetches.isEmpty && scene.status()?.interval == .never)
+    }
+
+    @Test func `R1: An entry that is gone for a while loses nothing, one that is gone for long does`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.pass(to: 24)
+        let count = scene.fetches.count
+        scene.step { $0.read([], now: $1) }
+        scene.pass(to: 100)
+        #expect(scene.status() == nil && scene.begun.count == count)
+        try scene.restart(manifests: [])
+        scene.step { $0.read([Scene.manifest(interval: .minimum)], now: $1) }
+        #expect(scene.fetches.count == count)
+        scene.step { $0.read([], now: $1) }
+        scene.pass(to: 24 * 40)
+        try scene.restart(manifests: [])
+        #expect(scene.rows.known.isEmpty)
+    }
+
+    @Test func `R1: What cannot be written has not begun, and is written with the next step`() throws {
+        var scene = Scene()
+        scene.install()
+        let before = scene.book.planner.budget.balance
+        try scene.book.fetchNow(Scene.app, now: scene.now)
+        scene.book.look(scene.now)
+        let changes = scene.book.takeChanges()
+        #expect(changes.begun.count == 1)
+        scene.book.notWritten(changes, now: scene.now)
+        #expect(scene.fetches.isEmpty && scene.book.planner.apps[Scene.app]?.fetchBegan == nil)
+        #expect(scene.book.planner.budget.balance == before)
+        #expect(scene.book.nextLook == scene.seconds + 900)
+        scene.look()
+        #expect(scene.rows.known == [Scene.app] && scene.rows.wakes.isEmpty)
+        try scene.restart()
+        #expect(scene.fetches.isEmpty)
+    }
+
+    @Test func `R1: Fetches that are kept have a bound, and a fetch is measured by what it took`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install()
+        let expected = RefreshCost.expected
+        for number in 0..<Limits.fetches + 5 {
+            try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+            scene.end(try #require(scene.begun.last).wake, .newData, bytes: Int64(number))
+        }
+        #expect(scene.fetches.count == Limits.fetches && scene.fetches.first?.bytes == 5)
+        let cost = try #require(scene.book.planner.apps[Scene.app]?.cost)
+        #expect(cost.bytes < expected.bytes / 100 && cost.energy < expected.energy)
+    }
+
+    @Test func `R1: What was learned can be seen, and forgotten`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.step { $0.apply(Scene.idle(), now: $1) }
+        for day in 0..<5 {
+            scene.pass(to: Double(day) * 24 + 8)
+            scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+            scene.pass(to: Double(day) * 24 + 8.1)
+            scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
+        }
+        let status = try #require(scene.status())
+        #expect(status.openings.count == 48 && status.openings[16] > 0.4 && status.openings[4] < 0.01)
+        #expect(status.lastUse == scene.now.date && !status.fetches.isEmpty)
+        #expect(scene.entries(.useBegan).count == 5 && scene.entries(.useEnded).count == 5)
+        #expect(status.hold != nil && !status.sentence.isEmpty && !status.against.isEmpty)
+        try scene.step { try $0.forget(Scene.app, now: $1) }
+        let after = try #require(scene.status())
+        #expect(after.openings.isEmpty && after.fetches.isEmpty && after.lastUse == nil)
+        #expect(after.interval == .minimum)
+        #expect(throws: Problem.self) { try scene.step { try $0.forget(AppID(rawValue: "no"), now: $1) } }
+        try scene.step { try $0.forget(nil, now: $1) }
+        #expect(!scene.book.planner.rhythm.hasSeenDays)
+    }
+
+    @Test func `R1 R10: A device that never tells of its use is not taken for one in use`() {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.step { $0.apply(DeviceMoment(), now: $1) }
+        scene.pass(to: 24 * 4)
+        #expect(!scene.book.tellsUse && !scene.book.planner.rhythm.hasSeenDays)
+        #expect(scene.begun.contains { $0.hour > 72 })
+        // The use of an app stands for it.
+        scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+        #expect(scene.book.planner.rhythm.isInUse)
+        scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
+        #expect(!scene.book.planner.rhythm.isInUse)
+        // From the first time on that somebody is away, the device's word counts.
+        scene.step { $0.apply(Scene.idle(), now: $1) }
+        scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+        #expect(scene.book.tellsUse && !scene.book.planner.rhythm.isInUse)
+        scene.step { $0.apply(DeviceMoment(), now: $1) }
+        #expect(scene.book.planner.rhythm.isInUse)
+    }
+}
+
+extension LocalMoment {
+    var date: Date { Date(timeIntervalSince1970: seconds) }
+}

@@ -1,0 +1,200 @@
+import Foundation
+import NightshiftAPI
+import Refresh
+import Scheduler
+import Store
+
+/// A book over rows that are values: what it writes is there, and what it was to wake ends after ten seconds.
+///
+/// Times are hours from Monday, 2026-01-05 00:00, local time being UTC.
+struct BookScene {
+    var book = RefreshBook(now: BookScene.moment(0))
+    private(set) var rows = BookRows()
+    /// What was begun, and when, in hours.
+    private(set) var begun: [(wake: RefreshWake, hour: Double)] = []
+    private(set) var effects: [RefreshEffect] = []
+    private(set) var seconds = BookScene.start
+    /// What comes of whatever runs, and after how many seconds; nothing ends by itself where it is nil.
+    var result: RefreshResult? = .newData
+    var duration = 10.0
+    /// When what runs ends by itself, in seconds since 1970.
+    private var ending: [(wake: RefreshWake, at: Double)] = []
+
+    /// 2026-01-05 00:00 UTC.
+    static let start = 1_767_571_200.0
+    static let app = AppID(rawValue: "org.example.Feed")
+    static let other = AppID(rawValue: "org.example.Mail")
+
+    static func moment(_ hour: Double) -> LocalMoment { LocalMoment(seconds: start + hour * 3_600) }
+
+    var now: LocalMoment { LocalMoment(seconds: seconds) }
+    var hour: Double { (seconds - Self.start) / 3_600 }
+
+    static func manifest(
+        _ id: AppID = app, modes: Set<BackgroundMode> = [.fetch, .processing], interval: RefreshInterval? = nil,
+        tasks: [String] = []
+    ) -> AppManifest {
+        var manifest = AppManifest(
+            id: id, name: "Feed", entry: "/apps/\(id.rawValue).desktop", command: ["/bin/true"])
+        manifest.modes = modes
+        manifest.fetchInterval = interval
+        manifest.taskIdentifiers = tasks
+        return manifest
+    }
+
+    static func task(_ kind: ScheduledTask.Kind, _ identifier: String = "work", at hour: Double? = nil) -> ScheduledTask
+    {
+        var task = ScheduledTask(identifier: identifier, kind: kind)
+        task.earliestBegin = hour.map { Date(timeIntervalSince1970: start + $0 * 3_600) }
+        if kind == .continued { task.title = "Export" }
+        return task
+    }
+
+    /// A device that nobody uses, with external power or without.
+    static func idle(power: PowerSource = .external) -> DeviceMoment {
+        var conditions = DeviceConditions()
+        conditions.isIdle = true
+        conditions.power = power
+        return DeviceMoment(conditions: conditions)
+    }
+
+    // MARK: - Steps
+
+    /// Gives the book an input and has it decide; what it writes is there.
+    mutating func step(_ input: (inout RefreshBook, LocalMoment) throws -> Void) rethrows {
+        try input(&book, now)
+        look()
+    }
+
+    mutating func look() {
+        book.look(now)
+        let changes = book.takeChanges()
+        rows.write(changes)
+        effects += book.takeEffects()
+        for wake in changes.begun {
+            begun.append((wake, hour))
+            ending.append((wake, seconds + duration))
+        }
+    }
+
+    mutating func install(_ manifest: AppManifest = manifest()) { step { $0.installed(manifest.id, manifest, now: $1) } }
+
+    /// Lets time pass: the book looks when it wants to, and what runs ends.
+    mutating func pass(to end: Double) {
+        look()
+        while let next = next, next < Self.start + end * 3_600 {
+            seconds = max(seconds, next)
+            endDue()
+            look()
+        }
+        seconds = max(seconds, Self.start + end * 3_600)
+        look()
+    }
+
+    private var next: Double? {
+        [book.nextLook, result == nil ? nil : ending.map(\.at).min()].compactMap(\.self).min()
+    }
+
+    private mutating func endDue() {
+        guard let result else { return }
+        for (wake, _) in ending.filter({ $0.at <= seconds }) { end(wake, result) }
+    }
+
+    /// Something that runs ends, and the book hears of it.
+    mutating func end(_ wake: RefreshWake, _ result: RefreshResult, detail: String? = nil, bytes: Int64 = 1_000) {
+        ending.removeAll { $0.wake == wake }
+        guard rows.end(wake, WakeEnd(result: result, detail: detail, time: seconds)) else { return }
+        let ends = rows.ends.map { RefreshEnd(row: $0, bytes: bytes) }
+        step { $0.take(ends, now: $1) }
+    }
+
+    /// The service dies and another one begins over what is on disk.
+    mutating func restart(manifests: [AppManifest]? = nil) throws {
+        var next = RefreshBook(
+            try rows.kept(), manifests: manifests ?? Array(book.manifests.values), moment: book.moment, now: now)
+        next.take(rows.ends.map { RefreshEnd(row: $0, bytes: 0) }, now: now)
+        next.resume(rows.wanted, now: now)
+        book = next
+        rows.write(book.takeChanges())
+        _ = book.takeEffects()
+    }
+
+    /// The row of a wake is gone, and nobody says what came of it.
+    mutating func lose(_ wake: RefreshWake) {
+        ending.removeAll { $0.wake == wake }
+        rows.lose(wake)
+    }
+
+    /// The end of a wake is written, and the service dies before it has heard of it.
+    mutating func endUnheard(_ wake: RefreshWake, _ result: RefreshResult) {
+        ending.removeAll { $0.wake == wake }
+        _ = rows.end(wake, WakeEnd(result: result, time: seconds))
+    }
+
+    // MARK: - What is seen
+
+    func status(_ app: AppID = app) -> AppRefreshStatus? { book.status(of: app, now) }
+
+    var fetches: [FetchRecord] { status()?.fetches ?? [] }
+
+    /// Identifiers of the tasks that run.
+    var running: [String] { book.tasks.keys.filter(\.isRunning).map(\.identifier).sorted() }
+
+    func entries(_ decision: Decision) -> [JournalEntry] { rows.journal.filter { $0.decision == decision } }
+}
+
+/// What the store would hold, in the form in which it would.
+struct BookRows {
+    private var apps: [AppID: Data] = [:]
+    private var device: Data?
+    private(set) var tasks: [StoredScheduledTask.Key: StoredScheduledTask] = [:]
+    private(set) var wakes: [RefreshWake] = []
+    private(set) var ends: [StoredWakeEnd] = []
+    private(set) var journal: [JournalEntry] = []
+    private var lastEnd: Int64 = 0
+
+    var known: Set<AppID> { Set(apps.keys) }
+
+    mutating func write(_ changes: RefreshChanges) {
+        for app in changes.removed {
+            apps[app] = nil
+            tasks = tasks.filter { $0.key.app != app }
+            wakes.removeAll { $0.app == app }
+            ends.removeAll { $0.app == app }
+        }
+        for (key, task) in changes.tasks { tasks[key] = task }
+        for (app, record) in changes.apps { apps[app] = try? JSON.encode(record) }
+        if let record = changes.device { device = try? JSON.encode(record) }
+        for wake in changes.begun {
+            wakes.removeAll { ($0.app, $0.source, $0.key) == (wake.app, wake.source, wake.key) }
+            wakes.append(wake)
+        }
+        journal += changes.entries
+        if let through = changes.endsThrough { ends.removeAll { $0.id <= through } }
+    }
+
+    /// False where there is no such wake.
+    mutating func end(_ wake: RefreshWake, _ end: WakeEnd) -> Bool {
+        guard wakes.contains(wake) else { return false }
+        wakes.removeAll { $0 == wake }
+        lastEnd += 1
+        ends.append(
+            StoredWakeEnd(
+                id: lastEnd, app: wake.app, source: wake.source, key: wake.key, wake: lastEnd, end: end))
+        return true
+    }
+
+    mutating func lose(_ wake: RefreshWake) { wakes.removeAll { $0 == wake } }
+
+    var wanted: [WantedWake] {
+        wakes.map { WantedWake(app: $0.app, reason: WakeReason($0.source), key: $0.key, through: 1) }
+    }
+
+    func kept() throws -> StoredRefresh<RefreshRecord, DeviceRefreshRecord> {
+        var kept = StoredRefresh<RefreshRecord, DeviceRefreshRecord>()
+        kept.apps = try apps.mapValues { try JSON.decode(RefreshRecord.self, from: $0) }
+        kept.device = try device.map { try JSON.decode(DeviceRefreshRecord.self, from: $0) }
+        kept.tasks = Array(tasks.values)
+        return kept
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import NightshiftAPI
+import Refresh
+import Scheduler
+import Store
+import Testing
+
+/// R1 R2: Tasks that apps submit, from the request to the end.
+@Suite struct BookTaskTests {
+    private typealias Scene = BookScene
+
+    private static func scene(
+        modes: Set<BackgroundMode> = [.fetch, .processing], tasks: [String] = ["work", "more", "a.*"]
+    ) -> Scene {
+        var scene = Scene()
+        scene.install(Scene.manifest(modes: modes, interval: .minimum, tasks: tasks))
+        return scene
+    }
+
+    private static func submit(
+        _ task: ScheduledTask, to scene: inout Scene, of app: AppID = Scene.app, isInFront: Bool = false
+    ) throws {
+        try scene.step { try $0.submit(task, for: app, isInFront: isInFront, now: $1) }
+    }
+
+    private static func refusal(
+        _ task: ScheduledTask, to scene: inout Scene, isInFront: Bool = false
+    ) -> Problem? {
+        #expect(throws: Problem.self) { try submit(task, to: &scene, isInFront: isInFront) }
+    }
+
+    // MARK: - Refresh
+
+    @Test func `R1: An app with task identifiers has no classic fetches, and one fetch for one request`() throws {
+        var scene = Self.scene()
+        scene.pass(to: 24)
+        #expect(scene.begun.isEmpty && scene.book.nextLook == nil)
+        #expect(scene.status()?.sentence.contains("has submitted none") == true)
+        try Self.submit(Scene.task(.refresh, at: 40), to: &scene)
+        #expect(scene.status()?.expected == Date(timeIntervalSince1970: Scene.start + 40 * 3_600))
+        #expect(scene.book.nextLook == Scene.start + 40 * 3_600)
+        #expect(scene.status()?.scheduled.map(\.until) == [Date(timeIntervalSince1970: Scene.start + 40 * 3_600)])
+        scene.pass(to: 39.9)
+        #expect(scene.begun.isEmpty)
+        scene.pass(to: 24 * 5)
+        let wake = try #require(scene.begun.first)
+        #expect(scene.begun.count == 1 && wake.hour >= 40)
+        #expect(wake.wake.source == .fetch && wake.wake.key == "work" && wake.wake.task == Scene.task(.refresh, at: 40))
+        #expect(scene.fetches.map(\.identifier) == ["work"] && scene.fetches.map(\.result) == [.newData])
+        #expect(scene.rows.tasks.isEmpty && scene.entries(.taskBegan).count == 1)
+        #expect(scene.entries(.taskEnded).map { $0.inputs?["result"] } == ["newData"])
+        #expect(scene.entries(.fetchBegan).isEmpty && scene.book.nextLook == nil)
+    }
+
+    @Test func `R1: A request that runs is not pending: its like may be submitted from within`() throws {
+        var scene = Self.scene()
+        scene.result = nil
+        try Self.submit(Scene.task(.refresh, at: 100), to: &scene)
+        // Submitted again, it replaces the first.
+        try Self.submit(Scene.task(.refresh, at: 200), to: &scene)
+        #expect(scene.book.pending(of: Scene.app).map(\.task) == [Scene.task(.refresh, at: 200)])
+        #expect(Self.refusal(Scene.task(.refresh, "more"), to: &scene)?.type == "/problems/too-many-scheduled-tasks")
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        #expect(scene.running == ["work"] && scene.book.pending(of: Scene.app).isEmpty)
+        try Self.submit(Scene.task(.refresh, at: 300), to: &scene)
+        #expect(scene.status()?.scheduled.map { $0.began != nil } == [true, false])
+        #expect(scene.rows.tasks.count == 2)
+        try scene.restart()
+        #expect(scene.running == ["work"] && scene.book.pending(of: Scene.app).count == 1)
+        scene.end(scene.begun[0].wake, .failed, detail: "It was late.")
+        #expect(scene.running.isEmpty && scene.book.pending(of: Scene.app).map(\.task) == [Scene.task(.refresh, at: 300)])
+        #expect(scene.entries(.taskEnded).first?.detail == "work: It was late.")
+        #expect(scene.fetches.map(\.result) == [.failed])
+    }
+
+    // MARK: - What is refused
+
+    @Test func `R1 R2: What is not declared is refused, with the key to add`() {
+        var scene = Self.scene(modes: [.transfer])
+        for (task, words) in [
+            (Scene.task(.refresh), ["'fetch'", "X-Nightshift-BackgroundModes", "org.example.Feed.desktop"]),
+            (Scene.task(.processing), ["'processing'", "X-Nightshift-BackgroundModes"]),
+            (Scene.task(.continued, "b"), ["'b'", "X-Nightshift-TaskIdentifiers", "org.example.Feed.desktop"]),
+            (Scene.task(.continued, "a."), ["'a.'", "X-Nightshift-TaskIdentifiers"]),
+        ] {
+            let problem = Self.refusal(task, to: &scene, isInFront: true)
+            #expect(problem?.type == "/problems/task-not-permitted")
+            for word in words { #expect(problem?.detail?.contains(word) == true, "\(task)") }
+        }
+        #expect(scene.rows.tasks.isEmpty && scene.entries(.taskSubmitted).isEmpty)
+    }
+
+    @Test func `R1 R2: What makes no sense is refused, and what is switched off`() throws {
+        var scene = Self.scene()
+        var (untitled, long) = (Scene.task(.continued), Scene.task(.continued))
+        untitled.title = nil
+        long.subtitle = String(repeating: "x", count: Limits.taskTitleLength + 1)
+        let name = String(repeating: "x", count: Limits.taskIdentifierLength + 1)
+        for task in [untitled, long, Scene.task(.refresh, ""), Scene.task(.refresh, name)] {
+            #expect(Self.refusal(task, to: &scene, isInFront: true)?.type == "/problems/invalid")
+        }
+        #expect(
+            Self.refusal(Scene.task(.continued), to: &scene)?.type == "/problems/task-not-permitted", "not in front")
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(isOn: false), now: $1) }
+        for kind in [ScheduledTask.Kind.refresh, .processing] {
+            #expect(Self.refusal(Scene.task(kind), to: &scene)?.type == "/problems/refresh-unavailable")
+        }
+        // What its user has begun himself is no background refresh.
+        try Self.submit(Scene.task(.continued), to: &scene, isInFront: true)
+        #expect(scene.running == ["work"])
+    }
+
+    @Test func `R2: Ten processing tasks wait, and no eleventh`() throws {
+        var scene = Self.scene()
+        for number in 0..<Limits.processingTasks { try Self.submit(Scene.task(.processing, "a.\(number)"), to: &scene) }
+        #expect(Self.refusal(Scene.task(.processing), to: &scene)?.type == "/problems/too-many-scheduled-tasks")
+        try Self.submit(Scene.task(.processing, "a.3", at: 9), to: &scene)
+        try Self.submit(Scene.task(.refresh, "more"), to: &scene)
+        #expect(scene.book.pending(of: Scene.app).count == Limits.processingTasks + 1)
+        scene.step { book, now in #expect(book.cancel("a.0", of: Scene.app, now: now) == 1) }
+        try Self.submit(Scene.task(.processing), to: &scene)
+        scene.step { book, now in #expect(book.cancel(nil, of: Scene.app, now: now) == Limits.processingTasks + 1) }
+        #expect(scene.rows.tasks.isEmpty && scene.entries(.taskCancelled).count == Limits.processingTasks + 2)
+    }
+
+    @Test func `R1 R2: What an entry does not permit any more is dropped`() throws {
+        var scene = Self.scene()
+        try Self.submit(Scene.task(.processing), to: &scene)
+        try Self.submit(Scene.task(.refresh, "more", at: 50), to: &scene)
+        scene.install(Scene.manifest(modes: [.processing], tasks: ["work"]))
+        #expect(scene.book.pending(of: Scene.app).map(\.task.identifier) == ["work"])
+        #expect(scene.entries(.taskCancelled).map(\.detail) == ["more: its entry does not permit it any more."])
+        // An entry that is gone for a moment says nothing.
+        scene.step { $0.read([], now: $1) }
+        #expect(scene.rows.tasks.count == 1)
+    }
+
+    // MARK: - Processing
+
+    @Test func `R2: A processing task begins when its user is away, and is told to end when he is back`() throws {
+        var scene = Self.scene()
+        scene.result = nil
+        try Self.submit(Scene.task(.processing), to: &scene)
+        #expect(scene.begun.isEmpty)
+        #expect(scene.status()?.scheduled.first?.sentence == ProcessingPlanner.Hold.inUse.sentence)
+        scene.step { $0.apply(BookScene.idle(), now: $1) }
+        let wake = try #require(scene.begun.first?.wake)
+        #expect(wake.source == .processing && wake.key == "work" && wake.task == Scene.task(.processing))
+        #expect(scene.running == ["work"] && scene.effects.isEmpty)
+        scene.step { $0.apply(DeviceMoment(), now: $1) }
+        scene.step { $0.apply(DeviceMoment(), now: $1) }
+        #expect(scene.effects == [.expire(Scene.app, .processing, "work")])
+        scene.end(wake, .failed)
+        #expect(scene.running.isEmpty && scene.rows.tasks.isEmpty)
+        #expect(scene.entries(.taskEnded).first?.detail == "work: Its user is back.")
+        #expect(scene.fetches.isEmpty && scene.book.planner.apps[Scene.app]?.fetchEnded == nil)
+    }
+
+    @Test func `R2: What ran when the service died goes on, has ended, or has failed`() throws {
+        for fate in 0..<3 {
+            var scene = Self.scene()
+            scene.result = nil
+            scene.step { $0.apply(BookScene.idle(), now: $1) }
+            try Self.submit(Scene.task(.processing), to: &scene)
+            let wake = try #require(scene.begun.first?.wake)
+            if fate == 1 { scene.endUnheard(wake, .newData) }
+            if fate == 2 { scene.lose(wake) }
+            try scene.restart()
+            #expect(scene.running == (fate == 0 ? ["work"] : []))
+            #expect(scene.entries(.taskEnded).map { $0.inputs?["result"] } == [[], ["newData"], ["failed"]][fate])
+            scene.look()
+            #expect(scene.begun.count == 1, "a request is one launch")
+        }
+    }
+
+    // MARK: - Continued
+
+    @Test func `R2: Continued tasks begin at once while there is room, and in their order behind it`() throws {
+        var scene = Self.scene()
+        scene.result = nil
+        let count = Limits.runningContinuedTasks
+        for number in 0..<count + 2 {
+            scene.pass(to: Double(number))
+            try Self.submit(Scene.task(.continued, "a.\(number)"), to: &scene, isInFront: true)
+        }
+        #expect(scene.begun.map(\.wake.key) == (0..<count).map { "a.\($0)" })
+        #expect(scene.begun.allSatisfy { $0.wake.source == .continued && $0.wake.expires == nil })
+        var impatient = Scene.task(.continued)
+        impatient.strategy = .fail
+        #expect(Self.refusal(impatient, to: &scene, isInFront: true)?.type == "/problems/no-room-for-task")
+        scene.end(scene.begun[1].wake, .newData)
+        #expect(scene.begun.last?.wake.key == "a.\(count)" && scene.begun.count == count + 1)
+        // Its like waits for its end, although there is room.
+        for index in [0, 2] { scene.end(scene.begun[index].wake, .newData) }
+        #expect(scene.running == ["a.3", "a.4", "a.5"])
+        try Self.submit(Scene.task(.continued, "a.5"), to: &scene, isInFront: true)
+        #expect(scene.book.pending(of: Scene.app).count == 1 && scene.running.count == 3)
+        // Its user ends the app: what waits to be begun goes with it.
+        scene.step { $0.forceQuit(Scene.app, now: $1) }
+        #expect(scene.book.pending(of: Scene.app).isEmpty)
+    }
+
+    @Test func `R2: Its user sees how far a continued task is, and may cancel it`() throws {
+        var scene = Self.scene()
+        scene.result = nil
+        try Self.submit(Scene.task(.continued), to: &scene, isInFront: true)
+        let half = ScheduledTaskProgress(title: "Half", completedUnits: 5, totalUnits: 10)
+        try scene.step { try $0.progress("work", half, of: Scene.app, now: $1) }
+        try scene.step {
+            try $0.progress("work", ScheduledTaskProgress(completedUnits: 6), of: Scene.app, now: $1)
+        }
+        let shown = scene.status()?.scheduled.first?.progress
+        #expect(shown == ScheduledTaskProgress(title: "Half", completedUnits: 6, totalUnits: 10))
+        // Said all the time, it is not written all the time.
+        #expect(scene.rows.tasks.values.first?.progress == half)
+        #expect(throws: Problem.self) {
+            try scene.step {
+                try $0.progress("work", ScheduledTaskProgress(totalUnits: -1), of: Scene.app, now: $1)
+            }
+        }
+        #expect(throws: Problem.self) { try scene.step { try $0.progress("more", half, of: Scene.app, now: $1) } }
+        try scene.step { try $0.cancelForUser("work", of: Scene.app, now: $1) }
+        #expect(scene.effects == [.expire(Scene.app, .continued, "work")] && scene.running == ["work"])
+        scene.end(scene.begun[0].wake, .failed)
+        #expect(scene.entries(.taskEnded).first?.detail == "work: Its user cancelled it.")
+        #expect(throws: Problem.self) { try scene.step { try $0.cancelForUser("work", of: Scene.app, now: $1) } }
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import NightshiftAPI
+import Refresh
+import Scheduler
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+
+/// R1 R2: The service over a real store: what is written, what is taken up, and what is told.
+@Suite(.timeLimit(.minutes(20))) struct RefreshServiceTests {
+    private typealias Scene = ServiceScene
+
+    @Test func `R1: Without apps that take part the service waits for nothing`() async throws {
+        let scene = try Scene([BookScene.manifest(modes: [.transfer])])
+        try await scene.service.prepare()
+        let run = Task { await scene.service.run() }
+        await scene.service.apply(BookScene.idle())
+        #expect(try await scene.service.status().nextLook == nil)
+        #expect(scene.clock.sleepers == 0)
+        await scene.service.stop()
+        await run.value
+    }
+
+    @Test func `R1: The alarm rings by itself, and a clock that is set moves it`() async throws {
+        let scene = try Scene([BookScene.manifest(interval: .minimum)])
+        try await scene.service.prepare()
+        let run = Task { await scene.service.run() }
+        try await eventually("an alarm") { scene.clock.sleepers == 1 }
+        // Nobody says anything: the first fetch of the day comes all the same.
+        var looks = 0
+        while try await scene.wakes().isEmpty, looks < 200 {
+            looks += 1
+            let next = try #require(scene.clock.nextWaking)
+            scene.clock.advance(to: next)
+            try await eventually("another look") {
+                let (waking, wakes) = (scene.clock.nextWaking, try await scene.wakes())
+                return (waking.map { $0 > next } ?? false) || !wakes.isEmpty
+            }
+        }
+        #expect(try await scene.wakes().map(\.source) == [.fetch])
+        #expect((6...23).contains(scene.hour))
+        try await scene.endWakes()
+        try await eventually("the next alarm") { scene.clock.sleepers == 1 }
+        let before = try #require(scene.clock.nextWaking)
+        scene.clock.setWallClock(scene.clock.now().wallSeconds + 4 * 3_600)
+        try await eventually("another alarm, or a fetch") {
+            let wakes = try await scene.wakes()
+            return scene.clock.nextWaking != before || !wakes.isEmpty
+        }
+        await scene.service.stop()
+        await run.value
+        #expect(scene.clock.sleepers == 0)
+    }
+
+    @Test func `R1: What is asked is on disk, and the next service has it`() async throws {
+        let scene = try Scene([BookScene.manifest(tasks: ["work", "more"])])
+        let (service, app) = (scene.service, Scene.app)
+        try await service.prepare()
+        try await service.setInterval(.seconds(900), for: app)
+        _ = try await service.change(app, AppRefreshChange(dailyCap: 3))
+        let status = try await service.change(RefreshChange(isOn: false, dailyEnergy: 7, dailyBytes: 8))
+        #expect(!status.isOn && status.budget.dailyEnergy == 7 && status.budget.dailyBytes == 8)
+        #expect(scene.told.availability == ["\(app) denied"])
+        await #expect(throws: Problem.self) {
+            try await service.submit(BookScene.task(.refresh), for: app, isInFront: true)
+        }
+        _ = try await service.change(RefreshChange(isOn: true))
+        try await service.submit(BookScene.task(.refresh, at: 99), for: app, isInFront: false)
+        try await service.submit(BookScene.task(.processing, "more"), for: app, isInFront: false)
+        await service.stop()
+
+        let next = try Scene(after: scene)
+        try await next.service.prepare()
+        let kept = try await next.service.status()
+        #expect(kept.isOn && kept.budget.dailyEnergy == 7 && kept.apps.map(\.app) == [app])
+        #expect(kept.apps[0].interval == .seconds(900) && kept.apps[0].dailyCap == 3)
+        #expect(try await next.service.scheduledTasks(of: app).map(\.identifier) == ["more", "work"])
+        try await next.service.cancel("work", of: app)
+        #expect(try await next.service.scheduledTasks(of: app).map(\.identifier) == ["more"])
+        await #expect(throws: Problem.self) { try await next.service.status(of: Scene.other) }
+        #expect(try await scene.journal(.refreshChanged).count == 4)
+    }
+
+    @Test func `R1: An entry that was put there by hand is known when somebody asks for it`() async throws {
+        let scene = try Scene()
+        try await scene.service.prepare()
+        await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
+        scene.told.install([BookScene.manifest(interval: .minimum)])
+        #expect(try await scene.service.status(of: Scene.app).interval == .minimum)
+        await scene.service.installed(Scene.app, nil)
+        scene.told.install([])
+        await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
+    }
+
+    @Test func `R2: What is to end is told, with the payload of what began`() async throws {
+        let scene = try Scene([BookScene.manifest(tasks: ["work"])])
+        try await scene.service.prepare()
+        await scene.service.apply(BookScene.idle())
+        let task = BookScene.task(.processing)
+        try await scene.service.submit(task, for: Scene.app, isInFront: false)
+        let wake = try #require(try await scene.wakes().first)
+        #expect(wake.source == .processing && wake.key == "work")
+        #expect(try JSON.decode(ScheduledTask.self, from: try #require(wake.payload)) == task)
+        await scene.service.apply(DeviceMoment())
+        #expect(scene.told.expired == ["\(Scene.app) processing work"])
+        try await scene.endWakes(.failed)
+        #expect(try await scene.service.status(of: Scene.app).scheduled.isEmpty)
+    }
+
+    @Test func `R1: A fetch has the bytes that the app's transfers have moved since it began`() async throws {
+        let scene = try Scene([BookScene.manifest()])
+        try await scene.service.prepare()
+        let session = SessionID(app: Scene.app, identifier: "s")
+        let old = try await scene.store.write { transaction in
+            _ = try transaction.putSession(Scene.app, "s", SessionSettings())
+            var record = TaskRecord(
+                session: session, origin: "https://example.org:443", state: .waiting, priority: 0.5,
+                createdAt: BookScene.start, request: TaskRequest(url: "https://example.org/"))
+            record = try transaction.insert(record)
+            record.received = 5_000
+            try transaction.update(record)
+            return record
+        }
+        _ = try await scene.service.fetchNow(Scene.app)
+        try await scene.store.write { transaction in
+            var record = old
+            (record.received, record.sent) = (25_000, 300)
+            try transaction.update(record)
+        }
+        try await scene.endWakes()
+        #expect(try await scene.service.status(of: Scene.app).fetches.map(\.bytes) == [20_300])
+    }
+
+    @Test func `R1: A store that refuses is a 503, and what was submitted does not begin behind its app's back`()
+        async throws
+    {
+        let scene = try Scene([BookScene.manifest(tasks: ["work"])])
+        try await scene.service.prepare()
+        await scene.service.apply(BookScene.idle())
+        scene.gate.open(for: 0)
+        let problem = await #expect(throws: Problem.self) {
+            try await scene.service.submit(BookScene.task(.processing), for: Scene.app, isInFront: false)
+        }
+        #expect(problem?.status == 503)
+        scene.gate.open(for: nil)
+        await scene.pass(2_000, BookScene.idle())
+        #expect(try await scene.wakes().isEmpty)
+        #expect(try await scene.service.scheduledTasks(of: Scene.app).isEmpty)
+        await scene.service.stop()
+    }
+
+    @Test func `R1: Rows that cannot be read are skipped and said`() async throws {
+        let scene = try Scene([BookScene.manifest(interval: .minimum), BookScene.manifest(Scene.other)])
+        try await scene.store.write { transaction in
+            try transaction.putRefresh(["no": "record"], of: Scene.app)
+            try transaction.putRefreshOfDevice([1])
+        }
+        try await scene.service.prepare()
+        #expect(
+            Set(try await scene.journal(.unreadable).map(\.detail)) == [
+                "refresh of \(Scene.app)", "refresh of the device",
+            ])
+        #expect(try await scene.service.status().apps.count == 2)
+        for _ in 0..<144 {
+            await scene.pass(600)
+            if try await !scene.wakes().isEmpty { break }
+        }
+        #expect(try await scene.wakes().map(\.app) == [Scene.app])
+        await scene.service.stop()
+    }
+}

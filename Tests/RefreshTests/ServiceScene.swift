@@ -1,0 +1,117 @@
+import Clock
+import Foundation
+import GRDB
+import Logging
+import NightshiftAPI
+import Refresh
+import Scheduler
+import SimulationSupport
+import Store
+import Synchronization
+
+/// Background refresh over a real store, clocks that stand still, and apps that do what the test says.
+struct ServiceScene: Sendable {
+    let clock: ManualClock
+    let store: Store
+    let gate: CommitGate
+    let service: RefreshService
+    let told: Told
+
+    static let app = BookScene.app
+    static let other = BookScene.other
+
+    /// What the service has said to apps.
+    final class Told: Sendable {
+        private let kept = Mutex<(expired: [String], availability: [String], manifests: [AppManifest])>(([], [], []))
+
+        var expired: [String] { kept.withLock { $0.expired } }
+        var availability: [String] { kept.withLock { $0.availability } }
+        var manifests: [AppManifest] { kept.withLock { $0.manifests } }
+
+        func install(_ manifests: [AppManifest]) { kept.withLock { $0.manifests = manifests } }
+        func expire(_ words: String) { kept.withLock { $0.expired.append(words) } }
+        func tell(_ words: String) { kept.withLock { $0.availability.append(words) } }
+    }
+
+    /// - Parameter before: the scene whose store and clock this one goes on with, as a service does that begins behind a crash.
+    init(_ manifests: [AppManifest] = [], after before: ServiceScene? = nil) throws {
+        clock =
+            before?.clock
+            ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: BookScene.start))
+        store = try before?.store ?? Store(inMemory: clock.now())
+        gate = before?.gate ?? CommitGate()
+        if before == nil { store.add(transactionObserver: gate) }
+        let told = before?.told ?? Told()
+        self.told = told
+        if before == nil { told.install(manifests) }
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        service = RefreshService(
+            RefreshService.Environment(
+                store: store, clock: clock, offset: { _ in 0 },
+                expire: { told.expire("\($0) \($1) \($2)") },
+                availabilityChanged: { told.tell("\($0) \($1)") }, manifests: { told.manifests }, logger: logger))
+    }
+
+    var hour: Double { (clock.now().wallSeconds - BookScene.start) / 3_600 }
+
+    func wakes() async throws -> [WantedWake] { try await store.read { try $0.wantedWakes() } }
+
+    func journal(_ decision: Decision) async throws -> [JournalEntry] {
+        try await store.read { try $0.journal(after: 0, limit: 100_000) }.filter { $0.decision == decision }
+    }
+
+    /// Lets time pass by so many seconds, and the service look.
+    func pass(_ seconds: Double, _ moment: DeviceMoment = DeviceMoment()) async {
+        clock.advance(to: clock.now().bootSeconds + seconds)
+        await service.apply(moment)
+    }
+
+    /// The app ends every wake that it has, as its machine would write it down.
+    ///
+    /// - Returns: how many of these transactions are on disk.
+    @discardableResult
+    func endWakes(_ result: RefreshResult = .newData, isHeard: Bool = true) async throws -> Int {
+        let now = clock.now().wallSeconds
+        var count = 0
+        for wake in try await wakes() {
+            do throws(StoreError) {
+                try await store.write { try $0.finishWake(wake, WakeEnd(result: result, time: now)) }
+                count += 1
+            } catch {
+                continue
+            }
+        }
+        if isHeard { await service.wakesEnded() }
+        return count
+    }
+}
+
+/// Lets so many transactions through, and refuses those behind them as a full disk does.
+final class CommitGate: TransactionObserver, Sendable {
+    private let left = Mutex<Int?>(nil)
+    private let count = Mutex(0)
+
+    /// How many came through.
+    var commits: Int { count.withLock { $0 } }
+    var isClosed: Bool { left.withLock { $0 == 0 } }
+
+    /// Nil lets all through.
+    func open(for transactions: Int?) { left.withLock { $0 = transactions } }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+
+    func databaseWillCommit() throws {
+        let isOpen = left.withLock { left in
+            guard let some = left else { return true }
+            guard some > 0 else { return false }
+            left = some - 1
+            return true
+        }
+        guard isOpen else { throw DatabaseError(resultCode: .SQLITE_FULL) }
+    }
+
+    func databaseDidCommit(_ db: Database) { count.withLock { $0 += 1 } }
+    func databaseDidRollback(_ db: Database) {}
+}
