@@ -24,7 +24,7 @@ extension AppMachine {
             expectConfirmation(now)
         }
         // An app in front of its user has no time limit. What was called off ends all the same.
-        for index in begun.indices where begun[index].wake.source.rules.overdue != nil { begun[index].deadline = nil }
+        for index in begun.indices where !begun[index].isCalledOff { begun[index].deadline = nil }
         commands.removeAll { $0.command.action == .expire }
         connectBy = nil
         if record.state != .inactive { actions += transition(to: .inactive, now) }

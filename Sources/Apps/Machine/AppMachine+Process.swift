@@ -151,7 +151,7 @@ extension AppMachine {
             return [.kill]
         }
         let actions = dropOutdated(now) + warnOfEnds(now)
-        let givenUp = giveUpCalledOff(now)
+        let givenUp = giveUpLate(now)
         return actions + givenUp + applyLimits(now, hasRoom: !givenUp.isEmpty)
     }
 

@@ -13,7 +13,9 @@ extension AppMachine {
         let source = wake.wake.source
         let isHeardLater = source.rules.limit != .declared && !isConnected && !completesByExiting
         let seconds = wake.expiration == nil ? source.limit(declared: wakeLimit) : lead(of: source)
-        return seconds.map { now.awakeSeconds + $0 + (isHeardLater ? Self.launchLimit : 0) }
+        // Nothing may run for ever for what it has never heard of.
+        guard let seconds = seconds ?? (isHeardLater && wake.command == nil ? 0 : nil) else { return nil }
+        return now.awakeSeconds + seconds + (isHeardLater ? Self.launchLimit : 0)
     }
 
     /// The time of every wake under way begins now.

@@ -93,13 +93,17 @@ extension AppMachine {
         return .note(.wakeExpiring, begun[index].wake.name, inputs: inputs)
     }
 
-    /// Awake seconds at which a wake is given up that was called off, and for which no app is ended.
+    /// Awake seconds at which a wake is given up for which no app is ended: it was called off, or nobody has heard of it.
     var nextGivingUp: Double? { begun.filter(\.isGivenUp).compactMap(\.deadline).min() }
 
-    /// Gives up what was called off and has not ended. The app goes on by the ordinary rules.
-    mutating func giveUpCalledOff(_ now: ClockReading) -> [AppAction] {
-        let late = removeBegun(now) { $0.isGivenUp && $0.deadline ?? .infinity <= now.awakeSeconds }
-        return drop(late, "It was called off, and did not end in time.")
+    /// Gives up what was called off and has not ended, or was not heard of. The app goes on by the ordinary rules.
+    mutating func giveUpLate(_ now: ClockReading) -> [AppAction] {
+        let late = begun.filter { $0.isGivenUp && $0.deadline ?? .infinity <= now.awakeSeconds }
+        return late.flatMap { wake in
+            drop(
+                removeBegun(now) { $0 == wake },
+                wake.isCalledOff ? "It was called off, and did not end in time." : "The app did not hear of it.")
+        }
     }
 }
 
@@ -109,4 +113,7 @@ extension BegunWake {
 
     /// Whether it is the wake that ends when its time is over, and not the app.
     fileprivate var isGivenUp: Bool { wake.source.rules.overdue == nil }
+
+    /// Whether the app was told that it is not to go on, and goes on itself.
+    var isCalledOff: Bool { isGivenUp && expiration != nil }
 }

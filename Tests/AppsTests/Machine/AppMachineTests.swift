@@ -148,7 +148,7 @@ import Testing
         #expect(app.commands.first?.limit == 30)
         #expect(app.state == .background)
         app.acknowledgeAll()
-        #expect(app.taken.contains(.finished("a", 4, .acknowledged)))
+        #expect(app.taken.contains(.finished("a", 4, .acknowledged(.newData))))
         #expect(app.commands.map(\.action) == [.snapshot])
         app.acknowledgeAll()
         #expect(app.state == .suspended)
@@ -232,12 +232,12 @@ import Testing
         app.setWantedWakes([.events("a", 3)])
         app.spawned()
         app.exited(.exited, status: 0)
-        #expect(app.all.contains(.finished("a", 3, .exited)))
+        #expect(app.all.contains(.finished("a", 3, .exited(0))))
         #expect(app.machine.record.faults == 0)
         app.setWantedWakes([.events("a", 9)])
         app.spawned()
         app.exited(.failed, status: 1)
-        #expect(!app.all.contains(.finished("a", 9, .exited)))
+        #expect(!app.all.contains(.finished("a", 9, .exited(0))))
         #expect(app.machine.record.faults == 1)
     }
 
@@ -255,7 +255,7 @@ import Testing
         app.pass(4)
         app.spawned()
         app.exited(.exited, status: 0)
-        #expect(app.all.contains(.finished("a", 3, .exited)))
+        #expect(app.all.contains(.finished("a", 3, .exited(0))))
     }
 
     @Test func `T9: an app with the library that exits without completing has not completed`() {
@@ -348,7 +348,7 @@ import Testing
         app.pass(29)
         #expect(!app.all.contains(.kill))
         app.acknowledgeAll()
-        #expect(app.all.contains(.finished("a", 1, .acknowledged)))
+        #expect(app.all.contains(.finished("a", 1, .acknowledged(.newData))))
         #expect(app.commands.map(\.action) == [.snapshot] && app.commands[0].number > asked[0].number)
     }
 

@@ -54,7 +54,7 @@ import Testing
         app.connected()
         #expect(app.commands.map(\.action) == [.handleEvents])
         app.acknowledgeAll()
-        #expect(app.all.contains(.finished("a", 1, .acknowledged)))
+        #expect(app.all.contains(.finished("a", 1, .acknowledged(.newData))))
     }
 
     @Test func `T11: who is woken and never connects again is ended, and launched anew`() {

@@ -111,8 +111,11 @@ extension AppWalk {
         switch decision {
         case .stintBegan:
             if budget != nil { fail("A stint begins within one.") }
+            hasStint = true
             budget = inputs["seconds"].flatMap(Double.init).map { Budget(left: $0, from: now.awakeSeconds) }
-        case .stintEnded: budget = nil
+        case .stintEnded:
+            hasStint = false
+            budget = nil
         case .appWoken:
             guard budget != nil else { return }
             budget?.left = terms.policy.seconds
@@ -126,7 +129,7 @@ extension AppWalk {
         }
     }
 
-    private var lead: Double { min(terms.lead, terms.policy.seconds / 2) }
+    var lead: Double { min(terms.lead, terms.policy.seconds / 2) }
 
     // MARK: - What it may do
 
@@ -148,7 +151,7 @@ extension AppWalk {
             fail("It is suspended with open tasks \(process.tasks) and \(process.guestTasks).")
         }
         if phase == .dozing, state == .background, process.isManaged, !process.isFrozen, !process.isAskedToEnd,
-            machine.nextDeadline == nil
+            machine.nextDeadline == nil, !isContinuing
         {
             fail("It runs in doze without a limit.")
         }
@@ -163,6 +166,10 @@ extension AppWalk {
     /// What the process reads is what the model has.
     private mutating func checkClock(_ status: BackgroundStatus) {
         let shown = machine.clock.remaining(atNanoseconds: Int64(saturating: (now.awakeSeconds * 1e9).rounded()))
+        if isContinuing, machine.isManaged {
+            if shown != .infinity || status.remaining != nil { fail("It goes on for its user, and has \(shown) s.") }
+            return
+        }
         guard let budget, !machine.record.state.isEnd else {
             if shown != .infinity { fail("Without a stint it has \(shown) s.") }
             return

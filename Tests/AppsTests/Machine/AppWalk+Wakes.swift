@@ -33,6 +33,27 @@ extension AppWalk {
         updateWantedWakes()
     }
 
+    /// Its user cancels a task, or comes back, or somebody tries out what becomes of it.
+    mutating func callOff() {
+        let rows = rows.values.filter(\.source.rules.isWarned).sorted { $0.through < $1.through }
+        guard let wake = rows.randomElement(using: &random) else { return }
+        let identity = wake.identity
+        let meant = begun.first { $0.wake.identity == identity }?.wake
+        guard meant != nil || wake.through > woken[identity] ?? 0 else {
+            return feed("call off what is over") { $0.expireWake(wake.source, key: wake.key, now: $1) ?? [] }
+        }
+        calledOff.insert((meant ?? wake).through)
+        feed("call off \(wake.source) \(wake.key)") { machine, now in
+            guard let actions = machine.expireWake(wake.source, key: wake.key, now: now) else {
+                Issue.record("\(wake) is under way or wanted, and unknown.")
+                return []
+            }
+            return actions
+        }
+        guard let process, process.isConnected, !process.isWarned, !process.isAskedToEnd, let meant else { return }
+        if !warned.contains(meant.through) { fail("\(meant) is called off, and the app was not told.") }
+    }
+
     /// As the store would tell.
     var wanted: [WantedWake] {
         rows.values.filter { $0.through > woken[$0.identity] ?? 0 }.sorted { $0.through < $1.through }
@@ -59,6 +80,11 @@ extension AppWalk {
 
     private func isDeclared(_ source: WakeSource) -> Bool { source.rules.mode.map(modes.contains) ?? true }
 
+    private var begun: [BegunWake] { machine.record.processState?.begun ?? [] }
+
+    /// Whether it has a task under way that its user has begun.
+    var isContinuing: Bool { begun.contains { $0.wake.source == .continued } }
+
     private var isUnhurried: Bool {
         process?.isManaged == false || machine.record.state == .active || machine.record.state == .inactive
     }
@@ -71,6 +97,7 @@ extension AppWalk {
 
     mutating func checkTelling(_ command: ProcessCommand) {
         guard let identity = command.wake, let through = command.through else { return }
+        told.insert(through)
         let source = identity.source
         if !isDeclared(source) { fail("It is told of \(source), which its entry does not declare.") }
         if over.contains(through) { fail("It is told of \(source) \(through), which is over.") }
@@ -78,16 +105,36 @@ extension AppWalk {
             fail("It is told \(command.payload ?? Data()) of \(source) \(through).")
         }
         guard let limit = command.limit else {
-            if !isUnhurried { fail("It is told of \(source) in the background without a limit.") }
+            if !isUnhurried, source != .continued { fail("It is told of \(source) in the background without a limit.") }
             return
         }
-        if isUnhurried { fail("It is told of \(source) in front of its user with a limit.") }
+        // What was called off has one everywhere.
+        if isUnhurried, source != .continued { fail("It is told of \(source) in front of its user with a limit.") }
         // A deadline less the moment is not exact.
-        if limit > source.limit(declared: machine.wakeLimit) + 1e-6 { fail("It has \(limit) s for \(source).") }
+        let most = source.limit(declared: machine.wakeLimit) ?? lead
+        if limit > most + 1e-6 { fail("It has \(limit) s for \(source).") }
+    }
+
+    /// That the time of a wake is nearly over: told once, of one that is under way.
+    mutating func checkWarning(_ command: ProcessCommand) {
+        guard command.action == .expireWake, let through = command.through else { return }
+        if !warned.insert(through).inserted { fail("It is told twice that \(through) is nearly over.") }
+        if !told.contains(through) { fail("It is told that \(through) is nearly over, and knows nothing of it.") }
+        if over.contains(through) { fail("It is told that \(through) is nearly over, which is over.") }
+    }
+
+    /// Whatever has begun of which somebody waits for the end has one, and after that nothing to do with it.
+    mutating func checkUnderWay() {
+        let now = Set(begun.filter(\.wake.source.hasResult).map(\.wake.through))
+        if let lost = underWay.subtracting(now).first(where: { !over.contains($0) }) {
+            fail("\(lost) was under way, and has not ended.")
+        }
+        if let again = now.first(where: over.contains) { fail("\(again) is under way, and has ended.") }
+        underWay = now
     }
 
     mutating func checkKill() {
-        let late = Set(WakeSource.allCases.map(\.rules.overdue))
+        let late = Set(WakeSource.allCases.compactMap(\.rules.overdue))
         guard isUnhurried, let cause = machine.record.processState?.ending?.cause, late.contains(cause) else { return }
         fail("It is ended for \(cause), and may take its time.")
     }
@@ -96,16 +143,28 @@ extension AppWalk {
         let (rules, identity) = (wake.source.rules, wake.identity)
         if !over.insert(wake.through).inserted { fail("The wake \(wake) is finished twice.") }
         woken[identity] = max(woken[identity] ?? 0, wake.through)
+        // All of its background time is there again.
+        if wake.source == .continued, underWay.contains(wake.through), hasStint, process?.isManaged == true {
+            budget = Budget(left: terms.policy.seconds, from: now.awakeSeconds)
+        }
         switch outcome {
-        case .acknowledged:
+        case .acknowledged(let said):
+            if wake.source.hasResult, said != result { fail("\(wake) has come to \(said), not \(result).") }
             guard acknowledging?.wake != identity || acknowledging?.through != wake.through else { return }
             fail("\(wake) is completed, and the app has not said so.")
-        case .exited:
+        case .exited(let status):
+            if status != lastStatus ?? 0 { fail("It has exited with \(lastStatus ?? 0), not \(status).") }
+            if status != 0, !wake.source.hasResult { fail("A failure has completed \(wake).") }
             if process != nil || lastEnded?.links == true { fail("No exit has completed \(wake).") }
         case .dropped:
             let isEnded = machine.record.isForceQuit && !rules.outlivesForceQuit
             let isLost = process == nil && !rules.isTriedAgain
-            if !isExpired(wake), !isEnded, !isLost { fail("\(wake) is given up for no reason.") }
+            let cannotBegin =
+                wake.source.hasResult && (!isDeclared(wake.source) || process == nil && !machine.isInstalled)
+            let isUnheard = wake.source == .continued && !told.contains(wake.through)
+            if !isExpired(wake), !isEnded, !isLost, !cannotBegin, !calledOff.contains(wake.through), !isUnheard {
+                fail("\(wake) is given up for no reason.")
+            }
             if process?.wakes[identity] == wake.through { process?.wakes[identity] = nil }
         }
     }
@@ -127,7 +186,7 @@ extension ProcessCommand {
         switch action {
         case .handleEvents: session.map { WantedWake.Identity(source: .session, key: $0) }
         case .handleWake: source.map { WantedWake.Identity(source: $0, key: key ?? "") }
-        case .enter, .snapshot, .expire, .terminate: nil
+        case .enter, .snapshot, .expire, .expireWake, .terminate: nil
         }
     }
 }

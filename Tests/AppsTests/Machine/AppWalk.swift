@@ -17,6 +17,8 @@ struct AppWalk {
         var links = false
         var isKilled = false
         var isAskedToEnd = false
+        /// It was asked with SIGTERM to end what it was launched for, and may go on where that is given up.
+        var isWarned = false
         /// Commands that it has not acknowledged.
         var commands: [ProcessCommand] = []
         /// What it was launched or asked for, with how far.
@@ -41,14 +43,23 @@ struct AppWalk {
     /// The numbers of wakes that are over.
     var over: Set<Int64> = []
     var nextWake: Int64 = 1
+    /// The numbers of wakes with a result that are under way, of which the app was told, whose time it was told is nearly over,
+    /// and that were called off.
+    var underWay: Set<Int64> = []
+    var told: Set<Int64> = []
+    var warned: Set<Int64> = []
+    var calledOff: Set<Int64> = []
     /// What the app acknowledges just now, and the last process that has ended.
     var acknowledging: ProcessCommand?
+    var result = RefreshResult.newData
     private(set) var lastEnded: Process?
+    private(set) var lastStatus: Int32?
     private var nextProcess: Int32 = 1
     private var restarts: Int64 = 0
     private var trace: [String] = []
     private var launchesFail = false
     var budget: Budget?
+    var hasStint = false
     var killedAt: Double?
     /// What is set, as the service would look it up.
     var terms = BackgroundTerms()
@@ -70,7 +81,7 @@ struct AppWalk {
     // MARK: - What happens
 
     mutating func step() {
-        var choice = Int.random(in: 0..<36, using: &random)
+        var choice = Int.random(in: 0..<38, using: &random)
         // Less of what begins everything anew, more of what needs time to unfold.
         if isSteady, Self.upheavals.contains(choice), Int.random(in: 0..<12, using: &random) > 0 {
             choice = Int.random(in: 21..<33, using: &random)
@@ -100,7 +111,8 @@ struct AppWalk {
         case 31: guestLeaves()
         case 32, 33: change(to: DozePhase.allCases.randomElement(using: &random) ?? .awake)
         case 34: changePolicy()
-        case 35: machineSleeps(Double.random(in: 0..<1_000, using: &random))
+        case 35, 36: callOff()
+        case 37: machineSleeps(Double.random(in: 0..<1_000, using: &random))
         default: launchesFail = Double.random(in: 0..<1, using: &random) < 0.2
         }
     }
@@ -162,14 +174,18 @@ struct AppWalk {
             return feed("a foreign acknowledgement") { $0.acknowledged(-1, now: $1) }
         }
         self.process?.commands.removeAll { $0 == command }
-        if let identity = command.wake { self.process?.wakes[identity] = nil }
+        // What was called off and given up may be acknowledged late, when the next one is under way.
+        if let identity = command.wake, process.wakes[identity] == command.through {
+            self.process?.wakes[identity] = nil
+        }
+        result = RefreshResult.allCases.randomElement(using: &random) ?? .newData
         if command.action == .expire, isCalm || Double.random(in: 0..<1, using: &random) < 0.7 {
             for number in process.tasks.sorted() { end(number, of: nil) }
         }
         guard self.process != nil else { return }
         acknowledging = command
-        feed("acknowledged \(command.action) \(command.session ?? command.source?.rawValue ?? "")") {
-            $0.acknowledged(command.number, now: $1)
+        feed("acknowledged \(command.action) \(command.session ?? command.source?.rawValue ?? "")") { [result] in
+            $0.acknowledged(command.number, result: result, now: $1)
         }
         acknowledging = nil
     }
@@ -178,7 +194,18 @@ struct AppWalk {
         guard let ended = process else { return }
         process = nil
         var exit = AppExit(time: now.date, cause: .exited)
-        if ended.isKilled { exit.cause = .signalled } else if !ended.links, !ended.isManaged { exit.cause = .unseen }
+        if ended.isKilled {
+            exit.cause = .signalled
+        } else if ended.isWarned, Bool.random(using: &random) {
+            (exit.cause, exit.signal) = (.signalled, 15)
+        } else if !ended.links, !ended.isManaged {
+            exit.cause = .unseen
+        } else {
+            let statuses: [Int32] = isCalm ? [0] : [0, 0, RefreshResult.noDataStatus, 1]
+            exit.status = statuses.randomElement(using: &random)
+            if exit.status != 0 { exit.cause = .failed }
+        }
+        lastStatus = exit.status
         let (toldAt, killedAt) = (budget?.toldAt, killedAt)
         self.killedAt = nil
         lastEnded = ended
@@ -278,6 +305,7 @@ struct AppWalk {
             if !process.commands.contains(command) {
                 self.process?.commands.append(command)
                 checkTelling(command)
+                checkWarning(command)
             }
             if let identity = command.wake { self.process?.wakes[identity] = command.through }
             if command.action == .terminate { self.process?.isAskedToEnd = true }
@@ -292,6 +320,11 @@ struct AppWalk {
             budget?.resume(now)
         case .terminate, .kill:
             guard process != nil else { return fail("It ends what is not there.") }
+            guard action == .kill || machine.record.processState?.ending != nil else {
+                if process?.isWarned == true { fail("It is asked with SIGTERM again.") }
+                self.process?.isWarned = true
+                return
+            }
             self.process?.isAskedToEnd = true
             if action == .kill {
                 self.process?.isKilled = true
@@ -303,6 +336,7 @@ struct AppWalk {
     }
 
     private mutating func check() {
+        checkUnderWay()
         let state = machine.record.state
         guard let process else {
             if state != .notRunning { fail("It is \(state) without a process.") }
@@ -318,7 +352,7 @@ struct AppWalk {
         if process.isFrozen {
             if !process.wakes.isEmpty { fail("It is frozen with unfinished wakes \(process.wakes).") }
             // Nobody waits for a picture for ever, nor for word of an end that was put off.
-            if process.commands.contains(where: { $0.action != .snapshot && $0.action != .expire }) {
+            if process.commands.contains(where: { !$0.mayStayOpen && !over.contains($0.through ?? 0) }) {
                 fail("It is frozen with unacknowledged commands.")
             }
         }
@@ -337,11 +371,11 @@ struct AppWalk {
 
     private mutating func checkPresent(_ process: Process, _ state: AppState) {
         guard process.isManaged, !process.isAskedToEnd, state == .background || state == .suspended else { return }
-        if state == .background, machine.nextDeadline == nil, !process.isFrozen {
+        if state == .background, machine.nextDeadline == nil, !process.isFrozen, !isContinuing {
             fail("It is awake in the background without a limit.")
         }
         // One that does not link the library cannot be told before it ends.
-        guard process.links, !machine.record.isForceQuit, news(process.wakes) != nil, machine.nextDeadline == nil
+        guard process.links, !machine.record.isForceQuit, !isContinuing, news(process.wakes) != nil, machine.nextDeadline == nil
         else { return }
         fail("There is something to wake it for, and nothing will.")
     }
@@ -351,6 +385,11 @@ struct AppWalk {
         hasFailed = true
         Issue.record("seed \(seed): \(comment)\n\(trace.suffix(12).joined(separator: "\n"))")
     }
+}
+
+extension ProcessCommand {
+    /// Whether an app may be suspended that has not answered it.
+    fileprivate var mayStayOpen: Bool { action == .snapshot || action == .expire || action == .expireWake }
 }
 
 extension AppAction {

@@ -46,12 +46,12 @@ struct TestApp {
         feed { $0.connected(process, now: $1) }
     }
 
-    mutating func acknowledge(_ isMeant: (ProcessCommand) -> Bool) {
+    mutating func acknowledge(_ result: RefreshResult = .newData, _ isMeant: (ProcessCommand) -> Bool) {
         let meant = commands.filter(isMeant)
         commands.removeAll(where: isMeant)
         var taken: [AppAction] = []
         for command in meant {
-            feed { $0.acknowledged(command.number, now: $1) }
+            feed { $0.acknowledged(command.number, result: result, now: $1) }
             taken += self.taken
         }
         self.taken = taken
@@ -60,9 +60,10 @@ struct TestApp {
     /// Those that are there now, not those that follow from it.
     mutating func acknowledgeAll() { acknowledge { _ in true } }
 
-    mutating func exited(_ cause: ExitCause, status: Int32? = nil) {
+    mutating func exited(_ cause: ExitCause, status: Int32? = nil, signal: Int32? = nil) {
         commands = []
-        let exit = AppExit(time: Date(timeIntervalSince1970: now.wallSeconds), cause: cause, status: status)
+        let time = Date(timeIntervalSince1970: now.wallSeconds)
+        let exit = AppExit(time: time, cause: cause, status: status, signal: signal)
         feed { $0.exited(exit, now: $1) }
     }
 

@@ -21,7 +21,9 @@ import Testing
         app.spawned()
         app.connected()
         #expect(app.commands.map(\.limit) == [seconds])
-        app.pass(seconds - 0.1)
+        app.pass(seconds - 5)
+        #expect(app.commands.count == (source.rules.isWarned ? 2 : 1))
+        app.pass(4.9)
         #expect(!app.all.contains(.kill))
         app.pass(0.2)
         #expect(app.taken == [.kill])
@@ -42,7 +44,7 @@ import Testing
         #expect(command?.payload == Data("4".utf8))
         #expect(app.machine.wakes(now: app.now).map(\.key) == ["k"])
         app.acknowledgeAll()
-        #expect(app.taken.contains(.finishWake(wake, .acknowledged)))
+        #expect(app.taken.contains(.finishWake(wake, .acknowledged(.newData))))
         app.acknowledgeAll()
         #expect(app.state == .suspended)
         // The store may tell of it once more before it has written down that it is finished.
@@ -88,13 +90,13 @@ import Testing
         app.connected()
         #expect(app.commands.map(\.limit) == [30, 30, 10, 10])
         app.acknowledge { $0.key == "home" }
-        #expect(app.taken.contains(.finishWake(wakes[2], .acknowledged)))
+        #expect(app.taken.contains(.finishWake(wakes[2], .acknowledged(.newData))))
         // The first that is late ends the process. What the app has to learn is told again; a fetch was a chance.
         app.pass(10)
         #expect(app.taken == [.kill])
         app.exited(.signalled)
         #expect(app.machine.record.lastExit?.cause == .locationOverdue)
-        #expect(app.taken.contains(.finishWake(wakes[1], .dropped)))
+        #expect(app.taken.contains(.finishWake(wakes[1], .dropped(ExitCause.locationOverdue.sentence))))
         app.pass(AppMachine.firstFaultPause)
         #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[0], wakes[3]], arguments: [])))
     }
@@ -107,19 +109,21 @@ import Testing
         app.pass(29)
         #expect(!app.all.contains(.kill))
         app.exited(.exited, status: 0)
-        for wake in wakes { #expect(app.all.contains(.finishWake(wake, .exited))) }
+        for wake in wakes { #expect(app.all.contains(.finishWake(wake, .exited(0)))) }
         #expect(app.machine.record.faults == 0)
 
         app.setWantedWakes([.row(.region, 4, key: "home"), .row(.push, 5), .row(.fetch, 6)])
         app.spawned()
-        app.pass(30)
+        app.pass(29)
+        #expect(!app.all.contains(.terminate), "the notification has all of its time")
+        app.pass(1)
         #expect(app.taken == [.kill])
         app.exited(.signalled)
         app.pass(1)
         app.spawned()
         app.exited(.failed, status: 1)
         #expect(app.machine.record.faults == 2)
-        #expect(!app.all.contains(.finishWake(.row(.push, 5), .exited)))
+        #expect(!app.all.contains(.finishWake(.row(.push, 5), .exited(0))))
     }
 
     @Test func `What a program that turns out to link the library was told it has time for from then on`() {
@@ -168,25 +172,31 @@ import Testing
         let mode = try #require(source.rules.mode)
         app.machine.modes.remove(mode)
         app.setWantedWakes([.row(source, 1)])
-        #expect(app.taken == [] && app.machine.nextDeadline == nil)
+        // Who waits for the end of a fetch is told; a notification waits for the mode.
+        let why = "The app's entry does not declare the background mode '\(mode.rawValue)'."
+        #expect(app.taken == (source == .push ? [] : [.finishWake(.row(source, 1), .dropped(why))]))
+        #expect(app.machine.nextDeadline == nil)
         app.machine.modes.insert(mode)
         app.setWantedWakes([.row(source, 1)])
-        #expect(app.taken.contains { $0.isSpawn })
+        #expect(app.taken.contains { $0.isSpawn } == (source == .push))
+        app.setWantedWakes([.row(source, 2)])
+        #expect(app.taken.contains { $0.isSpawn } == (source != .push))
     }
 
     @Test(arguments: WakeSource.allCases)
     func `A force quit forbids every wake, and discards what is nothing to learn of later`(source: WakeSource) {
         let isKept = [.session, .region, .significantChange].contains(source)
+        let forceQuit = "Its user force-quit the app."
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.row(source, 1)])
         #expect(app.taken.first == .thaw)
         app.feed { $0.quit(force: true, now: $1) }
-        #expect(app.taken.contains(.finishWake(.row(source, 1), .dropped)) == !isKept)
+        #expect(app.taken.contains(.finishWake(.row(source, 1), .dropped(forceQuit))) == !isKept)
         app.exited(.signalled)
         app.setWantedWakes([.row(source, 2)])
         #expect(!app.taken.contains { $0.isSpawn })
-        #expect(app.taken.contains(.finishWake(.row(source, 2), .dropped)) == !isKept)
+        #expect(app.taken.contains(.finishWake(.row(source, 2), .dropped(forceQuit))) == !isKept)
         // Its user starts it.
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
@@ -198,7 +208,7 @@ import Testing
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(source, 1)])
-        let isTold = [.push, .region, .significantChange].contains(source)
+        let isTold = [.push, .region, .significantChange, .continued].contains(source)
         #expect(app.commands.map(\.source) == (isTold ? [source] : []))
         #expect(app.commands.allSatisfy { $0.limit == nil })
         app.pass(1_000)
@@ -206,7 +216,7 @@ import Testing
         // Going to rest it is told of the rest, and has a limit for what it was told of.
         app.leave()
         if isTold {
-            #expect(app.taken.contains(.finishWake(.row(source, 1), .acknowledged)))
+            #expect(app.taken.contains(.finishWake(.row(source, 1), .acknowledged(.newData))))
         } else {
             #expect(app.commands.map(\.limit) == [source.limit(declared: 30)])
         }
@@ -247,10 +257,10 @@ import Testing
         app.connected()
         app.pass(6)
         app.setWantedWakes(wakes)
-        #expect(app.taken == [.finishWake(wakes[1], .dropped)])
+        #expect(app.taken == [.finishWake(wakes[1], .dropped("Its time is over."))])
         #expect(app.commands.map(\.source) == [.push])
         app.acknowledgeAll()
-        #expect(app.taken.contains(.finishWake(wakes[0], .acknowledged)))
+        #expect(app.taken.contains(.finishWake(wakes[0], .acknowledged(.newData))))
         #expect(app.notes(.appWakeDropped) == ["home: Its time is over."])
     }
 
@@ -270,7 +280,8 @@ import Testing
         app.spawned()
         app.connected()
         app.restartService(isAlive: false)
-        #expect(app.taken.contains(.finishWake(wakes[0], .dropped)))
+        #expect(
+            app.taken.contains(.finishWake(wakes[0], .dropped("Its process ended while the service was away."))))
         #expect(app.machine.record.faults == 0)
         app.setWantedWakes(wakes)
         #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[1]], arguments: [])))

@@ -1,0 +1,235 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Store
+import Testing
+
+/// What comes of fetches and tasks: by word of the app, by a program's exit status, or by their end without either.
+@Suite struct WakeResultTests {
+    private static let chances = WakeSource.allCases.filter(\.hasResult)
+
+    @Test(arguments: RefreshResult.allCases) func `R1: what the app says of its fetch is its result`(
+        result: RefreshResult
+    ) {
+        var app = TestApp()
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.spawned()
+        app.connected()
+        app.acknowledge(result) { $0.action == .handleWake }
+        let outcome = WakeOutcome.acknowledged(result)
+        #expect(app.all.contains(.finishWake(.row(.fetch, 1), outcome)))
+        #expect(outcome.end(at: 7) == WakeEnd(result: result, time: 7))
+        // A feed that is down is no fault of the app.
+        app.acknowledgeAll()
+        #expect(app.state == .suspended && app.machine.record.faults == 0)
+    }
+
+    @Test func `R1: after a fetch the snapshot is taken anew, and the app is as it was`() {
+        var app = TestApp()
+        app.suspended()
+        app.setWantedWakes([.row(.fetch, 1)])
+        #expect(app.state == .background)
+        app.acknowledgeAll()
+        #expect(app.commands.map(\.action) == [.snapshot])
+        app.acknowledgeAll()
+        #expect(app.state == .suspended && app.taken.contains(.freeze))
+    }
+
+    @Test func `R1: a fetch that takes longer than 30 s ends the app with its own reason code`() {
+        var app = TestApp()
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.spawned()
+        app.connected()
+        app.pass(25)
+        app.pass(4.9)
+        #expect(!app.all.contains(.kill))
+        app.pass(0.2)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        let exit = app.machine.record.lastExit
+        #expect(exit?.cause == .fetchOverdue && exit?.sentence.contains("0x2182bad4") == true)
+        #expect(app.ends == [.finishWake(.row(.fetch, 1), .dropped(ExitCause.fetchOverdue.sentence))])
+        #expect(app.machine.record.faults == 1)
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.pass(3_600)
+        #expect(!app.taken.contains { $0.isSpawn } && app.ends.count == 1, "given up")
+    }
+
+    @Test(arguments: [
+        (Int32(0), RefreshResult.newData, ExitCause.exited), (10, .noData, .exited), (1, .failed, .failed),
+        (127, .failed, .failed), (143, .failed, .failed),
+    ])
+    func `R1: a program's exit status is the result of its fetch, and none is a fault`(
+        status: Int32, result: RefreshResult, cause: ExitCause
+    ) {
+        var app = TestApp()
+        app.setWantedWakes([.row(.fetch, 1), .row(.processing, 2, key: "clean")])
+        app.spawned()
+        app.exited(status == 0 ? .exited : .failed, status: status)
+        let end = WakeOutcome.exited(status).end(at: 0)
+        #expect(end.result == result && (end.detail == nil) == (result != .failed))
+        #expect(
+            app.ends == [
+                .finishWake(.row(.fetch, 1), .exited(status)),
+                .finishWake(.row(.processing, 2, key: "clean"), .exited(status)),
+            ])
+        #expect(app.machine.record.lastExit?.cause == cause && app.machine.record.lastExit?.status == status)
+        #expect(app.machine.record.faults == 0)
+        app.setWantedWakes([.row(.fetch, 3)])
+        #expect(app.taken.contains { $0.isSpawn }, "nothing pauses its launches")
+    }
+
+    @Test(arguments: [Int32(10), 1]) func `R1: beside a session's wake a status that is not 0 leaves that open`(
+        status: Int32
+    ) {
+        var app = TestApp()
+        app.setWantedWakes([.row(.fetch, 1), .events("a", 2)])
+        app.spawned()
+        app.exited(.failed, status: status)
+        #expect(app.ends == [.finishWake(.row(.fetch, 1), .exited(status))])
+        #expect(app.machine.record.faults == 1 && app.machine.record.lastExit?.cause == .failed)
+        app.pass(AppMachine.firstFaultPause)
+        #expect(app.taken.contains(.spawn(background: true, wakes: [.events("a", 2)], arguments: [])))
+    }
+
+    @Test(arguments: [ExitCause.signalled, .unseen]) func `R1: without a status a fetch has failed, once`(
+        cause: ExitCause
+    ) {
+        var app = TestApp()
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.spawned()
+        app.exited(cause, signal: cause == .signalled ? 11 : nil)
+        #expect(app.ends.count == 1 && app.end(of: 1)?.result == .failed)
+        // A crash is a fault; what nobody has seen is not held against it.
+        #expect(app.machine.record.faults == (cause == .signalled ? 1 : 0))
+        app.restartService(isAlive: false)
+        app.setWantedWakes([])
+        #expect(app.ends.count == 1)
+    }
+
+    @Test func `R1: an app that links the library and exits in the middle has failed, whatever its status`() {
+        var app = TestApp()
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.spawned()
+        app.connected()
+        app.exited(.exited, status: 0)
+        #expect(app.ends == [.finishWake(.row(.fetch, 1), .dropped("Its process ended first."))])
+        #expect(app.machine.record.faults == 1)
+    }
+
+    @Test(arguments: chances) func `R1: a launch that fails is the end of the chance`(source: WakeSource) {
+        var app = TestApp()
+        app.setWantedWakes([.row(source, 1)])
+        app.feed { $0.spawnFailed("No such program.", now: $1) }
+        #expect(app.ends == [.finishWake(.row(source, 1), .dropped(ExitCause.launchFailed.sentence))])
+    }
+
+    @Test(arguments: chances) func `R1: without an entry nobody waits for a launch that will never come`(
+        source: WakeSource
+    ) {
+        var app = TestApp(isInstalled: false)
+        app.setWantedWakes([.row(source, 1)])
+        #expect(app.ends == [.finishWake(.row(source, 1), .dropped("The app has no desktop entry."))])
+    }
+
+    @Test func `R1: a fetch that waits while the app is left alone, or in front, is given up when it expires`() {
+        var app = TestApp()
+        app.launchedByUser()
+        let end = app.now.wallSeconds + 60
+        app.setWantedWakes([.row(.fetch, 1, expires: end), .events("a", 1)])
+        let next = app.machine.nextDeadline ?? 0
+        #expect(abs(next - app.now.awakeSeconds - 60) < 0.1)
+        app.pass(59)
+        #expect(app.ends == [])
+        app.pass(1.1)
+        #expect(app.ends == [.finishWake(.row(.fetch, 1, expires: end), .dropped("Its time is over."))])
+        #expect(app.machine.nextDeadline == nil)
+    }
+
+    @Test func `R1: a fetch under way is not begun again, and a later one under its key is another`() {
+        var app = TestApp()
+        app.suspended()
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.setWantedWakes([.row(.fetch, 2, expires: app.now.wallSeconds + 5)])
+        app.pass(6)
+        // The later one has expired before the earlier one has ended.
+        #expect(app.ends.count == 1 && app.end(of: 2)?.result == .failed)
+        app.exited(.signalled)
+        #expect(app.ends.count == 2 && app.end(of: 1)?.result == .failed)
+    }
+
+    // MARK: - Force quit, and the next service
+
+    @Test(arguments: chances) func `R1: a force quit is the end of what is under way, and nothing begins after it`(
+        source: WakeSource
+    ) {
+        var app = TestApp()
+        app.setWantedWakes([.row(source, 1)])
+        app.spawned()
+        app.connected()
+        app.feed { $0.quit(force: true, now: $1) }
+        #expect(app.end(of: 1)?.detail == "Its user force-quit the app.")
+        app.acknowledgeAll()
+        app.exited(.signalled)
+        app.setWantedWakes([.row(source, 2)])
+        app.pass(3_600)
+        #expect(app.ends.count == 2 && app.end(of: 2)?.result == .failed)
+        #expect(app.all.count { $0.isSpawn } == 1)
+        // Its user starts it, and leaves it.
+        app.launchedByUser()
+        app.leave()
+        app.acknowledgeAll()
+        app.setWantedWakes([.row(source, 3)])
+        #expect(app.commands.map(\.through) == [3])
+    }
+
+    @Test func `R1: a service that starts over a running fetch hears its result, once`() {
+        var app = TestApp()
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.spawned()
+        app.connected()
+        let told = app.commands
+        app.restartService(isAlive: true)
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.connected()
+        #expect(app.commands == told, "it is not begun again")
+        app.acknowledge(.noData) { $0.action == .handleWake }
+        #expect(app.ends == [.finishWake(.row(.fetch, 1), .acknowledged(.noData))])
+        app.restartService(isAlive: true)
+        app.setWantedWakes([])
+        #expect(app.ends.count == 1)
+    }
+
+    @Test func `R1: a fetch whose process is gone when the next service starts has failed, once`() {
+        var app = TestApp()
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.spawned()
+        app.connected()
+        app.restartService(isAlive: false)
+        app.setWantedWakes([.row(.fetch, 1)])
+        app.restartService(isAlive: false)
+        app.setWantedWakes([])
+        let why = "Its process ended while the service was away."
+        #expect(app.ends == [.finishWake(.row(.fetch, 1), .dropped(why))])
+        #expect(!app.taken.contains { $0.isSpawn } && app.machine.record.faults == 0)
+    }
+
+    @Test func `R1: a record of before results were known is read as it was`() throws {
+        let text = #"{"deadline":130,"wake":{"app":"org.example.app","key":"","reason":"fetch","through":1}}"#
+        let wake = try JSON.decode(BegunWake.self, from: Data(text.utf8))
+        #expect(wake.deadline == 130 && wake.expiration == nil)
+    }
+}
+
+extension TestApp {
+    /// How wakes have ended so far.
+    var ends: [AppAction] { all.filter { if case .finishWake = $0 { true } else { false } } }
+
+    /// How the wake of a number has ended.
+    func end(of number: Int64) -> WakeEnd? {
+        all.compactMap { action -> WakeEnd? in
+            guard case .finishWake(let wake, let outcome) = action, wake.through == number else { return nil }
+            return outcome.end(at: now.wallSeconds)
+        }.first
+    }
+}
