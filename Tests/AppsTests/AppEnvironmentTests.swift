@@ -88,6 +88,29 @@ import Testing
         #expect(AppEnvironment.wakeVariables([], declaredLimit: 45) == [:])
     }
 
+    @Test func `R1: A program finds which of its tasks it is launched for; a fetch of the classic form has no name`() {
+        func wake(_ reason: WakeReason, _ key: String) -> WantedWake {
+            WantedWake(app: AppID(rawValue: "org.example.app"), reason: reason, key: key, through: 1)
+        }
+        #expect(
+            AppEnvironment.wakeVariables([wake(.fetch, "")], declaredLimit: 45) == [
+                "NIGHTSHIFT_WAKE": "fetch", "NIGHTSHIFT_WAKE_LIMIT": "30",
+            ])
+        let tasks = [wake(.fetch, "a.refresh"), wake(.processing, "a.clean"), wake(.region, "home")]
+        #expect(
+            AppEnvironment.wakeVariables(tasks, declaredLimit: 45) == [
+                "NIGHTSHIFT_WAKE": "fetch,processing,region", "NIGHTSHIFT_TASK": "a.refresh\na.clean",
+                "NIGHTSHIFT_WAKE_LIMIT": "300",
+            ])
+        // What may take as long as it likes has no limit, nor has what is launched with it.
+        #expect(
+            AppEnvironment.wakeVariables(tasks + [wake(.continued, "a.export.1")], declaredLimit: 45) == [
+                "NIGHTSHIFT_WAKE": "continued,fetch,processing,region",
+                "NIGHTSHIFT_TASK": "a.refresh\na.clean\na.export.1",
+            ])
+        #expect(variables(["NIGHTSHIFT_TASK": "of the app that has started the service"])["NIGHTSHIFT_TASK"] == nil)
+    }
+
     @Test func `L1: A bare environment is completed`() {
         let found = AppEnvironment(service: [:], session: nil, account: nil, homeDirectory: "/root").variables
         #expect(found == ["HOME": "/root", "PATH": AppEnvironment.defaultPath])

@@ -35,6 +35,8 @@ import Testing
             X-Nightshift-Snapshot=/tmp/app.png
             X-Nightshift-BackgroundPolicy=opportunistic:30
             X-Nightshift-FileLocks=terminate
+            X-Nightshift-FetchInterval=900
+            X-Nightshift-TaskIdentifiers=org.example.App.refresh;org.example.App.export.*;
             X-Other-Key=anything
 
             [Desktop Action new]
@@ -54,6 +56,49 @@ import Testing
         #expect(manifest.snapshot == "/tmp/app.png")
         #expect(manifest.backgroundPolicy == .brief)
         #expect(manifest.fileLocks == .terminate)
+        #expect(manifest.fetchInterval == .seconds(900))
+        #expect(manifest.taskIdentifiers == ["org.example.App.refresh", "org.example.App.export.*"])
+    }
+
+    @Test(arguments: [
+        ("minimum", RefreshInterval.minimum), ("never", .never), ("1800.5", .seconds(1800.5)), ("0", .minimum),
+        ("", nil),
+    ])
+    func `R1: Intervals of fetches`(text: String, interval: RefreshInterval?) throws {
+        #expect(try manifest(withLine: "X-Nightshift-FetchInterval=\(text)").fetchInterval == interval)
+    }
+
+    @Test(arguments: [
+        ("", []), ("a", ["a"]), ("a;b.*;a", ["a", "b.*"]), (#"a\;b"#, ["a;b"]),
+        (String(repeating: "a", count: 256), [String(repeating: "a", count: 256)]),
+    ])
+    func `R1: Identifiers of tasks`(text: String, identifiers: [String]) throws {
+        #expect(try manifest(withLine: "X-Nightshift-TaskIdentifiers=\(text)").taskIdentifiers == identifiers)
+    }
+
+    @Test(arguments: [
+        ("FetchInterval=15min", "'15min' is not an interval; it is minimum, never or seconds up to 31536000"),
+        ("FetchInterval=-1", "'-1' is not an interval; it is minimum, never or seconds up to 31536000"),
+        ("FetchInterval=31536001", "'31536001' is not an interval; it is minimum, never or seconds up to 31536000"),
+        ("TaskIdentifiers=a;;b", "'' does not have 1 to 256 bytes"),
+        ("TaskIdentifiers=a b", "'a b' has a space or a control character"),
+        (#"TaskIdentifiers=a\nb"#, "'a\nb' has a space or a control character"),
+        ("TaskIdentifiers=*", "'*' may have a '*' only as the last of several parts"),
+        ("TaskIdentifiers=.*", "'.*' may have a '*' only as the last of several parts"),
+        ("TaskIdentifiers=a.*.b", "'a.*.b' may have a '*' only as the last of several parts"),
+        ("TaskIdentifiers=a*", "'a*' may have a '*' only as the last of several parts"),
+        (
+            "TaskIdentifiers=" + (0...100).map { "a\($0)" }.joined(separator: ";"),
+            "there are 101 identifiers; an entry may declare 100"
+        ),
+    ])
+    func `R1: What is wrong with an interval or an identifier is told with line and key`(
+        line: String, message: String
+    ) {
+        let error = #expect(throws: EntryError.self) { try manifest(withLine: "X-Nightshift-" + line) }
+        let key = "X-Nightshift-" + (line.split(separator: "=").first ?? "")
+        #expect(error?.description == "org.example.App.desktop, line 5: \(key): \(message)")
+        #expect(error?.line == 5 && error?.key == key)
     }
 
     @Test func `An entry without keys of ours is an app without modes`() throws {
@@ -63,6 +108,7 @@ import Testing
         #expect(manifest.wakeCommand == nil && manifest.directory == nil && manifest.snapshot == nil)
         #expect(manifest.wakeLimit == 30 && manifest.logLimit == 1 << 20)
         #expect(manifest.backgroundPolicy == nil && manifest.fileLocks == .warn)
+        #expect(manifest.fetchInterval == nil && manifest.taskIdentifiers == [])
     }
 
     @Test(arguments: [
@@ -90,13 +136,15 @@ import Testing
             "X-Nightshift-BackgroundMode=transfer",
             "X-Nightshift-BackgroundMode: there is no such key; the keys are X-Nightshift-BackgroundModes, "
                 + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot, "
-                + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks"
+                + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks, X-Nightshift-FetchInterval, "
+                + "X-Nightshift-TaskIdentifiers"
         ),
         (
             "X-NightShift-Wake=app",
             "X-NightShift-Wake: there is no such key; the keys are X-Nightshift-BackgroundModes, "
                 + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot, "
-                + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks"
+                + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks, X-Nightshift-FetchInterval, "
+                + "X-Nightshift-TaskIdentifiers"
         ),
         ("X-Nightshift-Wake[de]=app", "X-Nightshift-Wake[de]: this key cannot have a locale"),
         ("X-Nightshift-WakeLimit=0", "X-Nightshift-WakeLimit: '0' is not a number of seconds from 1 to 600"),

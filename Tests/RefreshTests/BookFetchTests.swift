@@ -279,7 +279,7 @@ import Testing
         #expect(!scene.book.planner.rhythm.hasSeenDays)
     }
 
-    @Test func `R1 R10: A device that never tells of its use is not taken for one in use`() {
+    @Test func `R1 R2: A device that never tells of its use is not taken for one in use`() {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.step { $0.apply(DeviceMoment(), now: $1) }

@@ -5,7 +5,7 @@ import Scheduler
 import Store
 import Testing
 
-/// R1 R2: Tasks that apps submit, from the request to the end.
+/// R1 R10: Tasks that apps submit, from the request to the end.
 @Suite struct BookTaskTests {
     private typealias Scene = BookScene
 
@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - Refresh
 
-    @Test func `R1: An app with task identifiers has no classic fetches, and one fetch for one request`() throws {
+    @Test func `R1 R10: An app with task identifiers has no classic fetches, and one fetch for one request`() throws {
         var scene = Self.scene()
         scene.pass(to: 24)
         #expect(scene.begun.isEmpty && scene.book.nextLook == nil)
@@ -52,7 +52,7 @@ import Testing
         #expect(scene.entries(.fetchBegan).isEmpty && scene.book.nextLook == nil)
     }
 
-    @Test func `R1: A request that runs is not pending: its like may be submitted from within`() throws {
+    @Test func `R1 R10: A request that runs is not pending: its like may be submitted from within`() throws {
         var scene = Self.scene()
         scene.result = nil
         try Self.submit(Scene.task(.refresh, at: 100), to: &scene)
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: - What is refused
 
-    @Test func `R1 R2: What is not declared is refused, with the key to add`() {
+    @Test func `R9 R10: What is not declared is refused, with the key to add`() {
         var scene = Self.scene(modes: [.transfer])
         for (task, words) in [
             (Scene.task(.refresh), ["'fetch'", "X-Nightshift-BackgroundModes", "org.example.Feed.desktop"]),
@@ -90,7 +90,7 @@ import Testing
         #expect(scene.rows.tasks.isEmpty && scene.entries(.taskSubmitted).isEmpty)
     }
 
-    @Test func `R1 R2: What makes no sense is refused, and what is switched off`() throws {
+    @Test func `R9 R10: What makes no sense is refused, and what is switched off`() throws {
         var scene = Self.scene()
         var (untitled, long) = (Scene.task(.continued), Scene.task(.continued))
         untitled.title = nil
@@ -110,7 +110,7 @@ import Testing
         #expect(scene.running == ["work"])
     }
 
-    @Test func `R2: Ten processing tasks wait, and no eleventh`() throws {
+    @Test func `R10: Ten processing tasks wait, and no eleventh`() throws {
         var scene = Self.scene()
         for number in 0..<Limits.processingTasks { try Self.submit(Scene.task(.processing, "a.\(number)"), to: &scene) }
         #expect(Self.refusal(Scene.task(.processing), to: &scene)?.type == "/problems/too-many-scheduled-tasks")
@@ -123,7 +123,7 @@ import Testing
         #expect(scene.rows.tasks.isEmpty && scene.entries(.taskCancelled).count == Limits.processingTasks + 2)
     }
 
-    @Test func `R1 R2: What an entry does not permit any more is dropped`() throws {
+    @Test func `R9 R10: What an entry does not permit any more is dropped`() throws {
         var scene = Self.scene()
         try Self.submit(Scene.task(.processing), to: &scene)
         try Self.submit(Scene.task(.refresh, "more", at: 50), to: &scene)
@@ -137,7 +137,7 @@ import Testing
 
     // MARK: - Processing
 
-    @Test func `R2: A processing task begins when its user is away, and is told to end when he is back`() throws {
+    @Test func `R10: A processing task begins when its user is away, and is told to end when he is back`() throws {
         var scene = Self.scene()
         scene.result = nil
         try Self.submit(Scene.task(.processing), to: &scene)
@@ -156,7 +156,7 @@ import Testing
         #expect(scene.fetches.isEmpty && scene.book.planner.apps[Scene.app]?.fetchEnded == nil)
     }
 
-    @Test func `R2: What ran when the service died goes on, has ended, or has failed`() throws {
+    @Test func `R10: What ran when the service died goes on, has ended, or has failed`() throws {
         for fate in 0..<3 {
             var scene = Self.scene()
             scene.result = nil
@@ -175,7 +175,7 @@ import Testing
 
     // MARK: - Continued
 
-    @Test func `R2: Continued tasks begin at once while there is room, and in their order behind it`() throws {
+    @Test func `R10: Continued tasks begin at once while there is room, and in their order behind it`() throws {
         var scene = Self.scene()
         scene.result = nil
         let count = Limits.runningContinuedTasks
@@ -200,7 +200,7 @@ import Testing
         #expect(scene.book.pending(of: Scene.app).isEmpty)
     }
 
-    @Test func `R2: Its user sees how far a continued task is, and may cancel it`() throws {
+    @Test func `R10: Its user sees how far a continued task is, and may cancel it`() throws {
         var scene = Self.scene()
         scene.result = nil
         try Self.submit(Scene.task(.continued), to: &scene, isInFront: true)

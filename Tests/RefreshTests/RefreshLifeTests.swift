@@ -7,12 +7,12 @@ import Store
 import TestSupport
 import Testing
 
-/// R1 R10: A week of the service, and its death at every write.
+/// R1 R2: A week of the service, and its death at every write.
 @Suite(.timeLimit(.minutes(20))) struct RefreshLifeTests {
     private static let apps = (0..<3).map { AppID(rawValue: "org.example.App\($0)") }
     private static let manifests = apps.map { BookScene.manifest($0, interval: .minimum) }
 
-    @Test func `R1 R10: A week: fetches while its user is awake, each counted once, within the budget`() async throws {
+    @Test func `R1 R2: A week: fetches while its user is awake, each counted once, within the budget`() async throws {
         let scene = try ServiceScene(Self.manifests)
         try await scene.service.prepare()
         var (begun, seen) = ([(app: AppID, hour: Double)](), Set<Int64>())

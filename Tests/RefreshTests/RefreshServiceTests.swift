@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R1 R2: The service over a real store: what is written, what is taken up, and what is told.
+/// R1 R10: The service over a real store: what is written, what is taken up, and what is told.
 @Suite(.timeLimit(.minutes(20))) struct RefreshServiceTests {
     private typealias Scene = ServiceScene
 
@@ -93,7 +93,7 @@ import Testing
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
 
-    @Test func `R2: What is to end is told, with the payload of what began`() async throws {
+    @Test func `R10: What is to end is told, with the payload of what began`() async throws {
         let scene = try Scene([BookScene.manifest(tasks: ["work"])])
         try await scene.service.prepare()
         await scene.service.apply(BookScene.idle())

@@ -20,7 +20,22 @@ final class ServiceScene {
     let activities = Watched<[AppActivity]>([])
     /// Apps that came to the front.
     let fronts = Watched<[AppID]>([])
+    /// What background refresh has heard, in order.
+    let refreshCalls = Watched<[RefreshCall]>([])
+    /// What background refresh says of every app, and whether it takes its time over that.
+    let availability = Watched(RefreshAvailability.available)
+    let isRefreshBusy = Watched(false)
     private let running: Task<Void, any Error>
+
+    enum RefreshCall: Hashable, Sendable {
+        case use(Bool)
+        case forceQuit
+        case launched
+        case installed(AppID, name: String?)
+        /// With the ends that were in the store by then.
+        case wakesEnded(Int)
+        case askedForAvailability
+    }
 
     static let app = AppID(rawValue: "org.example.app")
 
@@ -66,11 +81,33 @@ final class ServiceScene {
                 transfers: AppService.TransferHooks(
                     forceQuit: { _ in }, cameToFront: { [fronts] app in fronts.update { $0.append(app) } },
                     setListening: { _, _ in }, acknowledge: { _, _, _ in }),
+                refresh: Self.hooks(refreshCalls, availability, isRefreshBusy, store),
                 variables: variables, homeDirectory: scratch.path, fileCreationMask: 0o022,
                 activity: { [activities] activity in activities.update { $0.append(activity) } }, logger: logger))
         if let moment { await service.apply(moment) }
         try await service.prepare()
         running = Task { [service] in try await service.run() }
+    }
+
+    private static func hooks(
+        _ calls: Watched<[RefreshCall]>, _ availability: Watched<RefreshAvailability>, _ isBusy: Watched<Bool>,
+        _ store: Store
+    ) -> AppService.RefreshHooks {
+        AppService.RefreshHooks(
+            use: { app, isInFront in if app == Self.app { calls.update { $0.append(.use(isInFront)) } } },
+            forceQuit: { _ in calls.update { $0.append(.forceQuit) } },
+            launched: { _ in calls.update { $0.append(.launched) } },
+            installed: { app, manifest in calls.update { $0.append(.installed(app, name: manifest?.name)) } },
+            wakesEnded: {
+                let count = (try? await store.read { try $0.wakeEnds().count }) ?? -1
+                calls.update { $0.append(.wakesEnded(count)) }
+            },
+            availability: { _ in
+                let answer = availability.read { $0 }
+                calls.update { $0.append(.askedForAvailability) }
+                try? await isBusy.wait(for: "background refresh") { !$0 }
+                return answer
+            })
     }
 
     /// Ends the processes, then the service. Every test ends with it.

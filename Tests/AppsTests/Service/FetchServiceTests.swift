@@ -1,0 +1,307 @@
+import Apps
+import Foundation
+import Glibc
+import NightshiftAPI
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+
+/// Fetches and tasks in the service: from the row that another part writes to the end that it reads.
+@Suite(.timeLimit(.minutes(20))) struct FetchServiceTests {
+    private static let modes = "X-Nightshift-BackgroundModes=fetch;processing;"
+
+    private func put(_ scene: ServiceScene, _ source: WakeSource = .fetch, key: String = "") async throws {
+        let now = scene.clock.now()
+        try await scene.store.write { try $0.putWake(ServiceScene.app, source, key: key, now: now) }
+    }
+
+    private func launched(_ scene: ServiceScene) async throws -> (Int32, LaunchPlan) {
+        let host = try #require(scene.scripted)
+        try await eventually("the launch") { !host.living.isEmpty }
+        let process = try #require(host.living.first)
+        return (process, try #require(host.plan(process)))
+    }
+
+    private func connect(_ scene: ServiceScene, _ process: Int32) async throws -> CommandReader {
+        CommandReader(try await scene.service.connect(process: process, executable: nil, app: ServiceScene.app))
+    }
+
+    private func ends(_ scene: ServiceScene) async throws -> [StoredWakeEnd] {
+        try await scene.store.read { try $0.wakeEnds() }
+    }
+
+    /// The one end that there is, once there is one.
+    private func end(_ scene: ServiceScene) async throws -> StoredWakeEnd {
+        try await eventually("the end") { try await !ends(scene).isEmpty }
+        let found = try await ends(scene)
+        #expect(found.count == 1)
+        #expect(try await scene.store.read { try $0.wantedWakes() }.isEmpty)
+        return try #require(found.first)
+    }
+
+    // MARK: - Ends
+
+    @Test func `R1: what the app says of its fetch is on disk before background refresh hears of it`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene)
+        let (process, plan) = try await launched(scene)
+        #expect(plan.environment["NIGHTSHIFT_WAKE"] == "fetch" && plan.environment["NIGHTSHIFT_TASK"] == nil)
+        #expect(plan.environment["NIGHTSHIFT_WAKE_LIMIT"] == "30")
+        let reader = try await connect(scene, process)
+        let command = try await reader.command(.handleWake)
+        #expect(command.source == .fetch && command.limit == 30)
+        try await scene.service.acknowledge(process: process, command: command.number, result: .noData)
+        try await scene.refreshCalls.wait(for: "the end") { $0.contains(.wakesEnded(1)) }
+        let end = try await end(scene)
+        #expect(end.app == ServiceScene.app && end.source == .fetch && end.wake == command.through)
+        #expect(end.end == WakeEnd(result: .noData, time: scene.clock.now().wallSeconds))
+        // The snapshot is taken anew, and the app sleeps.
+        let snapshot = try await reader.command(.snapshot)
+        try await scene.service.acknowledge(process: process, command: snapshot.number)
+        try await eventually("its rest") { try await scene.status().state == .suspended }
+        try await scene.end()
+    }
+
+    @Test(arguments: [
+        (Int32(0), RefreshResult.newData, nil), (10, .noData, nil), (3, .failed, "Its exit status was 3."),
+    ])
+    func `R1: a program's exit status says what came of its fetch`(
+        status: Int32, result: RefreshResult, detail: String?
+    ) async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene)
+        let (process, _) = try await launched(scene)
+        scene.scripted?.end(process, .exited(status))
+        let end = try await end(scene)
+        #expect(end.end.result == result && end.end.detail == detail)
+        try await eventually("its end") { try await scene.status().state == .notRunning }
+        #expect(try await scene.status().faults == 0)
+        try await scene.end()
+    }
+
+    @Test func `R1: a task is launched with its identifier, and without a limit where it has none`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene, .processing, key: "org.example.app.clean")
+        let (process, plan) = try await launched(scene)
+        #expect(plan.environment["NIGHTSHIFT_TASK"] == "org.example.app.clean")
+        #expect(plan.environment["NIGHTSHIFT_WAKE_LIMIT"] == "300")
+        scene.scripted?.end(process, .exited(0))
+        #expect(try await end(scene).key == "org.example.app.clean")
+        try await scene.end()
+    }
+
+    @Test func `R1: an app is told before its 30 s are over, and ended with its reason code when they are`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene)
+        let (process, _) = try await launched(scene)
+        let reader = try await connect(scene, process)
+        _ = try await reader.command(.handleWake)
+        try await eventually("the alarm") { scene.clock.nextWaking == 5_025 }
+        scene.clock.advance(to: 5_025)
+        let command = try await reader.command(.expireWake)
+        #expect(command.source == .fetch && command.limit == 5)
+        try await eventually("the end's alarm") { scene.clock.nextWaking == 5_030 }
+        try await eventually("the journal") {
+            try await scene.history().contains { $0.decision == .wakeExpiring && $0.detail == "fetch" }
+        }
+        scene.clock.advance(to: 5_030)
+        #expect(try await end(scene).end.result == .failed)
+        try await eventually("its end") { try await scene.status().state == .notRunning }
+        #expect(try await scene.status().lastExit?.cause == .fetchOverdue)
+        #expect(try await scene.history().contains { $0.detail?.contains("0x2182bad4") == true })
+        try await scene.end()
+    }
+
+    @Test func `R1: a fetch whose process is killed has failed once, and is not begun again`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene)
+        let (process, _) = try await launched(scene)
+        _ = try await scene.service.kill(ServiceScene.app)
+        #expect(try await end(scene).end.detail == "Its process ended first.")
+        scene.clock.advance(to: 9_000)
+        try await put(scene, .processing, key: "next")
+        let (next, plan) = try await launched(scene)
+        #expect(next != process && plan.environment["NIGHTSHIFT_WAKE"] == "processing")
+        scene.scripted?.end(next, .exited(0))
+        try await eventually("the second end") { try await ends(scene).count == 2 }
+        try await scene.end()
+    }
+
+    @Test func `R1: what cannot be begun has failed at once`() async throws {
+        let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundModes=fetch;")
+        try await put(scene, .processing, key: "k")
+        let why = "The app's entry does not declare the background mode 'processing'."
+        #expect(try await end(scene).end.detail == why)
+        try await scene.end()
+    }
+
+    // MARK: - The next service
+
+    @Test func `R1: a fetch under way when the service dies ends once, with what the app says to the next`() async throws {
+        let first = try await ServiceScene(keys: Self.modes)
+        try await put(first)
+        let (process, _) = try await launched(first)
+        let told = try await connect(first, process).command(.handleWake)
+        try await eventually("the record") {
+            try await first.store.read { try $0.app(ServiceScene.app) }?.processState?.begun.first?.command
+                == told.number
+        }
+        try first.crash()
+        let next = try await ServiceScene(keys: Self.modes, after: first)
+        let again = try await connect(next, process).command(.handleWake)
+        #expect(again == told)
+        try await next.service.acknowledge(process: process, command: again.number, result: .newData)
+        #expect(try await end(next).end.result == .newData)
+        #expect(next.scripted?.launches.count == 1)
+        try await next.end()
+    }
+
+    @Test func `R1: a fetch whose process has ended while no service was there has failed, once`() async throws {
+        let first = try await ServiceScene(keys: Self.modes)
+        try await put(first)
+        let (process, _) = try await launched(first)
+        try await eventually("the record") {
+            try await first.store.read { try $0.app(ServiceScene.app) }?.process != nil
+        }
+        try first.crash()
+        first.scripted?.end(process, .exited(0))
+        let next = try await ServiceScene(keys: Self.modes, after: first)
+        #expect(try await end(next).end.result == .failed)
+        try await next.refreshCalls.wait(for: "the end") { $0.contains(.wakesEnded(1)) }
+        #expect(next.scripted?.launches.count == 1)
+        try await next.end()
+    }
+
+    // MARK: - Called off
+
+    @Test func `R1: what is called off is told at once; nothing under way is refused`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene, .processing, key: "clean")
+        let (process, _) = try await launched(scene)
+        let reader = try await connect(scene, process)
+        let command = try await reader.command(.handleWake)
+        try await scene.service.expire(ServiceScene.app, .processing, key: "clean")
+        #expect(try await reader.command(.expireWake).limit == 5)
+        try await scene.service.acknowledge(process: process, command: command.number, result: .failed)
+        #expect(try await end(scene).end == WakeEnd(result: .failed, time: scene.clock.now().wallSeconds))
+        for (app, key, type) in [
+            (ServiceScene.app, "clean", "/problems/conflict"), (ServiceScene.app, "other", "/problems/conflict"),
+            (AppID(rawValue: "org.example.none"), "clean", "/problems/not-found"),
+        ] {
+            let problem = await #expect(throws: Problem.self) {
+                try await scene.service.expire(app, .processing, key: key)
+            }
+            #expect(problem?.type == type)
+        }
+        try await scene.end()
+    }
+
+    @Test func `R1: a program is asked with SIGTERM`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene)
+        let (process, _) = try await launched(scene)
+        try await eventually("the start") { try await scene.status().wakes.count == 1 }
+        try await scene.service.expire(ServiceScene.app, .fetch, key: "")
+        #expect(scene.scripted?.isAskedToEnd(process) == true)
+        scene.scripted?.end(process, .signalled(SIGTERM))
+        #expect(try await end(scene).end.result == .failed)
+        try await eventually("its end") { try await scene.status().state == .notRunning }
+        #expect(try await scene.status().faults == 0)
+        try await scene.end()
+    }
+
+    // MARK: - What background refresh hears and says
+
+    @Test func `R1: background refresh hears of use, launches and force quits in their order`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        let host = try #require(scene.scripted)
+        _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
+        _ = try await scene.service.background(ServiceScene.app)
+        _ = try await scene.service.activate(ServiceScene.app)
+        let process = try #require(host.living.first)
+        let service = scene.service
+        async let quit = service.quit(ServiceScene.app, force: true)
+        try await eventually("SIGTERM") { host.isAskedToEnd(process) }
+        host.end(process, .exited(0))
+        _ = try await quit
+        // A launch in the background is no use of it.
+        _ = try await scene.service.launch(ServiceScene.app, LaunchRequest(background: true))
+        _ = try await scene.service.activate(ServiceScene.app)
+        let expected: [ServiceScene.RefreshCall] = [
+            .launched, .use(true), .use(false), .use(true), .forceQuit, .use(false), .launched, .use(true),
+        ]
+        try await scene.refreshCalls.wait(for: "what happened") { $0.count >= expected.count }
+        #expect(scene.refreshCalls.read { $0 } == expected)
+        try await scene.end()
+    }
+
+    @Test func `R1: a service that starts tells of those that it finds in front, and of the force-quit`() async throws {
+        let first = try await ServiceScene(keys: Self.modes)
+        _ = try await first.service.launch(ServiceScene.app, LaunchRequest())
+        try first.crash()
+        let next = try await ServiceScene(keys: Self.modes, after: first)
+        try await next.refreshCalls.wait(for: "what is in front") { $0 == [.use(true)] }
+        let process = try #require(next.scripted?.living.first)
+        let service = next.service
+        async let quit = service.quit(ServiceScene.app, force: true)
+        try await eventually("SIGTERM") { next.scripted?.isAskedToEnd(process) == true }
+        next.scripted?.end(process, .exited(0))
+        _ = try await quit
+        try next.crash()
+        let last = try await ServiceScene(keys: Self.modes, after: next)
+        try await last.refreshCalls.wait(for: "who is force-quit") { $0 == [.forceQuit] }
+        try await last.end()
+    }
+
+    @Test func `R1: background refresh hears of entries that come and go`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        let id = AppID(rawValue: "org.example.new")
+        let path = scene.scratch.path + "/org.example.new.desktop"
+        try "[Desktop Entry]\nType=Application\nName=New\nExec=/bin/true\n".write(
+            toFile: path, atomically: true, encoding: .utf8)
+        _ = try await scene.service.install(path)
+        try await scene.service.uninstall(id)
+        let expected: [ServiceScene.RefreshCall] = [.installed(id, name: "New"), .installed(id, name: nil)]
+        try await scene.refreshCalls.wait(for: "both") { $0 == expected }
+        try await scene.end()
+    }
+
+    @Test func `R1: a process hears behind hello whether it is refreshed, and whenever that changes`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
+        let process = try #require(scene.scripted?.living.first)
+        let reader = try await connect(scene, process)
+        _ = try await reader.command(.enter)
+        let events = reader.events.read { $0 }
+        guard case .hello = events.first else {
+            Issue.record("\(events)")
+            return
+        }
+        #expect(events.dropFirst().first == .refresh(RefreshNotice(availability: .available)))
+        await scene.service.tell(ServiceScene.app, .denied)
+        await scene.service.tell(AppID(rawValue: "org.example.other"), .restricted)
+        try await reader.events.wait(for: "the change") {
+            $0.last == .refresh(RefreshNotice(availability: .denied))
+        }
+        try await scene.end()
+    }
+
+    @Test func `R1: what changes while a process connects is not overtaken by an older answer`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
+        let process = try #require(scene.scripted?.living.first)
+        scene.isRefreshBusy.update { $0 = true }
+        let service = scene.service
+        async let connecting = service.connect(process: process, executable: nil, app: ServiceScene.app)
+        try await scene.refreshCalls.wait(for: "the question") { $0.contains(.askedForAvailability) }
+        await service.tell(ServiceScene.app, .denied)
+        scene.isRefreshBusy.update { $0 = false }
+        let reader = CommandReader(try await connecting)
+        _ = try await reader.command(.enter)
+        #expect(
+            reader.events.read { $0.contains(.refresh(RefreshNotice(availability: .denied))) }
+                && reader.events.read { !$0.contains(.refresh(RefreshNotice(availability: .available))) })
+        try await scene.end()
+    }
+}
