@@ -72,7 +72,7 @@ import Testing
         ("", []), ("a", ["a"]), ("a;b.*;a", ["a", "b.*"]), (#"a\;b"#, ["a;b"]),
         (String(repeating: "a", count: 256), [String(repeating: "a", count: 256)]),
     ])
-    func `R1: Identifiers of tasks`(text: String, identifiers: [String]) throws {
+    func `R10: Identifiers of tasks`(text: String, identifiers: [String]) throws {
         #expect(try manifest(withLine: "X-Nightshift-TaskIdentifiers=\(text)").taskIdentifiers == identifiers)
     }
 

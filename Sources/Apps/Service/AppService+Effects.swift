@@ -76,7 +76,8 @@ extension AppService {
                 listening = true
             case .terminate: signal(id, SIGTERM)
             case .kill: signal(id, SIGKILL)
-            case .finishWake(let wake, let outcome): finished.append(FinishedWake(wake: wake, outcome: outcome, time: now.wallSeconds))
+            case .finishWake(let wake, let outcome):
+                finished.append(FinishedWake(wake: wake, outcome: outcome, time: now.wallSeconds))
             case .cancelTransfers: isForceQuit = true
             case .cameToFront: isInFront = true
             case .note(let decision, let detail, let inputs):

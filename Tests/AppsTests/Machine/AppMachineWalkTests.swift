@@ -7,7 +7,7 @@ import Testing
 
 /// Apps, users, processes and services doing anything in any order, against what a machine may do at all.
 @Suite struct AppMachineWalkTests {
-    @Test(arguments: 1...60) func `L1: whatever happens, no state, process or wake is lost`(seed: UInt64) {
+    @Test(arguments: 1...60) func `L1 R1: whatever happens, no state, process or wake is lost`(seed: UInt64) {
         var walk = AppWalk(seed: seed)
         for _ in 0..<600 {
             walk.step()

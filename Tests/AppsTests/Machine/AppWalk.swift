@@ -375,7 +375,8 @@ struct AppWalk {
             fail("It is awake in the background without a limit.")
         }
         // One that does not link the library cannot be told before it ends.
-        guard process.links, !machine.record.isForceQuit, !isContinuing, news(process.wakes) != nil, machine.nextDeadline == nil
+        guard process.links, !machine.record.isForceQuit, !isContinuing, news(process.wakes) != nil,
+            machine.nextDeadline == nil
         else { return }
         fail("There is something to wake it for, and nothing will.")
     }

@@ -17,7 +17,9 @@ import Testing
 
     // MARK: - Before the time is over
 
-    @Test(arguments: [(WakeSource.fetch, 30.0, 5.0, 5.0), (.processing, 300, 5, 5), (.fetch, 30, 30, 15), (.fetch, 30, 2, 2)])
+    @Test(arguments: [
+        (WakeSource.fetch, 30.0, 5.0, 5.0), (.processing, 300, 5, 5), (.fetch, 30, 30, 15), (.fetch, 30, 2, 2),
+    ])
     func `R1: an app is told before the time of its wake is over, once`(
         source: WakeSource, limit: Double, policyLead: Double, lead: Double
     ) {
@@ -133,7 +135,9 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test(arguments: [(ExitCause.exited, Int32(0), RefreshResult.newData), (.failed, 10, .noData), (.failed, 1, .failed)])
+    @Test(arguments: [
+        (ExitCause.exited, Int32(0), RefreshResult.newData), (.failed, 10, .noData), (.failed, 1, .failed),
+    ])
     func `R1: what a program says after SIGTERM counts`(cause: ExitCause, status: Int32, result: RefreshResult) {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
@@ -214,7 +218,7 @@ import Testing
 
     // MARK: - Tasks that their user has begun
 
-    @Test func `R1: a task that its user has begun goes on behind their back, without a limit and through doze`() {
+    @Test func `R10: a task that its user has begun goes on behind their back, without a limit and through doze`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
@@ -235,7 +239,7 @@ import Testing
         #expect(app.remaining == 180 && app.taken.contains(.freeze), "it stands still like any other")
     }
 
-    @Test func `R1: a task that begins while the app is suspended wakes it, and takes the limit away`() {
+    @Test func `R10: a task that begins while the app is suspended wakes it, and takes the limit away`() {
         var app = woken(.continued, key: "export")
         #expect(app.taken.first == .thaw && app.remaining == nil)
         app.pass(1_000)
@@ -245,7 +249,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `R1: a task that its user cancels and that goes on is given up, and the app goes on`() {
+    @Test func `R10: a task that its user cancels and that goes on is given up, and the app goes on`() {
         var app = woken(.continued, key: "export")
         app.pass(1_000)
         app.callOff(.continued, "export")
@@ -259,7 +263,7 @@ import Testing
         #expect(app.state == .suspended && app.machine.record.faults == 0 && app.ends.count == 1)
     }
 
-    @Test func `R1: in front of its user, too, a task that is cancelled ends, and nothing else does`() {
+    @Test func `R10: in front of its user, too, a task that is cancelled ends, and nothing else does`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
@@ -268,7 +272,7 @@ import Testing
         #expect(app.end(of: 1)?.result == .failed && app.state == .active && app.taken.count == 1)
     }
 
-    @Test func `R1: a task ends with its process, which is no fault`() {
+    @Test func `R10: a task ends with its process, which is no fault`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
@@ -278,7 +282,7 @@ import Testing
         #expect(!app.all.contains(where: { if case .spawn(true, _, _) = $0 { true } else { false } }))
     }
 
-    @Test func `R1: nobody runs for ever for a task that they have never heard of`() {
+    @Test func `R10: nobody runs for ever for a task that they have never heard of`() {
         var app = TestApp()
         app.suspended()
         app.feed { machine, _ in

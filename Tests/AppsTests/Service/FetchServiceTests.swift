@@ -80,7 +80,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: a task is launched with its identifier, and without a limit where it has none`() async throws {
+    @Test func `R10: a task is launched with its identifier, and without a limit where it has none`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .processing, key: "org.example.app.clean")
         let (process, plan) = try await launched(scene)
@@ -91,7 +91,9 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: an app is told before its 30 s are over, and ended with its reason code when they are`() async throws {
+    @Test func `R1: an app is told before its 30 s are over, and ended with its reason code when they are`()
+        async throws
+    {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene)
         let (process, _) = try await launched(scene)
@@ -138,7 +140,9 @@ import Testing
 
     // MARK: - The next service
 
-    @Test func `R1: a fetch under way when the service dies ends once, with what the app says to the next`() async throws {
+    @Test func `R1: a fetch under way when the service dies ends once, with what the app says to the next`()
+        async throws
+    {
         let first = try await ServiceScene(keys: Self.modes)
         try await put(first)
         let (process, _) = try await launched(first)
