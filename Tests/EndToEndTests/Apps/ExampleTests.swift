@@ -14,11 +14,11 @@ import Testing
     /// Installs an example's own entry with another program in it.
     private func install(_ id: String, from folder: String, running command: String, _ service: Service) async throws {
         let entry = try String(contentsOfFile: "\(Self.examples)/\(folder)/\(id).desktop", encoding: .utf8)
-        let lines = entry.split(separator: "\n").map { line in
+        let lines = entry.split(separator: "\n").map { line -> String in
             if line.hasPrefix("Exec=") { return "Exec=\(command)" }
             // In place of the program's name, its path; what it is given stays.
             guard line.hasPrefix("X-Nightshift-Wake=") else { return String(line) }
-            return "X-Nightshift-Wake=" + ([command] + line.split(separator: " ").dropFirst()).joined(separator: " ")
+            return "X-Nightshift-Wake=\(command) " + line.split(separator: " ").dropFirst().joined(separator: " ")
         }
         let path = try service.scratch.write(lines.joined(separator: "\n") + "\n", to: "\(id).desktop")
         let outcome = try await service.cli(["app", "install", path])
