@@ -86,7 +86,8 @@ let package = Package(
 
         // L3: what joins these.
         .target(
-            name: "Operations", dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Refresh", logging],
+            name: "Operations",
+            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Refresh", logging],
             swiftSettings: strict),
 
         // L3, and L4 above what joins: how it meets the world.
@@ -234,7 +235,7 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Clock", "Device", "Store", "Scheduler",
-                "Transfers", "Apps", "Daemon", "SimulationSupport", "TestSupport", logging,
+                "Transfers", "Apps", "Refresh", "Daemon", "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(

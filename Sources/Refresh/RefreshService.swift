@@ -317,7 +317,8 @@ package actor RefreshService {
     }
 
     /// A continued task says how far it is.
-    package func progress(_ identifier: String, _ progress: ScheduledTaskProgress, of app: AppID) async throws(Problem) {
+    package func progress(_ identifier: String, _ progress: ScheduledTaskProgress, of app: AppID) async throws(Problem)
+    {
         try await ask { (book, now) throws(Problem) in
             try book.progress(identifier, progress, of: app, now: now)
         }

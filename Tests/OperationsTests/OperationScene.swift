@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import NightshiftAPI
 import Operations
+import Refresh
 import SimulationSupport
 import Store
 import Synchronization
@@ -27,6 +28,7 @@ final class OperationScene: Sendable {
 
     var apps: AppService { operations.apps }
     var transfers: TransferService { operations.transfers }
+    var refresh: RefreshService { operations.refresh }
 
     /// - Parameter moment: without a network, unless it is given.
     init(keys: String = "X-Nightshift-BackgroundModes=transfer;", moment: DeviceMoment? = nil) async throws {
@@ -52,21 +54,31 @@ final class OperationScene: Sendable {
             TransferService.Environment(
                 paths: paths, store: store, transport: ScriptedTransport(clock: clock, seed: 1), clock: clock,
                 moment: moment ?? DeviceMoment(conditions: offline), random: { 0.5 }, logger: logger))
+        let refreshedApps = RefreshedApps()
+        let refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
         let apps = AppService(
             AppService.Environment(
                 paths: paths, store: store, host: host,
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
-                transfers: AppService.TransferHooks(transfers, logger: logger), variables: variables,
+                transfers: AppService.TransferHooks(transfers, logger: logger),
+                refresh: AppService.RefreshHooks(refresh), variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
-        operations = Operations(transfers: transfers, apps: apps)
+        refreshedApps.connect(apps)
+        operations = Operations(transfers: transfers, apps: apps, refresh: refresh)
         try await apps.prepare()
-        running = Task { try await apps.run() }
+        try await refresh.prepare()
+        running = Task {
+            async let refreshing: Void = refresh.run()
+            try await apps.run()
+            await refreshing
+        }
     }
 
     /// Ends the processes, then the service. Every test ends with it.
     func end() async throws {
         host.endAll()
         await apps.stop()
+        await refresh.stop()
         try await running.value
         try store.close()
     }

@@ -77,7 +77,9 @@ struct BookScene {
         }
     }
 
-    mutating func install(_ manifest: AppManifest = manifest()) { step { $0.installed(manifest.id, manifest, now: $1) } }
+    mutating func install(_ manifest: AppManifest = manifest()) {
+        step { $0.installed(manifest.id, manifest, now: $1) }
+    }
 
     /// Lets time pass: the book looks when it wants to, and what runs ends.
     mutating func pass(to end: Double) {

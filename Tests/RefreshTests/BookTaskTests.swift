@@ -68,7 +68,8 @@ import Testing
         try scene.restart()
         #expect(scene.running == ["work"] && scene.book.pending(of: Scene.app).count == 1)
         scene.end(scene.begun[0].wake, .failed, detail: "It was late.")
-        #expect(scene.running.isEmpty && scene.book.pending(of: Scene.app).map(\.task) == [Scene.task(.refresh, at: 300)])
+        #expect(
+            scene.running.isEmpty && scene.book.pending(of: Scene.app).map(\.task) == [Scene.task(.refresh, at: 300)])
         #expect(scene.entries(.taskEnded).first?.detail == "work: It was late.")
         #expect(scene.fetches.map(\.result) == [.failed])
     }

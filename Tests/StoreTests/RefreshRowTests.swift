@@ -78,7 +78,9 @@ import Testing
         #expect(try await Self.kept(store).tasks == [later, Self.task("b", kind: .refresh)])
     }
 
-    @Test func `R1: The end of a wake is part of its transaction, and goes when it was taken into account`() async throws {
+    @Test func `R1: The end of a wake is part of its transaction, and goes when it was taken into account`()
+        async throws
+    {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for (source, key) in [(WakeSource.fetch, ""), (.processing, "p"), (.continued, "c"), (.push, "x")] {

@@ -76,7 +76,8 @@ extension RefreshBook {
     private func sentence(_ hold: RefreshHold, _ manifest: AppManifest, _ now: LocalMoment) -> String {
         guard hold == .never else { return hold.sentence }
         if !manifest.modes.contains(.fetch) {
-            return "Its entry does not declare the background mode 'fetch': X-Nightshift-BackgroundModes in \(manifest.entry)."
+            return "It does not declare the background mode 'fetch'. Add it to X-Nightshift-BackgroundModes in "
+                + "\(manifest.entry)."
         }
         let said = interval(of: manifest.id)
         if said.source == .user, said.interval == .never { return "Its user wants no background fetches of it." }
@@ -136,7 +137,9 @@ extension RefreshBook {
         case .refresh:
             let held = plan.holds[task.app]
             if let manifest = manifests[task.app], let held { status.sentence = sentence(held.reason, manifest, now) }
-            status.until = held?.reason == .never ? task.task.earliestBegin : held?.until.map(Date.init(timeIntervalSince1970:))
+            status.until =
+                held?.reason == .never
+                ? task.task.earliestBegin : held?.until.map(Date.init(timeIntervalSince1970:))
         case .continued: status.sentence = "It waits for the end of other continued tasks."
         }
         return status
