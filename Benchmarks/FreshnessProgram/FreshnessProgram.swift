@@ -15,7 +15,7 @@ struct FreshnessProgram: ParsableCommand {
             which 'use' lines count, and 'idle' among the 'device' lines.
             """)
 
-    @Argument(help: "Traces to take instead of made-up people.")
+    @Option(name: .customLong("trace"), help: "A trace to take instead of made-up people. Repeatable.")
     var traces: [String] = []
 
     @Option(help: "What the people are made from.")
@@ -37,7 +37,11 @@ struct FreshnessProgram: ParsableCommand {
             ? Person.allCases.map { $0.trace(seed: seed) }
             : try traces.map { path in
                 let text = try String(contentsOfFile: path, encoding: .utf8)
-                return UseTrace(try Trace(parsing: text), name: URL(filePath: path).lastPathComponent)
+                do throws(TraceSyntaxError) {
+                    return UseTrace(try Trace(parsing: text), name: URL(filePath: path).lastPathComponent)
+                } catch {
+                    throw ValidationError("\(path), \(error)")
+                }
             }
         let json = try JSON.encode(FreshnessReport(people, perAppAndDay: perDay))
         if let output {

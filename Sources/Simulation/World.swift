@@ -74,9 +74,8 @@ struct World {
         let inApps = apps.compactMap { app in
             [app.process?.nextDone, app.machine.nextDeadline].compactMap(\.self).min()
         }.min().map { clock.bootTime(ofAwakeSeconds: $0) }
-        return [line, inApps, transfers.nextDeadline(now), machine.nextDeadline, nextRefreshLook].compactMap(\.self).min().map {
-            max(now, $0)
-        }
+        let times = [line, inApps, transfers.nextDeadline(now), machine.nextDeadline, nextRefreshLook]
+        return times.compactMap(\.self).min().map { max(now, $0) }
     }
 
     private mutating func advance(to time: Double) {

@@ -35,11 +35,11 @@ struct Options {
     static let usage = """
         Usage: nightshift-bench [--binaries DIR] [--output FILE] [--disk DIR] [--memory DIR]
                                 [--only \(Part.allCases.map(\.rawValue).joined(separator: "|"))] [--rounds N] [--quick]
-                                [--use-trace FILE]
+                                [--trace FILE]
 
         Measures Nightshift's release binaries in DIR (.build/release) side by side with curl, wget2, aria2
         and axel on loopback. --only (repeatable) runs some parts only; then, and with --quick, no FILE is written.
-        --use-trace (repeatable) gives the part freshness the use of apps, in the format of docs/simulation.md; no FILE either.
+        --trace (repeatable) gives the part freshness the use of apps, in the format of docs/simulation.md; no FILE either.
         """
 
     init(_ arguments: [String]) throws {
@@ -56,7 +56,7 @@ struct Options {
             case "--disk": disk = try value(option)
             case "--memory": memory = try value(option)
             case "--quick": quick = true
-            case "--use-trace": traces.append(try value(option))
+            case "--trace": traces.append(try value(option))
             case "--rounds":
                 guard let count = Int(try value(option)), count > 0 else { throw BenchError("--rounds needs a number") }
                 rounds = count

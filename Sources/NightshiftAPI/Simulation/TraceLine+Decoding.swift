@@ -54,7 +54,8 @@ extension TraceLine: Decodable {
         if settings != nil, at != 0 { throw TraceMistake("'trace' stands at the beginning, where 'at' is 0") }
     }
 
-    private static let things = "trace, device, bytesPerSecond, request, host, declare, use, task, transfer, submit, refresh, end"
+    private static let things =
+        "trace, device, bytesPerSecond, request, host, declare, use, task, transfer, submit, refresh, end"
 }
 
 /// What is asked of doze, in a trace's words.

@@ -12,7 +12,8 @@ extension TracedSubmission: Decodable {
 
     package init(from decoder: any Decoder) throws {
         let task = try TraceObject(decoder, keys: CodingKeys.self)
-        guard let identifier = try task.text(.identifier, limit: Limits.taskIdentifierLength), !identifier.isEmpty else {
+        guard let identifier = try task.text(.identifier, limit: Limits.taskIdentifierLength), !identifier.isEmpty
+        else {
             throw TraceMistake("'submit' needs the 'identifier' of the task, such as org.example.refresh")
         }
         guard let word = try task.word(.kind, as: Word.self) else {

@@ -46,16 +46,21 @@ extension RefreshPlanner {
     /// When to wake the device, if it sleeps from now on and nothing happens: the first look that would wake somebody.
     ///
     /// What is planned moves while time passes without use, so most looks would find that a later moment has come to look better. All
-    /// of that is known now: each look is tried on a copy of this planner, as it will be then.
-    private func nextWake(_ conditions: RefreshConditions, from look: Double?, _ now: LocalMoment) -> Double? {
+    /// of that is known now: the looks are played on a copy of this planner. Windows that open meanwhile, and the price, are taken over from it,
+    /// so that the look for which the device is woken decides as the copy did.
+    private mutating func nextWake(_ conditions: RefreshConditions, from look: Double?, _ now: LocalMoment) -> Double? {
         var conditions = conditions
         conditions.isAwake = false
-        var look = look
+        var (look, copy) = (look, self)
         for _ in 0..<Self.mostTrials {
             guard let time = look else { return nil }
-            var trial = self
-            let plan = trial.decide(conditions, now: now.adding(time - now.seconds))
-            guard plan.wake.isEmpty else { return time }
+            let before = copy
+            let plan = copy.decide(conditions, now: now.adding(time - now.seconds))
+            guard plan.wake.isEmpty else {
+                for (id, app) in before.apps { setWindow(closing: app.closes, of: id) }
+                (price, pricedAt) = (before.price, before.pricedAt)
+                return time
+            }
             look = plan.lookAgain
         }
         return look

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// Who is fetched for, and when.
+/// R2: Who is fetched for, and when.
 @Suite struct RefreshPlannerTests {
     @Test func `What is not asked for is not done`() {
         var scene = RefreshScene()
@@ -132,6 +132,39 @@ import Testing
         waiting.conditions.isAwake = true
         waiting.look()
         #expect(waiting.fetches.count == before + 1)
+    }
+
+    @Test func `A device that sleeps is woken only when somebody is fetched for`() {
+        var scene = RefreshScene()
+        scene.add(.feed, .mail, .game)
+        for day in 0..<3 {
+            for (app, hour) in [(AppID.feed, 7.5), (.mail, 12), (.feed, 18), (.game, 21)] {
+                scene.use(app, at: Double(day) * 24 + hour)
+            }
+        }
+        let (looks, empty) = (scene.looks, scene.emptyLooks)
+        scene.pass(to: 96)
+        #expect(scene.looks > looks + 3)
+        // The one with which it begins to pass.
+        #expect(scene.emptyLooks - empty <= 1)
+        #expect(scene.plan.wakeDevice.map { $0 > scene.now.seconds } ?? false)
+    }
+
+    @Test func `What the device would be woken for is known before, and nothing of it while it is in use`() throws {
+        var scene = RefreshScene()
+        scene.add(.feed, .mail)
+        scene.pass(to: 9)
+        var asleep = scene.planner
+        let plan = asleep.plan(scene.conditions, now: scene.now)
+        let time = try #require(plan.wakeDevice)
+        let look = try #require(plan.lookAgain)
+        #expect(time >= look)
+        let woken = asleep.plan(scene.conditions, now: LocalMoment(seconds: time)).wake
+        #expect(!woken.isEmpty)
+        var used = scene.planner
+        used.deviceUse(true, now: scene.now)
+        let inUse = used.plan(scene.conditions, now: scene.now)
+        #expect(inUse.wakeDevice == nil)
     }
 
     @Test func `A cap of its user holds for a day`() {

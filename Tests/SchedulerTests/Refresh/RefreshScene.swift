@@ -9,6 +9,9 @@ struct RefreshScene {
     private(set) var fetches: [(app: AppID, hour: Double)] = []
     private(set) var plan = RefreshPlan()
     private(set) var hour = 0.0
+    /// How often it was planned, and how often that woke nobody.
+    private(set) var looks = 0
+    private(set) var emptyLooks = 0
     var result = RefreshResult.newData
     var cost = RefreshCost.expected
 
@@ -30,10 +33,13 @@ struct RefreshScene {
         for app in apps { planner.set(interval, for: app, now: now) }
     }
 
+    /// When the planner asks to plan again, by whether the device is awake.
+    private var next: Double? { conditions.isAwake ? plan.lookAgain : plan.wakeDevice }
+
     /// Plans as often as the planner asks for it, up to `end`; each fetch takes ten seconds.
     mutating func pass(to end: Double) {
         look()
-        while let next = plan.lookAgain.map({ ($0 - Self.start) / 3_600 }), next < end {
+        while let next = next.map({ ($0 - Self.start) / 3_600 }), next < end {
             hour = max(hour, next)
             look()
         }
@@ -44,6 +50,8 @@ struct RefreshScene {
     mutating func look() {
         plan = planner.plan(conditions, now: now)
         let woken = plan.wake
+        looks += 1
+        if woken.isEmpty { emptyLooks += 1 }
         guard !woken.isEmpty else { return }
         fetches += woken.map { ($0, hour) }
         hour += 10 / 3_600

@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What the planner of fetches is made of.
+/// R2: What the planner of fetches is made of.
 @Suite struct RefreshValueTests {
     private static let nothing = [Double](repeating: 0, count: UsageModel.slotCount)
 

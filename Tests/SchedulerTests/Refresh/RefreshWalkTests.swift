@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What holds of fetches whatever happens.
+/// R2: What holds of fetches whatever happens.
 @Suite struct RefreshWalkTests {
     /// What is legal, kept by somebody who does not know how the planner decides.
     private struct Law {
@@ -122,6 +122,9 @@ import Testing
             if Set(plan.wake).union(plan.holds.keys) != known { mistakes.append("somebody is not told") }
             if !Set(plan.wake).isDisjoint(with: plan.holds.keys) { mistakes.append("somebody is told both") }
             if let look = plan.lookAgain, look <= seconds { mistakes.append("it looks again at once") }
+            if let wake = plan.wakeDevice, wake < plan.lookAgain ?? .infinity {
+                mistakes.append("the device is woken before there is anything to look at")
+            }
             // What flowed in since the beginning is the most that can be gone; beyond it, what one fetch of each took too much.
             let days = 0.25 + (seconds - RefreshScene.start) / 86_400 + 1e-6
             let (each, count) = (RefreshCost.expected, Double(Self.apps.count))

@@ -34,7 +34,7 @@ struct Freshness {
                 "\(people). The share of openings at most 60 minutes after a fetch or the last use, with the same number of "
                 + "fetches for all: *fixed* over 24 h, over the *awake hours* as hindsight knows them, by the *planner* with one "
                 + "budget for the device, and by an *oracle*. *Alone*: the planner, each fetch at its own best moment; "
-                + "then the planner lets them share wakes. Nothing is timed: the result is the same on every run.",
+                + "then the planner lets them share wakes, and looks that wake nobody count for it as well. Nothing is timed: the result is the same on every run.",
             header: [
                 "Fetches an app and day", "Person", "None", "Fixed", "Awake hours", "Alone", "Planner", "Oracle",
                 "Planner ÷ awake hours", "Device wakes alone", "Device wakes",
@@ -43,7 +43,7 @@ struct Freshness {
         let file = "\(try bench.memory.empty("freshness"))/report.json"
         let command = ["\(options.binaries)/freshness-report", "--output", file, "--per-day"] + counts.map(String.init)
         try ChildProcess.require(
-            command + (options.traces.isEmpty ? [] : ["--"] + options.traces), log: bench.memory.log, limit: 900)
+            command + options.traces.flatMap { ["--trace", $0] }, log: bench.memory.log, limit: 900)
         let report = try JSONDecoder().decode(Report.self, from: try Data(contentsOf: URL(filePath: file)))
         for row in report.rows {
             let wakes = ["alone", "planner"].map { String(row.deviceWakes[$0] ?? 0) }
