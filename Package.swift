@@ -101,9 +101,8 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Operations", httpTypes, hummingbird, hummingbirdCore,
-                logging,
-                nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
+                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Refresh", "Operations", httpTypes, hummingbird,
+                hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: strict),
 
@@ -229,8 +228,8 @@ let package = Package(
         .testTarget(
             name: "LocalAPITests",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "Clock", "Store", "Transfers", "Apps", "Operations", "LocalAPI",
-                "SimulationSupport", "TestSupport",
+                "NightshiftAPI", "NightshiftClient", "Clock", "Store", "Transfers", "Apps", "Refresh", "Operations",
+                "LocalAPI", "SimulationSupport", "TestSupport",
                 httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],

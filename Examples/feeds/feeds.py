@@ -240,9 +240,8 @@ def in_front():
     stream, call = Service("localhost"), Service("localhost")
     try:
         stream.request("GET", f"/v1/process/commands?app={APP}")
+        # With the head of the answer the service knows the process, for as long as the stream is open.
         answer = stream.getresponse()
-        while answer.readline().rstrip() not in (b"event: hello", b""):
-            pass
         call.request("POST", "/v1/process/state", json.dumps({"state": "active"}), {"Content-Type": "application/json"})
         call.getresponse().read()
     except (OSError, http.client.HTTPException):
@@ -251,8 +250,8 @@ def in_front():
         yield
     finally:
         # The end of the process is the end of its use; nothing has to be said.
-        call.close()
-        stream.close()
+        for connection in (call, stream):
+            connection.close()
 
 
 class Expired(BaseException):

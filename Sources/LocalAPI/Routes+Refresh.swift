@@ -17,8 +17,7 @@ extension Routes {
                 return try Reply.json(try await refresh.change(change)).response
             },
             Route(.post, "/v1/refresh/forget") { _ in
-                try await refresh.forget(nil)
-                return try Reply.json(try await refresh.status()).response
+                try Reply.json(try await refresh.forgetAll()).response
             },
         ]
     }
@@ -37,15 +36,12 @@ extension Routes {
                 try Reply.json(try await refresh.fetchNow(call.appID())).response
             },
             Route(.post, "/v1/refresh/{id}/forget") { call in
-                let id = try call.appID()
-                try await refresh.forget(id)
-                return try Reply.json(try await refresh.status(of: id)).response
+                try Reply.json(try await refresh.forgetUse(of: call.appID())).response
             },
             Route(.post, "/v1/refresh/{id}/expire") { call in
                 let id = try call.appID()
                 let request = try await decoder.decodeIfPresent(ExpirationRequest.self, from: call.request)
-                try await operations.expire(id, request ?? ExpirationRequest())
-                return try Reply.json(try await refresh.status(of: id)).response
+                return try Reply.json(try await operations.expire(id, request ?? ExpirationRequest())).response
             },
         ]
     }

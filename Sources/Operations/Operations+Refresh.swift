@@ -62,7 +62,8 @@ extension Operations {
     }
 
     /// Fires the expiration handlers of what an app was woken for, or of one task, as if time were nearly over.
-    package func expire(_ app: AppID, _ request: ExpirationRequest) async throws(Problem) {
+    @discardableResult
+    package func expire(_ app: AppID, _ request: ExpirationRequest) async throws(Problem) -> AppRefreshStatus {
         let wakes = try await apps.app(app).wakes.filter { wake in
             let source = wake.reason.source
             guard let identifier = request.identifier else { return source.hasExpiration }
@@ -73,6 +74,7 @@ extension Operations {
                 "Nothing of \(app) is under way that could expire\(request.identifier.map { " as '\($0)'" } ?? "").")
         }
         for wake in wakes { try await apps.expire(app, wake.reason.source, key: wake.key ?? "") }
+        return try await refresh.status(of: app)
     }
 }
 

@@ -6,11 +6,12 @@ struct RouteCalls: Equatable {
     var calls: [String]
 
     /// Under which names `Routes` holds the parts.
-    static let parts = ["service", "apps", "operations", "device"]
+    static let parts = ["service", "apps", "refresh", "operations", "device"]
 
     /// Whether this is more than a translation: more than one call, or a way around an operation.
     var isMoreThanTranslation: Bool {
-        calls.count > 1 || calls.contains("operations.transfers") || calls.contains("operations.apps")
+        calls.count > 1
+            || ["operations.transfers", "operations.apps", "operations.refresh"].contains(where: calls.contains)
     }
 
     /// Every route and function of a file.

@@ -45,9 +45,14 @@ struct RefreshRowTests {
     }
 
     @Test func `R1: Of what is opened in the first hour it cannot be told`() throws {
-        #expect(try row(use(0.5) + use(3)).uses.map(\.value) == [.unknown, .stale])
+        #expect(try row(use(0.5) + use(3) + fetch(9, "noData")).uses.map(\.value) == [.unknown, .stale])
         #expect(try row(fetch(0.2, "newData") + use(0.5)).uses.map(\.value) == [.fresh])
-        #expect(try row(use(0.5)).sentence == nil)
+    }
+
+    @Test func `R1: An app that is not fetched for has no freshness to judge`() throws {
+        let row = try row(use(3) + use(3.5) + use(9))
+        #expect(row.uses.map(\.value) == [.unknown, .unknown, .unknown])
+        #expect(row.fresh.isEmpty && row.sentence == nil)
     }
 
     @Test func `R1: The bands of freshness follow each other without overlaps`() throws {

@@ -20,6 +20,17 @@ struct SimulateCommandTests {
         totals.apps = [app]
         totals.networks = [NetworkTotals(kind: .cellular, isExpensive: true, bytes: 1 << 20)]
         totals.waits = [WaitTotals(reason: .doze, transfers: 1, sum: 900, longest: 900)]
+        var refresh = RefreshTotals()
+        refresh.fetches = 12
+        refresh.newData = 8
+        refresh.failed = 4
+        refresh.openings = 11
+        refresh.freshOpenings = 9
+        refresh.deviceWakes = 5
+        refresh.savedWakes = 7
+        refresh.processing = 2
+        refresh.processed = 1
+        totals.refresh = refresh
         totals.transfers.accepted = 2
         totals.transfers.completed = 1
         let records = TimelineSamples.entries.map { SimulationRecord.entry($0) } + [.totals(totals)]

@@ -43,7 +43,9 @@ struct TimelineCommandTests {
         let other = try World()
         try lines.write(to: other.root.appending(path: "evening.json"))
         #expect(await other.run("timeline", "-o", "a.svg", "--simulation", "evening.json", "--json") == .whole)
-        #expect(other.output.text.contains(#""apps":2,"fetches":0,"file":"a.svg","freshOpenings":0,"from":"2026-01-05T19:00:00.000Z""#))
+        #expect(
+            other.output.text.contains(
+                #""apps":2,"fetches":0,"file":"a.svg","freshOpenings":0,"from":"2026-01-05T19:00:00.000Z""#))
     }
 
     @Test func `B3: What is no simulation is a mistake with its line`() async throws {

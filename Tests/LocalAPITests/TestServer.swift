@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import NightshiftAPI
 import Operations
+import Refresh
 import ServiceLifecycle
 import TestSupport
 

@@ -14,7 +14,7 @@ struct RefreshRow: Hashable, Sendable {
     enum Found: String, Sendable, CaseIterable {
         case fresh
         case stale
-        /// The drawing begins too late to tell.
+        /// The drawing begins too late to tell, or the app is not fetched for.
         case unknown
 
         var words: String {
@@ -114,6 +114,9 @@ extension RefreshRow {
         fetches: [Timeline.Span<RefreshResult?>], uses: [Timeline.Span<Found>], from start: Date, to end: Date
     ) {
         self.fetches = fetches
+        self.uses = uses
+        // Nobody has promised that an app is fresh that is not fetched for.
+        guard !fetches.isEmpty else { return }
         // What makes fresh, with the time from which it does and the one from which its hour is counted.
         let fetched = fetches.filter { $0.value == .newData || $0.value == .noData }.map { (from: $0.to, to: $0.to) }
         let sources = (fetched + uses.map { (from: $0.from, to: $0.to) }).sorted { $0.from < $1.from }

@@ -7,7 +7,7 @@ struct TotalsReport {
     var style: Style
 
     var lines: [String] {
-        device + apps + transfers
+        device + apps + refresh + transfers
     }
 
     private var device: [String] {
@@ -47,6 +47,28 @@ struct TotalsReport {
                 "  " + TerminalText.padded(name, to: width) + cells.map { "  " + aligned($0) }.joined() + "  "
                     + (kills.isEmpty ? "-" : kills))
         }
+        return lines
+    }
+
+    private var refresh: [String] {
+        guard let sums = totals.refresh else { return [] }
+        let results = [(sums.newData, "with new data"), (sums.noData, "with nothing new"), (sums.failed, "failed")]
+        var lines = [
+            "", style.strong("Background refresh"),
+            row(
+                "fetches", String(sums.fetches),
+                results.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")),
+        ]
+        if sums.openings > 0 {
+            let percent = Double(sums.freshOpenings) / Double(sums.openings) * 100
+            lines.append(
+                row(
+                    "fresh", "\(sums.freshOpenings) of \(sums.openings)",
+                    String(format: "%5.1f %% of the openings of apps that are fetched for", percent)))
+        }
+        lines.append(
+            row("device wakes", String(sums.deviceWakes), "for fetches; \(sums.savedWakes) shared a wake with others"))
+        if sums.processing > 0 { lines.append(row("processing", "\(sums.processed) of \(sums.processing)")) }
         return lines
     }
 

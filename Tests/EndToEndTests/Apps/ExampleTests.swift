@@ -14,7 +14,12 @@ import Testing
     /// Installs an example's own entry with another program in it.
     private func install(_ id: String, from folder: String, running command: String, _ service: Service) async throws {
         let entry = try String(contentsOfFile: "\(Self.examples)/\(folder)/\(id).desktop", encoding: .utf8)
-        let lines = entry.split(separator: "\n").map { $0.hasPrefix("Exec=") ? "Exec=\(command)" : String($0) }
+        let lines = entry.split(separator: "\n").map { line -> String in
+            if line.hasPrefix("Exec=") { return "Exec=\(command)" }
+            // In place of the program's name, its path; what it is given stays.
+            guard line.hasPrefix("X-Nightshift-Wake=") else { return String(line) }
+            return "X-Nightshift-Wake=\(command) " + line.split(separator: " ").dropFirst().joined(separator: " ")
+        }
         let path = try service.scratch.write(lines.joined(separator: "\n") + "\n", to: "\(id).desktop")
         let outcome = try await service.cli(["app", "install", path])
         try #require(outcome.code == 0, "\(outcome)")
@@ -155,6 +160,45 @@ import Testing
         try await eventually("nothing that is kept although it was taken") {
             service.names(in: service.paths.files.path).isEmpty
         }
+    }
+
+    @Test(.enabled(if: Machine.has("python3")))
+    func `R1: the feeds in Python are fetched for, and say what came of it`() async throws {
+        let (service, origin) = (try service(), try OriginServer())
+        defer { ProcessSweep(home: service.home).sweep(first: service.process) }
+        origin.serve(
+            "/feed.xml",
+            .text(
+                "<rss version=\"2.0\"><channel><title>Hills</title><item><guid>1</guid><title>The first</title>"
+                    + "<link>http://example.org/1</link></item></channel></rss>"))
+        try await service.start()
+        // None begins by itself meanwhile.
+        try await service.cli(["refresh", "--off"]).expectSuccess()
+        let id = "org.example.Feeds"
+        let script = "\(Self.examples)/feeds/feeds.py"
+        try await install(id, from: "feeds", running: script, service)
+        try await run(script, ["add", origin.url("/feed.xml")], service).expectSuccess()
+        for (number, result) in [RefreshResult.newData, .noData].enumerated() {
+            try await service.cli(["app", "refresh", id, "--now"]).expectSuccess()
+            try await eventually("the end of fetch \(number)", within: .seconds(40)) {
+                let fetches = try await refresh(id, service).fetches
+                return fetches.count == number + 1 && fetches[number].result == result
+            }
+        }
+        let log = try await service.cli(["app", "log", id]).output
+        #expect(log == "1 feeds asked, 1 new articles, 0 failed\n1 feeds asked, 0 new articles, 0 failed\n")
+
+        // Opened: it says so by itself, and the service learns of it.
+        let first = try await run(script, [], service)
+        #expect(first.output == "Hills\n  The first\n    http://example.org/1\n", "\(first)")
+        #expect(try await run(script, [], service).output == "Nothing is unread.\n")
+        try await eventually("what the service has learned") { try await refresh(id, service).lastUse != nil }
+        try await service.cli(["refresh", "--forget", id]).expectSuccess()
+        #expect(try await refresh(id, service).lastUse == nil)
+    }
+
+    private func refresh(_ id: String, _ service: Service) async throws -> AppRefreshStatus {
+        try await service.api.get("/v1/refresh/\(id)")
     }
 
     /// A script as its user runs it, in a terminal.

@@ -1,0 +1,16 @@
+package import NightshiftAPI
+
+/// Changes that are answered with what is then.
+extension RefreshService {
+    /// Forgets what was learned of all apps and of the device.
+    package func forgetAll() async throws(Problem) -> RefreshStatus {
+        try await forget(nil)
+        return try await status()
+    }
+
+    /// Forgets what was learned of one app.
+    package func forgetUse(of app: AppID) async throws(Problem) -> AppRefreshStatus {
+        try await forget(app)
+        return try await status(of: app)
+    }
+}
