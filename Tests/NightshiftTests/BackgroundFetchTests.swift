@@ -112,7 +112,8 @@ import Testing
         #expect(said.components(separatedBy: "DeafDelegate has no method").count == 2, "\(said)")
     }
 
-    @Test func `R1: The expiration of a fetch is acknowledged, and the fetch stays the app's to complete`() async throws {
+    @Test func `R1: The expiration of a fetch is acknowledged, and the fetch stays the app's to complete`() async throws
+    {
         let world = try World()
         let delegate = CallingDelegate()
         _ = launch(delegate, in: world)
@@ -148,17 +149,19 @@ import Testing
         #expect(Application.backgroundFetchIntervalMinimum == 0)
         #expect(Application.backgroundFetchIntervalNever == .greatestFiniteMagnitude)
         for (interval, expected) in [
-            (0, RefreshInterval.minimum), (-5, .minimum), (0.5, .seconds(0.5)), (1e12, .seconds(RefreshInterval.longest)),
+            (0, RefreshInterval.minimum), (-5, .minimum), (0.5, .seconds(0.5)),
+            (1e12, .seconds(RefreshInterval.longest)),
             (.greatestFiniteMagnitude, .never), (.infinity, .never), (.nan, .never),
         ] as [(TimeInterval, RefreshInterval)] {
             #expect(RefreshInterval(timeInterval: interval) == expected)
         }
     }
 
-    @Test(arguments: [
-        ([.transfer], [], "X-Nightshift-BackgroundModes=fetch;"),
-        ([.fetch], ["org.example.refresh"], "X-Nightshift-TaskIdentifiers"),
-    ] as [(Set<BackgroundMode>, [String], String)])
+    @Test(
+        arguments: [
+            ([.transfer], [], "X-Nightshift-BackgroundModes=fetch;"),
+            ([.fetch], ["org.example.refresh"], "X-Nightshift-TaskIdentifiers"),
+        ] as [(Set<BackgroundMode>, [String], String)])
     func `R9: An interval that the entry lets have no effect is no error; a line names the key, once`(
         _ modes: Set<BackgroundMode>, _ tasks: [String], _ key: String
     ) async throws {

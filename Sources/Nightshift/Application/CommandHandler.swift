@@ -106,7 +106,9 @@ final class CommandHandler: Sendable {
             handleEvents(command, receiver)
         case .handleWake:
             guard let wakes = state.withLock(\.connection)?.wakes else { return }
-            wakes.begin(command, for: { [self] in state.withLock(\.receiver) }) { [self] in finish(command, $0) }
+            wakes.begin(
+                command, for: { [self] in state.withLock(\.receiver) },
+                acknowledge: { [self] in finish(command, $0) })
         case .snapshot:
             guard let receiver else { return finish(command) }
             receiver.takeSnapshot { [self] data in

@@ -10,6 +10,7 @@ public class BGTask: NSObject, @unchecked Sendable {
     private let onCompletion: @Sendable (_ success: Bool) -> Void
 
     private struct State: @unchecked Sendable {
+        // Unchecked for the handler, which whoever takes it out calls, once.
         var expirationHandler: (() -> Void)?
         var hasExpired = false
         var isCompleted = false

@@ -23,7 +23,8 @@ extension BGTaskScheduler {
 
         /// For tests of an app's own.
         public init(_ code: Code, userInfo: [String: Any] = [:]) {
-            self.init(code, userInfo[NSLocalizedDescriptionKey] as? String ?? "The task request was not taken: \(code).")
+            self.init(
+                code, userInfo[NSLocalizedDescriptionKey] as? String ?? "The task request was not taken: \(code).")
         }
 
         init(_ code: Code, _ reason: String) {

@@ -55,7 +55,8 @@ final class ContinuedTaskReporter: Sendable {
             return state.lastReport.map { max(.zero, Self.interval - (.now - $0)) } ?? .zero
         }
         guard let pause else { return }
-        queue.asyncAfter(deadline: .now() + Double(pause.components.attoseconds) / 1e18) { [weak self] in self?.report() }
+        queue.asyncAfter(deadline: .now() + Double(pause.components.attoseconds) / 1e18) { [weak self] in self?.report()
+        }
     }
 
     private func report() {
@@ -69,12 +70,14 @@ final class ContinuedTaskReporter: Sendable {
         let total = progress.totalUnitCount
         let completed =
             hasChildren
-            ? Int64(saturating: (progress.fractionCompleted * Double(total)).rounded(.down)) : progress.completedUnitCount
+            ? Int64(saturating: (progress.fractionCompleted * Double(total)).rounded(.down))
+            : progress.completedUnitCount
         let news = ScheduledTaskProgress(
             title: words.0, subtitle: words.1, completedUnits: total > 0 ? completed : nil,
             totalUnits: total > 0 ? total : nil)
         if state.withLock({ $0.reported != news }) {
-            let isHeard = (try? connection.notify(.report(news, ofTask: identifier), hasty: true, patience: Self.patience)) != nil
+            let isHeard =
+                (try? connection.notify(.report(news, ofTask: identifier), hasty: true, patience: Self.patience)) != nil
             state.withLock { $0.reported = isHeard ? news : nil }
         }
         if hasChildren { changed(hasChildren: true) }

@@ -117,7 +117,8 @@ final class WakeHandler: Sendable {
         case .continued:
             let request = command.payload.flatMap { try? JSON.decode(ScheduledTask.self, from: $0) }
             return BGContinuedProcessingTask(
-                request ?? ScheduledTask(identifier: id.key, kind: .continued), on: connection, onCompletion: onCompletion)
+                request ?? ScheduledTask(identifier: id.key, kind: .continued), on: connection,
+                onCompletion: onCompletion)
         case .fetch, .session, .push, .region, .significantChange:
             return BGAppRefreshTask(identifier: id.key, onCompletion: onCompletion)
         }

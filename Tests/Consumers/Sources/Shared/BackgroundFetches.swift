@@ -16,7 +16,8 @@ private final class FeedAppDelegate: UIResponder, UIApplicationDelegate {
     var posts: [String] = []
 
     func application(
-        _ application: UIApplication, didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
+        _ application: UIApplication,
+        didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
     ) -> Bool {
         application.setMinimumBackgroundFetchInterval(UIApplication.backgroundFetchIntervalMinimum)
         return true
@@ -130,7 +131,8 @@ func backgroundFetches() async {
         try expectEqual(word, "restricted")
     }
     await situation("results and status have Apple's numbers") {
-        try expectEqual([.newData, .noData, .failed].map { (result: UIBackgroundFetchResult) in result.rawValue }, [0, 1, 2])
+        try expectEqual(
+            [.newData, .noData, .failed].map { (result: UIBackgroundFetchResult) in result.rawValue }, [0, 1, 2])
         try expectEqual(UIBackgroundRefreshStatus(rawValue: 2), .available)
     }
 }
