@@ -9,6 +9,9 @@ private let refresh = "org.example.app.refresh"
 private let cleaning = "org.example.app.cleaning"
 private let export = "org.example.app.export.film"
 
+/// Applications live as long as their process; nobody else holds them.
+@MainActor private var kept: [Application] = []
+
 /// Row R10: tasks that run: their handlers, their expiration and their completion.
 @Suite struct ScheduledTaskTests {
     /// A launched app whose entry declares everything here.
@@ -38,7 +41,9 @@ private let export = "org.example.app.export.film"
         }
 
         @MainActor func launch() {
-            Application(connection: connection).launch(environment: [:])
+            let application = Application(connection: connection)
+            application.launch(environment: [:])
+            kept.append(application)
         }
 
         func connect() async throws {

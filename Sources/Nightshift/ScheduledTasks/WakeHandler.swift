@@ -131,12 +131,12 @@ final class WakeHandler: Sendable {
 
     /// Once; whatever comes later is not looked at.
     private func end(_ id: WakeID, _ result: RefreshResult) {
-        let acknowledgements = state.withLock { state -> [Acknowledgement] in
-            guard let wake = state.open.removeValue(forKey: id) else { return [] }
+        let wake = state.withLock { state -> Wake? in
+            guard let wake = state.open.removeValue(forKey: id) else { return nil }
             state.ended = (state.ended + [(id, result)]).suffix(Self.mostEnded)
-            return wake.acknowledgements
+            return wake
         }
-        for acknowledge in acknowledgements { acknowledge(result) }
+        for acknowledge in wake?.acknowledgements ?? [] { acknowledge(result) }
     }
 
     /// The time of a wake is nearly over: calls its task's expiration handler, then `done`.
