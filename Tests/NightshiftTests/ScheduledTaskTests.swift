@@ -138,6 +138,32 @@ private let export = "org.example.app.export.film"
         #expect(app.heard.read { $0.count } == 1)
     }
 
+    @Test func `R10: A task that goes on behind many other commands is acknowledged where it came last, or not at all`()
+        async throws
+    {
+        let app = try App()
+        app.register(export)
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .continued, export, wake: 9)
+        let task = try await app.task()
+        for number: Int64 in 2...100 { app.service.wake(number, .region, "home") }
+        try await app.service.state.wait(for: "the others") { $0.acknowledgedCommands.count == 99 }
+        app.service.breakStreams()
+        try await app.connect()
+        app.service.state.update { $0.acknowledgedCommands = [] }
+        app.service.wake(7, .continued, export, wake: 9)
+        var behind = ProcessCommand(number: 8, action: .enter)
+        behind.state = .inactive
+        app.service.command(behind)
+        try await app.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [8] }
+        task.setTaskCompleted(success: true)
+        try await app.result(of: 7, is: .newData)
+        app.service.wake(10, .region, "home")
+        try await app.service.state.wait(for: "the last") { $0.acknowledgedCommands.contains(10) }
+        #expect(app.service.state.read { $0.acknowledgedCommands } == [8, 7, 10])
+    }
+
     @Test func `R10: One launch carries several tasks, each with its own end`() async throws {
         let app = try App()
         app.register(refresh)
