@@ -7,12 +7,12 @@ import Testing
 
 /// Row R1: being woken to fetch what is new, and what the app says of that.
 @Suite @MainActor struct BackgroundFetchTests {
-    private func launch(
-        _ delegate: any ApplicationDelegate, in world: World, environment: [String: String] = [:]
-    ) -> Application {
+    @discardableResult
+    private func launch(_ delegate: any ApplicationDelegate, in world: World) -> Application {
         let application = Application(connection: world.process().connection)
         application.delegate = delegate
-        application.launch(environment: environment)
+        application.launch(environment: [:])
+        kept.append(application)
         return application
     }
 
@@ -30,7 +30,7 @@ import Testing
     ) async throws {
         let world = try World()
         let delegate = CallingDelegate()
-        _ = launch(delegate, in: world)
+        launch(delegate, in: world)
         try await connected(world)
         world.service.wake(1, .fetch)
         try await delegate.heard.wait(for: "the fetch") { $0 == ["launched", "fetch"] }
@@ -46,7 +46,7 @@ import Testing
 
     @Test func `R1: A delegate may wait for its fetch instead of calling a handler`() async throws {
         let world = try World()
-        _ = launch(WaitingDelegate(), in: world)
+        launch(WaitingDelegate(), in: world)
         try await connected(world)
         world.service.wake(1, .fetch)
         try await world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .failed] }
@@ -66,6 +66,7 @@ import Testing
         let delegate = CallingDelegate()
         application.delegate = delegate
         application.launch(environment: ["NIGHTSHIFT_APP": "/app", "NIGHTSHIFT_LAUNCH": "background"])
+        kept.append(application)
         try await delegate.heard.wait(for: "the fetch") { $0 == ["launched", "fetch"] }
     }
 
@@ -74,7 +75,7 @@ import Testing
     {
         let world = try World()
         let delegate = CallingDelegate()
-        _ = launch(delegate, in: world)
+        launch(delegate, in: world)
         try await connected(world)
         world.service.wake(1, .fetch, wake: 7)
         try await delegate.heard.wait(for: "the fetch") { $0.last == "fetch" }
@@ -100,7 +101,7 @@ import Testing
                 let application = Application(connection: process.connection)
                 application.delegate = DeafDelegate()
                 application.launch(environment: [:])
-                kept = application
+                kept.append(application)
             }
             try await world.service.state.wait(for: "the channel") { !$0.channels.isEmpty }
             world.service.wake(1, .fetch)
@@ -112,10 +113,11 @@ import Testing
         #expect(said.components(separatedBy: "DeafDelegate has no method").count == 2, "\(said)")
     }
 
-    @Test func `R1: The expiration of a fetch is acknowledged, and the fetch stays the app's to complete`() async throws {
+    @Test func `R1: The expiration of a fetch is acknowledged, and the fetch stays the app's to complete`() async throws
+    {
         let world = try World()
         let delegate = CallingDelegate()
-        _ = launch(delegate, in: world)
+        launch(delegate, in: world)
         try await connected(world)
         world.service.wake(1, .fetch)
         try await delegate.heard.wait(for: "the fetch") { $0.last == "fetch" }
@@ -148,17 +150,19 @@ import Testing
         #expect(Application.backgroundFetchIntervalMinimum == 0)
         #expect(Application.backgroundFetchIntervalNever == .greatestFiniteMagnitude)
         for (interval, expected) in [
-            (0, RefreshInterval.minimum), (-5, .minimum), (0.5, .seconds(0.5)), (1e12, .seconds(RefreshInterval.longest)),
+            (0, RefreshInterval.minimum), (-5, .minimum), (0.5, .seconds(0.5)),
+            (1e12, .seconds(RefreshInterval.longest)),
             (.greatestFiniteMagnitude, .never), (.infinity, .never), (.nan, .never),
         ] as [(TimeInterval, RefreshInterval)] {
             #expect(RefreshInterval(timeInterval: interval) == expected)
         }
     }
 
-    @Test(arguments: [
-        ([.transfer], [], "X-Nightshift-BackgroundModes=fetch;"),
-        ([.fetch], ["org.example.refresh"], "X-Nightshift-TaskIdentifiers"),
-    ] as [(Set<BackgroundMode>, [String], String)])
+    @Test(
+        arguments: [
+            ([.transfer], [], "X-Nightshift-BackgroundModes=fetch;"),
+            ([.fetch], ["org.example.refresh"], "X-Nightshift-TaskIdentifiers"),
+        ] as [(Set<BackgroundMode>, [String], String)])
     func `R9: An interval that the entry lets have no effect is no error; a line names the key, once`(
         _ modes: Set<BackgroundMode>, _ tasks: [String], _ key: String
     ) async throws {
@@ -171,11 +175,11 @@ import Testing
                 let application = Application(connection: process.connection)
                 application.setMinimumBackgroundFetchInterval(60)
                 application.setMinimumBackgroundFetchInterval(120)
-                kept = application
+                kept.append(application)
             }
             // Said one after the other, with the advice in between.
             try await world.service.state.wait(for: "both") { $0.refresh.intervals.last == .seconds(120) }
-            await MainActor.run { kept?.setMinimumBackgroundFetchInterval(180) }
+            await MainActor.run { kept.last?.setMinimumBackgroundFetchInterval(180) }
             try await world.service.state.wait(for: "the last") { $0.refresh.intervals.last == .seconds(180) }
             exit(EXIT_SUCCESS)
         }
@@ -224,8 +228,8 @@ import Testing
     }
 }
 
-/// The application of an exit test.
-@MainActor private var kept: Application?
+/// Applications live as long as their process; nobody else holds them.
+@MainActor private var kept: [Application] = []
 
 @MainActor private final class CallingDelegate: ApplicationDelegate {
     let heard = Watched<[String]>([])

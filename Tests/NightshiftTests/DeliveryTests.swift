@@ -227,7 +227,7 @@ import Testing
 
     /// Progress is not a message: it may overtake the one that says where the task goes on, and come again behind it.
     @Test(arguments: [0, 3] as [Int64])
-    func `T6: Bytes from before resume data are never told as written`(offset: Int64) async throws {
+    func `T7: Bytes from before resume data are never told as written`(offset: Int64) async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)

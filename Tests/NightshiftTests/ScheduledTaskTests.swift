@@ -9,6 +9,9 @@ private let refresh = "org.example.app.refresh"
 private let cleaning = "org.example.app.cleaning"
 private let export = "org.example.app.export.film"
 
+/// Applications live as long as their process; nobody else holds them.
+@MainActor private var kept: [Application] = []
+
 /// Row R10: tasks that run: their handlers, their expiration and their completion.
 @Suite struct ScheduledTaskTests {
     /// A launched app whose entry declares everything here.
@@ -38,7 +41,9 @@ private let export = "org.example.app.export.film"
         }
 
         @MainActor func launch() {
-            Application(connection: connection).launch(environment: [:])
+            let application = Application(connection: connection)
+            application.launch(environment: [:])
+            kept.append(application)
         }
 
         func connect() async throws {
@@ -131,6 +136,32 @@ private let export = "org.example.app.export.film"
         task.setTaskCompleted(success: true)
         try await app.result(of: 4, is: .newData)
         #expect(app.heard.read { $0.count } == 1)
+    }
+
+    @Test func `R10: A task that goes on behind many other commands is acknowledged where it came last, or not at all`()
+        async throws
+    {
+        let app = try App()
+        app.register(export)
+        await app.launch()
+        try await app.connect()
+        app.service.wake(1, .continued, export, wake: 9)
+        let task = try await app.task()
+        for number: Int64 in 2...100 { app.service.wake(number, .region, "home") }
+        try await app.service.state.wait(for: "the others") { $0.acknowledgedCommands.count == 99 }
+        app.service.breakStreams()
+        try await app.connect()
+        app.service.state.update { $0.acknowledgedCommands = [] }
+        app.service.wake(7, .continued, export, wake: 9)
+        var behind = ProcessCommand(number: 8, action: .enter)
+        behind.state = .inactive
+        app.service.command(behind)
+        try await app.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [8] }
+        task.setTaskCompleted(success: true)
+        try await app.result(of: 7, is: .newData)
+        app.service.wake(10, .region, "home")
+        try await app.service.state.wait(for: "the last") { $0.acknowledgedCommands.contains(10) }
+        #expect(app.service.state.read { $0.acknowledgedCommands } == [8, 7, 10])
     }
 
     @Test func `R10: One launch carries several tasks, each with its own end`() async throws {
@@ -320,7 +351,7 @@ private let export = "org.example.app.export.film"
         task.progress.totalUnitCount = 100_000
         for count in 1...100_000 as ClosedRange<Int64> { task.progress.completedUnitCount = count }
         try await app.service.state.wait(for: "the last value") { $0.refresh.progress.last?.completedUnits == 100_000 }
-        let quarters = Int((ContinuousClock.now - start) / .milliseconds(250))
+        let quarters = Int(saturating: (ContinuousClock.now - start) / .milliseconds(250))
         #expect(app.service.state.read { $0.refresh.progress.count } <= quarters + 2)
         task.setTaskCompleted(success: true)
     }

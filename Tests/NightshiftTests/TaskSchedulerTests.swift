@@ -203,7 +203,8 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         let second = try #require(processing.copy() as? BGProcessingTaskRequest)
         #expect(second.requiresExternalPower && !second.requiresNetworkConnectivity)
         #expect(second.earliestBeginDate == Date(timeIntervalSince1970: 5) && second.identifier == cleaning)
-        #expect((BGAppRefreshTaskRequest(identifier: refresh).copy() as? BGAppRefreshTaskRequest)?.identifier == refresh)
+        #expect(
+            (BGAppRefreshTaskRequest(identifier: refresh).copy() as? BGAppRefreshTaskRequest)?.identifier == refresh)
     }
 
     @Test func `R10: A continued task that needs a graphics processor is not permitted`() async throws {
@@ -252,7 +253,8 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         expect("No launch handler registered for task with identifier \(refresh)", in: result)
     }
 
-    @Test func `R10: A handler that is registered when the launch is over, for other tasks than continued ones`() async {
+    @Test func `R10: A handler that is registered when the launch is over, for other tasks than continued ones`() async
+    {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.install(tasks: [refresh])

@@ -22,6 +22,13 @@ private final class AppDelegate: UIResponder, UIApplicationDelegate {
     ) {
         backgroundCompletionHandler = completionHandler
     }
+
+    func application(
+        _ application: UIApplication,
+        performFetchWithCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void
+    ) {
+        completionHandler(.noData)
+    }
 }
 
 extension AppDelegate: URLSessionBackgroundDelegate {
@@ -40,6 +47,15 @@ extension AppDelegate: URLSessionBackgroundDelegate {
         let delegate: any UIApplicationDelegate = AppDelegate()
         delegate.application(.shared, handleEventsForBackgroundURLSession: "x") {}
         #expect((delegate as? AppDelegate)?.backgroundCompletionHandler != nil)
+        var results: [UIBackgroundFetchResult] = []
+        delegate.application(.shared) { result in MainActor.assumeIsolated { results.append(result) } }
+        #expect(results == [.noData])
+        #expect([UIBackgroundFetchResult.newData, .noData, .failed].map(\.rawValue) == [0, 1, 2])
+        #expect([UIBackgroundRefreshStatus.restricted, .denied, .available].map(\.rawValue) == [0, 1, 2])
+        #expect(UIApplication.backgroundFetchIntervalMinimum == 0)
+        #expect(
+            UIApplication.backgroundRefreshStatusDidChangeNotification.rawValue
+                == "UIApplicationBackgroundRefreshStatusDidChangeNotification")
         #expect(UIApplication.State.active.rawValue == 0)
         #expect(UIApplication.didEnterBackgroundNotification.rawValue == "UIApplicationDidEnterBackgroundNotification")
         let task: UIBackgroundTaskIdentifier = .invalid

@@ -60,7 +60,7 @@ final class CommandHandler: Sendable {
         var completions: [@Sendable () -> Void] = []
     }
 
-    /// Commands that may still come again.
+    /// Commands that may still come again, and those that are under way beside them.
     private static let mostKnown = 64
     private static let patience: Duration = .seconds(30)
     /// The time that sessions have to hand over their tasks before the app may be stopped.
@@ -81,7 +81,10 @@ final class CommandHandler: Sendable {
                 return (state.known[index].isDone, state.known[index].result, state.receiver)
             }
             state.known.append(Entry(command: command, channel: channel))
-            state.known = state.known.suffix(Self.mostKnown)
+            // What is under way stays: a task that its user has begun may take longer than many other commands.
+            if state.known.count > Self.mostKnown, let done = state.known.firstIndex(where: \.isDone) {
+                state.known.remove(at: done)
+            }
             return (nil, nil, state.receiver)
         }
         switch isDone {
@@ -106,7 +109,9 @@ final class CommandHandler: Sendable {
             handleEvents(command, receiver)
         case .handleWake:
             guard let wakes = state.withLock(\.connection)?.wakes else { return }
-            wakes.begin(command, for: { [self] in state.withLock(\.receiver) }) { [self] in finish(command, $0) }
+            wakes.begin(
+                command, for: { [self] in state.withLock(\.receiver) },
+                acknowledge: { [self] in finish(command, $0) })
         case .snapshot:
             guard let receiver else { return finish(command) }
             receiver.takeSnapshot { [self] data in

@@ -37,7 +37,8 @@ extension Application {
         hasAdvisedFetchMethod = true
         Notice.print(
             "The app was woken for a background fetch, and \(type(of: delegate)) has no method that hears of it. It has to be "
-                + "application(_:performFetchWithCompletionHandler:), in the class that conforms to ApplicationDelegate itself.")
+                + "application(_:performFetchWithCompletionHandler:), in the class that conforms to ApplicationDelegate itself."
+        )
     }
 }
 

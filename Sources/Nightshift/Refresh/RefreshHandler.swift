@@ -60,7 +60,8 @@ final class RefreshHandler: Sendable {
         guard !state.withLock(\.hasAdvisedMode), case .known(let manifest) = entry() else { return }
         let advice: String
         if let manifest, !manifest.modes.contains(.fetch) {
-            advice = "\(manifest.entry) needs the mode 'fetch' in X-Nightshift-BackgroundModes (X-Nightshift-BackgroundModes=fetch;)"
+            advice =
+                "\(manifest.entry) needs the mode 'fetch' in X-Nightshift-BackgroundModes (X-Nightshift-BackgroundModes=fetch;)"
         } else if let manifest, !manifest.taskIdentifiers.isEmpty {
             advice =
                 "\(manifest.entry) has X-Nightshift-TaskIdentifiers, which stand in the place of background fetches: "

@@ -10,6 +10,7 @@ public class BGTask: NSObject, @unchecked Sendable {
     private let onCompletion: @Sendable (_ success: Bool) -> Void
 
     private struct State: @unchecked Sendable {
+        // Unchecked for the handler, which whoever takes it out calls, once.
         var expirationHandler: (() -> Void)?
         var hasExpired = false
         var isCompleted = false
@@ -28,21 +29,25 @@ public class BGTask: NSObject, @unchecked Sendable {
         set {
             // Called by whoever takes it out of the state, which happens once.
             nonisolated(unsafe) let handler = newValue
-            state.withLock { state in
-                if !state.hasExpired && !state.isCompleted { state.expirationHandler = handler }
+            // The old one is let go of outside of the lock: what it holds may come back here.
+            _ = state.withLock { state -> (() -> Void)? in
+                guard !state.hasExpired, !state.isCompleted else { return nil }
+                defer { state.expirationHandler = handler }
+                return state.expirationHandler
             }
         }
     }
 
     /// The work is done, or was stopped: the app may be suspended. A second call does nothing.
     public func setTaskCompleted(success: Bool) {
-        let isFirst = state.withLock { state in
+        let (isFirst, unused) = state.withLock { state -> (Bool, (() -> Void)?) in
             defer {
                 state.isCompleted = true
                 state.expirationHandler = nil
             }
-            return !state.isCompleted
+            return (!state.isCompleted, state.expirationHandler)
         }
+        withExtendedLifetime(unused) {}
         guard isFirst else { return }
         completed()
         onCompletion(success)

@@ -21,6 +21,12 @@ extension BGTaskScheduler {
         public let code: Code
         private let reason: String
 
+        /// For tests of an app's own.
+        public init(_ code: Code, userInfo: [String: Any] = [:]) {
+            self.init(
+                code, userInfo[NSLocalizedDescriptionKey] as? String ?? "The task request was not taken: \(code).")
+        }
+
         init(_ code: Code, _ reason: String) {
             self.code = code
             self.reason = reason

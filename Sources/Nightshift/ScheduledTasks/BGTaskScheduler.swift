@@ -5,6 +5,7 @@ import NightshiftClient
 import Synchronization
 
 /// The name that apps have for a queue that may be missing; Dispatch on Linux has it not.
+// swift-format-ignore: TypeNamesShouldBeCapitalized
 public typealias dispatch_queue_t = DispatchQueue
 
 /// Asks for work in the background: new content before its user looks, long work while nobody uses the device, and work that

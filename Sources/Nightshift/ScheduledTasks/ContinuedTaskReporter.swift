@@ -21,6 +21,9 @@ final class ContinuedTaskReporter: Sendable {
         /// Whether parts of the work have a progress of their own. Those change without a word to anybody: Foundation on Linux has no
         /// key-value observing.
         var hasChildren = false
+        /// As they were assigned last.
+        var completed: Int64 = 0
+        var total: Int64 = 0
         var lastReport: ContinuousClock.Instant?
         var reported: ScheduledTaskProgress?
     }
@@ -32,14 +35,20 @@ final class ContinuedTaskReporter: Sendable {
         identifier = task.identifier
         state = Mutex(State(connection: connection, title: task.title ?? "", subtitle: task.subtitle ?? ""))
         progress = ObservedProgress()
-        progress.observe { [weak self] hasChildren in self?.changed(hasChildren: hasChildren) }
+        progress.observe { [weak self] completed, total, hasChildren in
+            self?.state.withLock { state in
+                (state.completed, state.total) = (completed, total)
+                state.hasChildren = state.hasChildren || hasChildren
+            }
+            self?.changed()
+        }
     }
 
     var words: (title: String, subtitle: String) { state.withLock { ($0.title, $0.subtitle) } }
 
     func setWords(_ title: String, _ subtitle: String) {
         state.withLock { ($0.title, $0.subtitle) = (title, subtitle) }
-        changed(hasChildren: false)
+        changed()
     }
 
     /// The task was completed.
@@ -47,37 +56,51 @@ final class ContinuedTaskReporter: Sendable {
         state.withLock { $0.isOver = true }
     }
 
-    private func changed(hasChildren: Bool) {
+    private func changed() {
         let pause = state.withLock { state -> Duration? in
-            state.hasChildren = state.hasChildren || hasChildren
             guard !state.isOver, !state.isScheduled else { return nil }
             state.isScheduled = true
             return state.lastReport.map { max(.zero, Self.interval - (.now - $0)) } ?? .zero
         }
         guard let pause else { return }
-        queue.asyncAfter(deadline: .now() + Double(pause.components.attoseconds) / 1e18) { [weak self] in self?.report() }
+        queue.asyncAfter(deadline: .now() + Double(pause.components.attoseconds) / 1e18) { [weak self] in self?.report()
+        }
     }
 
     private func report() {
-        let (connection, words, hasChildren) = state.withLock { state in
+        let (connection, news, hasChildren) = state.withLock { state in
             // From here on a change is the next report's.
             state.isScheduled = false
             state.lastReport = .now
-            return (state.isOver ? nil : state.connection, (state.title, state.subtitle), state.hasChildren)
+            let news = ScheduledTaskProgress(
+                title: state.title, subtitle: state.subtitle, completedUnits: state.total > 0 ? state.completed : nil,
+                totalUnits: state.total > 0 ? state.total : nil)
+            return (state.isOver ? nil : state.connection, news, state.hasChildren)
         }
         guard let connection else { return }
-        let total = progress.totalUnitCount
-        let completed =
-            hasChildren
-            ? Int64(saturating: (progress.fractionCompleted * Double(total)).rounded(.down)) : progress.completedUnitCount
-        let news = ScheduledTaskProgress(
-            title: words.0, subtitle: words.1, completedUnits: total > 0 ? completed : nil,
-            totalUnits: total > 0 ? total : nil)
-        if state.withLock({ $0.reported != news }) {
-            let isHeard = (try? connection.notify(.report(news, ofTask: identifier), hasty: true, patience: Self.patience)) != nil
-            state.withLock { $0.reported = isHeard ? news : nil }
+        send(hasChildren ? withChildren(news) : news, on: connection)
+        if hasChildren { changed() }
+    }
+
+    /// The same, with what is done of the parts.
+    private func withChildren(_ news: ScheduledTaskProgress) -> ScheduledTaskProgress {
+        var news = news
+        news.completedUnits = news.totalUnits.map { total in
+            Int64(saturating: (progress.fractionCompleted * Double(total)).rounded(.down))
         }
-        if hasChildren { changed(hasChildren: true) }
+        return news
+    }
+
+    private func send(_ news: ScheduledTaskProgress, on connection: ServiceConnection) {
+        guard state.withLock({ $0.reported != news }) else { return }
+        var isHeard = false
+        do {
+            try connection.notify(.report(news, ofTask: identifier), hasty: true, patience: Self.patience)
+            isHeard = true
+        } catch {
+            // The next change is told with everything.
+        }
+        state.withLock { $0.reported = isHeard ? news : nil }
     }
 }
 
@@ -85,18 +108,20 @@ final class ContinuedTaskReporter: Sendable {
 final class ObservedProgress: Progress, @unchecked Sendable {
     // Unchecked: what it adds is in a mutex.
 
-    private let observer = Mutex<(@Sendable (_ hasChildren: Bool) -> Void)?>(nil)
+    typealias Observer = @Sendable (_ completed: Int64, _ total: Int64, _ hasChildren: Bool) -> Void
+
+    private let observer = Mutex<Observer?>(nil)
 
     init() {
         super.init(parent: nil, userInfo: nil)
     }
 
-    func observe(_ observer: @escaping @Sendable (_ hasChildren: Bool) -> Void) {
+    func observe(_ observer: @escaping Observer) {
         self.observer.withLock { $0 = observer }
     }
 
     private func tell(hasChildren: Bool = false) {
-        observer.withLock { $0 }?(hasChildren)
+        observer.withLock { $0 }?(super.completedUnitCount, super.totalUnitCount, hasChildren)
     }
 
     override var totalUnitCount: Int64 {

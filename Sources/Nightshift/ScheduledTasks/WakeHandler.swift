@@ -117,7 +117,8 @@ final class WakeHandler: Sendable {
         case .continued:
             let request = command.payload.flatMap { try? JSON.decode(ScheduledTask.self, from: $0) }
             return BGContinuedProcessingTask(
-                request ?? ScheduledTask(identifier: id.key, kind: .continued), on: connection, onCompletion: onCompletion)
+                request ?? ScheduledTask(identifier: id.key, kind: .continued), on: connection,
+                onCompletion: onCompletion)
         case .fetch, .session, .push, .region, .significantChange:
             return BGAppRefreshTask(identifier: id.key, onCompletion: onCompletion)
         }
@@ -130,12 +131,12 @@ final class WakeHandler: Sendable {
 
     /// Once; whatever comes later is not looked at.
     private func end(_ id: WakeID, _ result: RefreshResult) {
-        let acknowledgements = state.withLock { state -> [Acknowledgement] in
-            guard let wake = state.open.removeValue(forKey: id) else { return [] }
+        let wake = state.withLock { state -> Wake? in
+            guard let wake = state.open.removeValue(forKey: id) else { return nil }
             state.ended = (state.ended + [(id, result)]).suffix(Self.mostEnded)
-            return wake.acknowledgements
+            return wake
         }
-        for acknowledge in acknowledgements { acknowledge(result) }
+        for acknowledge in wake?.acknowledgements ?? [] { acknowledge(result) }
     }
 
     /// The time of a wake is nearly over: calls its task's expiration handler, then `done`.

@@ -61,7 +61,8 @@ extension ScriptedService {
             return try Self.json(
                 state.read { state in
                     var app = AppStatus(
-                        id: state.hello.app, name: "App", state: .active, background: BackgroundStatus(policy: BackgroundPolicy(.opportunistic), policySource: .device))
+                        id: state.hello.app, name: "App", state: .active,
+                        background: BackgroundStatus(policy: BackgroundPolicy(.opportunistic), policySource: .device))
                     app.manifest = state.refresh.manifest
                     return app
                 })

@@ -17,5 +17,7 @@ func everything() async {
     await files()
     await dataTasks()
     await cookies()
+    await backgroundFetches()
+    await taskScheduling()
     await withoutService()
 }
