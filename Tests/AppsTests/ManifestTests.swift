@@ -28,6 +28,7 @@ import Testing
             Exec="/opt/My App/bin/app" --verbose %U
             Path=/opt/My\\sApp
             NoDisplay=true
+            StartupWMClass=Simple\\sTransfer
             X-Nightshift-BackgroundModes=transfer;fetch;remote-notification;location;processing;
             X-Nightshift-Wake=app-wake --reason "two words"
             X-Nightshift-WakeLimit=45.5
@@ -54,6 +55,7 @@ import Testing
         #expect(manifest.snapshot == "/tmp/app.png")
         #expect(manifest.backgroundPolicy == .brief)
         #expect(manifest.fileLocks == .terminate)
+        #expect(manifest.windowClass == "Simple Transfer")
     }
 
     @Test func `An entry without keys of ours is an app without modes`() throws {

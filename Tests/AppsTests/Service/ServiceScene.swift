@@ -20,6 +20,8 @@ final class ServiceScene {
     let activities = Watched<[AppActivity]>([])
     /// Apps that came to the front.
     let fronts = Watched<[AppID]>([])
+    /// What was told of the use of apps.
+    let uses = Watched<[FrontUse.Change]>([])
     private let running: Task<Void, any Error>
 
     static let app = AppID(rawValue: "org.example.app")
@@ -66,6 +68,9 @@ final class ServiceScene {
                 transfers: AppService.TransferHooks(
                     forceQuit: { _ in }, cameToFront: { [fronts] app in fronts.update { $0.append(app) } },
                     setListening: { _, _ in }, acknowledge: { _, _, _ in }),
+                refresh: AppService.RefreshHooks(use: { [uses] app, isInFront in
+                    uses.update { $0.append(FrontUse.Change(app: app, isInFront: isInFront)) }
+                }),
                 variables: variables, homeDirectory: scratch.path, fileCreationMask: 0o022,
                 activity: { [activities] activity in activities.update { $0.append(activity) } }, logger: logger))
         if let moment { await service.apply(moment) }
