@@ -26,7 +26,7 @@ import Testing
             // The id of the entry, as Wayland's app_id or as a class.
             (FrontApplication(applicationID: "org.example.Photos"), "org.example.Photos"),
             (FrontApplication(windowClasses: ["org.example.Photos", "Photos"]), "org.example.Photos"),
-            (FrontApplication(applicationID: "org.example.Photos", windowClasses: ["x", "Mailer"]), "org.example.Photos"),
+            (FrontApplication(applicationID: "text-editor", windowClasses: ["x", "Mailer"]), "text-editor"),
             // StartupWMClass, by Wayland too.
             (FrontApplication(applicationID: "Mailer"), "org.example.Mail"),
             (FrontApplication(applicationID: "org.other", windowClasses: ["mail", "Mailer"]), "org.example.Mail"),

@@ -86,7 +86,9 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: use is told of apps with keys of ours that nobody has launched, while somebody is there`() async throws {
+    @Test func `L8: use is told of apps with keys of ours that the service has not launched`()
+        async throws
+    {
         let scene = try await ServiceScene()
         try install(scene, "org.example.other", keys: "X-Nightshift-BackgroundModes=fetch;")
         try install(scene, "org.example.else", keys: "")
