@@ -32,7 +32,8 @@ extension Services {
             try await service.client.get("/v1/apps/\(Self.app)", as: AppStatus.self).state
         }
 
-        @Test func `L8: An app is suspended behind another window, and goes on when its own is in front`() async throws {
+        @Test func `L8: An app is suspended behind another window, and goes on when its own is in front`() async throws
+        {
             let server = try await PrivateXServer.started()
             try await server.startWindowManager()
             try await home(on: server).serve { service in
