@@ -43,7 +43,10 @@ extension Services {
                 try await eventually("its window in front") { try await service.device().front.app == Self.app }
                 #expect(try await state(service) == .active)
                 let other = try await server.open("Other")
-                try await eventually("its suspension") { try await state(service) == .suspended }
+                // A program that has only just been launched has 20 s in which it may connect.
+                try await eventually("its suspension", within: .seconds(60)) {
+                    try await state(service) == .suspended
+                }
                 #expect(try await service.device().front.app == nil)
                 other.process.kill()
                 try await eventually("its return") { try await state(service) == .active }
