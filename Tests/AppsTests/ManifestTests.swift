@@ -28,6 +28,7 @@ import Testing
             Exec="/opt/My App/bin/app" --verbose %U
             Path=/opt/My\\sApp
             NoDisplay=true
+            StartupWMClass=Simple\\sTransfer
             X-Nightshift-BackgroundModes=transfer;fetch;remote-notification;location;processing;
             X-Nightshift-Wake=app-wake --reason "two words"
             X-Nightshift-WakeLimit=45.5
@@ -56,6 +57,7 @@ import Testing
         #expect(manifest.snapshot == "/tmp/app.png")
         #expect(manifest.backgroundPolicy == .brief)
         #expect(manifest.fileLocks == .terminate)
+        #expect(manifest.windowClass == "Simple Transfer")
         #expect(manifest.fetchInterval == .seconds(900))
         #expect(manifest.taskIdentifiers == ["org.example.App.refresh", "org.example.App.export.*"])
     }

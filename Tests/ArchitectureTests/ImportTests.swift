@@ -75,6 +75,7 @@ import Testing
         #expect(!files.isEmpty)
         let shims = [
             "Sources/CNightshift/", "Sources/CDigest/", "Sources/CTLS/", "Sources/CSystemd/", "Sources/COpenAPI/",
+            "Sources/CDesktop/",
         ]
         #expect(files.filter { !shims.contains(where: $0.hasPrefix) } == [])
     }

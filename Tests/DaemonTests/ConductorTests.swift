@@ -190,13 +190,16 @@ import Transfers
         try await scene.run {
             let policy = BackgroundPolicy(.contiguous, seconds: 60)
             _ = try await scene.conductor.change(
-                DeviceChange(backgroundPolicy: policy, expirationLead: 7, overrides: [.battery: "5", .idle: "no"]))
+                DeviceChange(
+                    backgroundPolicy: policy, expirationLead: 7, overrides: [.battery: "5", .idle: "no"],
+                    followsFront: false))
             let none: String? = nil
             let status = try await scene.conductor.change(DeviceChange(overrides: [.battery: none]))
             #expect(status.settings.overrides == [.idle: "no"])
             #expect(status.conditions.batteryPercentage == 80)
             let kept = try await scene.store.read { try $0.deviceSettings() }
             #expect(kept == status.settings && kept?.backgroundPolicy == policy && kept?.expirationLead == 7)
+            #expect(kept?.followsFront == false)
         }
     }
 

@@ -16,7 +16,7 @@ struct ActiveWindow {
     /// This machine's name, as its programs write it into `WM_CLIENT_MACHINE`.
     let host: String
     /// 0 where no window is active.
-    private var window: UInt32 = 0
+    private(set) var window: UInt32 = 0
     private var values: [Property: [UInt8]] = [:]
     private var unanswered: Set<Property> = []
     /// The application of the active window, as of the last one of which everything was answered; nil where none is active.
@@ -36,6 +36,11 @@ struct ActiveWindow {
         unanswered = window == 0 ? [] : Set(Property.allCases)
         if window == 0 { front = nil }
         return window == 0 ? [] : Property.allCases
+    }
+
+    /// A window is gone. Its window manager may yet call it the active one, where it was the last.
+    mutating func closed(_ window: UInt32) {
+        if window == self.window { _ = changed(to: 0) }
     }
 
     /// A property's bytes have come, nil where the window has none; those of another window come too late.

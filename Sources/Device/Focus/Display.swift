@@ -73,7 +73,8 @@ struct Displays: Equatable {
     /// starts later is likely to make.
     var socketPaths: [String] {
         var paths = found.map(\.socketPath)
-        let wayland = (0..<Self.likelyNumbers).compactMap { number in runtimeDirectory.map { "\($0)/wayland-\(number)" } }
+        let wayland = (0..<Self.likelyNumbers).compactMap { number in runtimeDirectory.map { "\($0)/wayland-\(number)" }
+        }
         let x11 = (0..<Self.likelyNumbers).map { X11Display(number: $0).socketPath }
         for path in wayland + x11 where !paths.contains(path) { paths.append(path) }
         return paths

@@ -33,8 +33,8 @@ final class FocusListener {
             switch self {
             case .x11(let x11): return x11.report
             case .wayland(let wayland, let desktop):
-                guard var report = wayland.report, let desktop, let detail = report.detail else { return wayland.report }
-                report.detail = "\(detail) (\(desktop))"
+                var report = wayland.report
+                if let desktop, let detail = report?.detail { report?.detail = "\(detail) (\(desktop))" }
                 return report
             }
         }

@@ -16,7 +16,9 @@ final class X11Connection {
     private var questions: [(sequence: UInt32, question: Question)] = []
     /// Whether a window manager says that it tells of the active window; nil until that is known.
     private var isTold: Bool?
-    /// Whether the first window has been told of.
+    /// Whether it has been said which window is active.
+    private var isAsked = false
+    /// Whether all of the first one is known.
     private var isSettled = false
 
     private enum Question {
@@ -58,8 +60,7 @@ final class X11Connection {
             let cookie = xcb.intern_atom(connection, 0, UInt16(name.utf8.count), name)
             questions.append((cookie.sequence, .atom(name)))
         }
-        var mask = XCB_EVENT_MASK_PROPERTY_CHANGE.rawValue
-        _ = xcb.change_window_attributes(connection, root, XCB_CW_EVENT_MASK.rawValue, &mask)
+        select(XCB_EVENT_MASK_PROPERTY_CHANGE.rawValue, of: root)
         _ = xcb.flush(connection)
     }
 
@@ -91,8 +92,15 @@ final class X11Connection {
             isAny = true
             defer { free(event) }
             // The highest bit says that another client has sent it.
-            guard event.pointee.response_type & 0x7f == XCB_PROPERTY_NOTIFY else { continue }
-            event.withMemoryRebound(to: xcb_property_notify_event_t.self, capacity: 1) { changed($0.pointee) }
+            switch Int32(event.pointee.response_type & 0x7f) {
+            case XCB_PROPERTY_NOTIFY:
+                event.withMemoryRebound(to: xcb_property_notify_event_t.self, capacity: 1) { changed($0.pointee) }
+            case XCB_DESTROY_NOTIFY:
+                event.withMemoryRebound(to: xcb_destroy_notify_event_t.self, capacity: 1) {
+                    active.closed($0.pointee.window)
+                }
+            default: break
+            }
         }
         return isAny
     }
@@ -123,9 +131,10 @@ final class X11Connection {
             guard xcb.poll_for_reply(connection, sequence, &reply, &error) != 0 else { break }
             isAny = true
             questions.removeFirst()
-            // A window may be gone by the time that it is asked about.
-            free(error)
-            defer { free(reply) }
+            defer {
+                free(reply)
+                free(error)
+            }
             answered(question, reply)
         }
         return isAny
@@ -141,13 +150,33 @@ final class X11Connection {
         case .supported:
             isTold = atoms[Self.activeWindow].map { Self.numbers(bytes(reply) ?? []).contains($0) } ?? false
         case .activeWindow:
-            let window = Self.numbers(bytes(reply) ?? []).first ?? 0
-            for property in active.changed(to: window) { ask(property.rawValue, of: window, .property(property, of: window)) }
-            if window == 0 { isSettled = true }
+            activeIs(Self.numbers(bytes(reply) ?? []).first ?? 0)
         case .property(let property, let window):
-            active.answered(property, of: window, bytes(reply))
-            if active.front != nil { isSettled = true }
+            if reply == nil {
+                // It is gone by the time that it is asked about.
+                active.closed(window)
+            } else {
+                active.answered(property, of: window, bytes(reply))
+            }
         }
+        if active.front != nil || active.window == 0, isAsked { isSettled = true }
+    }
+
+    private func activeIs(_ window: UInt32) {
+        isAsked = true
+        let former = active.window
+        guard window != former else { return }
+        // Of the active window alone it is to be told that it is gone.
+        if former != 0 { select(0, of: former) }
+        if window != 0 { select(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue, of: window) }
+        for property in active.changed(to: window) {
+            ask(property.rawValue, of: window, .property(property, of: window))
+        }
+    }
+
+    private func select(_ events: UInt32, of window: UInt32) {
+        var mask = events
+        _ = xcb.change_window_attributes(connection, window, XCB_CW_EVENT_MASK.rawValue, &mask)
     }
 
     /// The value of a property; nil where there is none.

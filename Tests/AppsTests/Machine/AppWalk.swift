@@ -81,7 +81,7 @@ struct AppWalk {
     // MARK: - What happens
 
     mutating func step() {
-        var choice = Int.random(in: 0..<38, using: &random)
+        var choice = Int.random(in: 0..<41, using: &random)
         // Less of what begins everything anew, more of what needs time to unfold.
         if isSteady, Self.upheavals.contains(choice), Int.random(in: 0..<12, using: &random) > 0 {
             choice = Int.random(in: 21..<33, using: &random)
@@ -113,6 +113,8 @@ struct AppWalk {
         case 34: changePolicy()
         case 35, 36: callOff()
         case 37: machineSleeps(Double.random(in: 0..<1_000, using: &random))
+        case 38: showWindow(inFront: true)
+        case 39: showWindow(inFront: false)
         default: launchesFail = Double.random(in: 0..<1, using: &random) < 0.2
         }
     }
@@ -135,6 +137,15 @@ struct AppWalk {
         let isInFront = machine.record.state == .active || machine.record.state == .inactive
         if !isInFront, let lost = news([:]) {
             fail("The app was never woken for \(lost), though everybody behaves.")
+        }
+    }
+
+    /// The desktop's word counts where the app's own does not, and launches nothing.
+    private mutating func showWindow(inFront: Bool) {
+        let before = machine.record
+        feed("a window \(inFront ? "in front" : "left")") { $0.desktopShows(inFront: inFront, now: $1) }
+        if before.process == nil || before.processState?.windows?.areToldByApp == true, machine.record != before {
+            fail("It follows a window that is none of its business.")
         }
     }
 

@@ -25,6 +25,8 @@ final class ServiceScene {
     /// What background refresh says of every app, and whether it takes its time over that.
     let availability = Watched(RefreshAvailability.available)
     let isRefreshBusy = Watched(false)
+    /// What was told of the use of apps.
+    let uses = Watched<[FrontUse.Change]>([])
     private let running: Task<Void, any Error>
 
     enum RefreshCall: Hashable, Sendable {
@@ -81,7 +83,7 @@ final class ServiceScene {
                 transfers: AppService.TransferHooks(
                     forceQuit: { _ in }, cameToFront: { [fronts] app in fronts.update { $0.append(app) } },
                     setListening: { _, _ in }, acknowledge: { _, _, _ in }),
-                refresh: Self.hooks(refreshCalls, availability, isRefreshBusy, store),
+                refresh: Self.hooks(refreshCalls, uses, availability, isRefreshBusy, store),
                 variables: variables, homeDirectory: scratch.path, fileCreationMask: 0o022,
                 activity: { [activities] activity in activities.update { $0.append(activity) } }, logger: logger))
         if let moment { await service.apply(moment) }
@@ -90,11 +92,15 @@ final class ServiceScene {
     }
 
     private static func hooks(
-        _ calls: Watched<[RefreshCall]>, _ availability: Watched<RefreshAvailability>, _ isBusy: Watched<Bool>,
+        _ calls: Watched<[RefreshCall]>, _ uses: Watched<[FrontUse.Change]>,
+        _ availability: Watched<RefreshAvailability>, _ isBusy: Watched<Bool>,
         _ store: Store
     ) -> AppService.RefreshHooks {
         AppService.RefreshHooks(
-            use: { app, isInFront in if app == Self.app { calls.update { $0.append(.use(isInFront)) } } },
+            use: { app, isInFront in
+                uses.update { $0.append(FrontUse.Change(app: app, isInFront: isInFront)) }
+                if app == Self.app { calls.update { $0.append(.use(isInFront)) } }
+            },
             forceQuit: { _ in calls.update { $0.append(.forceQuit) } },
             launched: { _ in calls.update { $0.append(.launched) } },
             installed: { app, manifest in calls.update { $0.append(.installed(app, name: manifest?.name)) } },

@@ -85,6 +85,14 @@ import Testing
         #expect(active.front?.applicationID == "org.example.One")
         for property in ActiveWindow.Property.allCases { active.answered(property, of: 6, nil) }
         #expect(active.front?.isNameless == true)
+        // A window manager may call a window active that is gone, and later another one of the same number.
+        active.closed(5)
+        #expect(active.front != nil)
+        active.closed(6)
+        #expect(active.front == nil)
+        let again = active.changed(to: 6)
+        #expect(again == ActiveWindow.Property.allCases)
+        for property in ActiveWindow.Property.allCases { active.answered(property, of: 6, nil) }
         let none = active.changed(to: 0)
         #expect(none.isEmpty && active.front == nil)
     }

@@ -25,16 +25,22 @@ final class WatchedFocus: Sendable {
 
     /// Waits until the last that it told satisfies the condition.
     func wait(for what: String, _ isSatisfied: @escaping @Sendable (FrontApplication) -> Bool) async throws {
-        do {
-            try await told.wait(for: what) { $0.last.flatMap(\.self).map(isSatisfied) ?? false }
-        } catch let error as WaitedTooLong {
-            throw UnexpectedReport(description: "\(error); told \(told.read { $0 }), \(monitor.report)")
-        }
+        try await waitUntilTold(what) { $0.map(isSatisfied) ?? false }
     }
 
     /// Waits until it has told last that nothing is in front.
     func waitForNothing() async throws {
-        try await told.wait(for: "nothing in front") { $0.last.map { $0 == nil } ?? false }
+        try await waitUntilTold("nothing in front") { $0 == nil }
+    }
+
+    private func waitUntilTold(
+        _ what: String, _ isSatisfied: @escaping @Sendable (FrontApplication?) -> Bool
+    ) async throws {
+        do {
+            try await told.wait(for: what) { $0.last.map(isSatisfied) ?? false }
+        } catch let error as WaitedTooLong {
+            throw UnexpectedReport(description: "\(error); told \(told.read { $0 }), \(monitor.report)")
+        }
     }
 
     /// Waits for a report of who tells, which nothing announces where nothing is in front before and after.

@@ -27,7 +27,8 @@ import Testing
                 == [nil, "org.example.One", "org.example.Two", "org.example.One", "org.example.Two", nil])
     }
 
-    @Test func `L8: windows that are there already are found, and none of another workspace is in front`() async throws {
+    @Test func `L8: windows that are there already are found, and none of another workspace is in front`() async throws
+    {
         let sway = try await PrivateSway.started()
         try await sway.open("org.example.One")
         let focus = WatchedFocus(sway.environment)

@@ -98,12 +98,11 @@ package final class PrivateSway: Sendable {
         compositor.read { $0 }?.kill(isFrozen ? SIGSTOP : SIGCONT)
     }
 
-    private func child(_ program: String, _ arguments: [String], _ environment: [String: String]) throws -> ChildProcess {
+    private func child(_ program: String, _ arguments: [String], _ environment: [String: String]) throws -> ChildProcess
+    {
         // A change of user takes back the signal at the parent's end: it is asked for behind that.
-        let prefix =
-            geteuid() == 0
-            ? ["--reuid=\(Self.nobody)", "--regid=\(Self.nobody)", "--clear-groups", "--pdeathsig", "TERM", "--", program]
-            : ["--pdeathsig", "TERM", "--", program]
+        let user = geteuid() == 0 ? ["--reuid=\(Self.nobody)", "--regid=\(Self.nobody)", "--clear-groups"] : []
+        let prefix = user + ["--pdeathsig", "TERM", "--", program]
         return try ChildProcess(
             "setpriv", arguments: prefix + arguments, environment: environment,
             errors: .file(directory.path("\(program).log")), diesWithParent: false)

@@ -103,7 +103,8 @@ package final class PrivateXServer: Sendable {
         var id = ""
         try await eventually("a window of xterm, of Debian's package xterm") {
             if let exit = process.exit { throw CannotRun(description: "xterm ended with \(exit)") }
-            id = try await run("xdotool", ["search", "--onlyvisible", "--class", "^\(name)$"])
+            id =
+                try await run("xdotool", ["search", "--onlyvisible", "--class", "^\(name)$"])
                 .split(separator: "\n").last.map(String.init) ?? ""
             return !id.isEmpty
         }

@@ -1,0 +1,86 @@
+import Apps
+import NightshiftAPI
+import Testing
+
+/// Whose word counts on an app's being in front: its own, its user's, the desktop's (decision 0038).
+@Suite struct WindowMachineTests {
+    private func launched() -> TestApp {
+        var app = TestApp()
+        app.launchedByUser()
+        return app
+    }
+
+    @Test func `L8: an app goes to the background with its window, and comes back with it`() {
+        var app = launched()
+        app.feed { $0.desktopShows(inFront: true, now: $1) }
+        #expect(app.state == .active && app.taken.isEmpty)
+        app.feed { $0.desktopShows(inFront: false, now: $1) }
+        #expect(app.state == .background)
+        app.acknowledgeAll()
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+        app.feed { $0.desktopShows(inFront: true, now: $1) }
+        #expect(app.state == .active && app.taken.contains(.thaw))
+    }
+
+    @Test func `L8: a program without a window stays in front when others' windows are`() {
+        var app = launched()
+        app.feed { $0.desktopShows(inFront: false, now: $1) }
+        #expect(app.state == .active && !app.machine.isShownByDesktop)
+        app.feed { $0.desktopShows(inFront: true, now: $1) }
+        #expect(app.machine.isShownByDesktop)
+    }
+
+    @Test func `L8: an app that says itself what it is keeps doing so, until its process ends`() {
+        var app = launched()
+        app.feed { $0.desktopShows(inFront: true, now: $1) }
+        app.feed { $0.changed(to: .background, now: $1) }
+        #expect(app.state == .background)
+        for isInFront in [true, false, true] { app.feed { $0.desktopShows(inFront: isInFront, now: $1) } }
+        #expect(app.state == .background)
+        app.feed { $0.changed(to: .active, now: $1) }
+        app.feed { $0.desktopShows(inFront: false, now: $1) }
+        #expect(app.state == .active)
+        app.restartService(isAlive: true)
+        app.feed { $0.desktopShows(inFront: false, now: $1) }
+        #expect(app.state == .active, "the next service knows it")
+        app.exited(.exited)
+        app.launchedByUser()
+        app.feed { $0.desktopShows(inFront: true, now: $1) }
+        app.feed { $0.desktopShows(inFront: false, now: $1) }
+        #expect(app.state == .background, "the next process has not said anything")
+    }
+
+    @Test func `L8: its user's word counts until another window is in front`() {
+        var app = launched()
+        app.feed { $0.desktopShows(inFront: true, now: $1) }
+        app.feed { $0.sendToBackground(now: $1) }
+        #expect(app.state == .background)
+        app.feed { $0.desktopShows(inFront: false, now: $1) }
+        #expect(app.state == .background)
+        app.feed { $0.bringToFront(now: $1) }
+        #expect(app.state == .active)
+        app.feed { $0.desktopShows(inFront: false, now: $1) }
+        #expect(app.state == .background)
+    }
+
+    @Test func `L8: a window launches nothing, and stops no end`() {
+        var app = TestApp()
+        app.feed { $0.desktopShows(inFront: true, now: $1) }
+        #expect(app.state == .notRunning && app.all.isEmpty)
+        app = launched()
+        app.feed { $0.quit(force: false, now: $1) }
+        app.feed { $0.desktopShows(inFront: true, now: $1) }
+        app.feed { $0.desktopShows(inFront: false, now: $1) }
+        #expect(app.state == .active && app.taken.isEmpty)
+    }
+
+    @Test func `L8: an app that was woken and opens a window is in front`() {
+        var app = TestApp()
+        app.feed { $0.launch(background: true, arguments: [], now: $1) }
+        app.spawned()
+        #expect(app.state == .background)
+        app.feed { $0.desktopShows(inFront: true, now: $1) }
+        #expect(app.state == .active)
+    }
+}

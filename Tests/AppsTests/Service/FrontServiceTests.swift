@@ -1,0 +1,123 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+
+/// What the desktop shows in front, in the service: states, use, and the setting (decision 0038).
+@Suite(.timeLimit(.minutes(20))) struct FrontServiceTests {
+    private static let window = FrontApplication(applicationID: ServiceScene.app.rawValue)
+    private static let other = FrontApplication(applicationID: "org.example.other")
+
+    private func install(_ scene: ServiceScene, _ name: String, keys: String) throws {
+        let entry = "[Desktop Entry]\nType=Application\nName=\(name)\nExec=/bin/true\n\(keys)\n"
+        let path = scene.paths.applications.appending(path: "\(name).desktop")
+        try entry.write(to: path, atomically: true, encoding: .utf8)
+    }
+
+    private func change(_ app: String, _ isInFront: Bool) -> FrontUse.Change {
+        FrontUse.Change(app: AppID(rawValue: app), isInFront: isInFront)
+    }
+
+    @Test func `L8: an app that was launched follows its window`() async throws {
+        let scene = try await ServiceScene()
+        _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
+        await scene.service.front(Self.other)
+        #expect(try await scene.status().state == .active, "its window is still to come")
+        await scene.service.front(Self.window)
+        #expect(await scene.service.frontApp == ServiceScene.app)
+        #expect(try await scene.status().state == .active)
+        await scene.service.front(nil)
+        // It does not link the library: nobody is waited for.
+        #expect(try await scene.status().state != .active)
+        await scene.service.front(Self.window)
+        #expect(try await scene.status().state == .active)
+        #expect(scene.fronts.read { $0 } == [ServiceScene.app, ServiceScene.app])
+        try await scene.end()
+    }
+
+    @Test func `L8: the setting switches that off, and on again with what is in front then`() async throws {
+        let scene = try await ServiceScene()
+        var settings = DeviceSettings()
+        settings.followsFront = false
+        await scene.service.apply(settings)
+        _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
+        await scene.service.front(Self.window)
+        await scene.service.front(nil)
+        #expect(try await scene.status().state == .active)
+        _ = try await scene.service.background(ServiceScene.app)
+        await scene.service.front(Self.window)
+        #expect(try await scene.status().state != .active)
+        settings.followsFront = true
+        await scene.service.apply(settings)
+        #expect(try await scene.status().state == .active)
+        try await scene.end()
+    }
+
+    @Test func `L8: a window is found by its process and by that of who has started it`() async throws {
+        let scene = try await ServiceScene()
+        let process = try #require(try await scene.service.launch(ServiceScene.app, LaunchRequest()).processID)
+        await scene.service.front(FrontApplication(windowClasses: ["x", "X"], processID: process))
+        #expect(await scene.service.frontApp == ServiceScene.app)
+        // One that nobody has started is nobody's, and so is a number that is none.
+        for pid in [getpid(), 1 << 29] {
+            await scene.service.front(FrontApplication(windowClasses: ["x", "X"], processID: pid))
+            #expect(await scene.service.frontApp == nil)
+        }
+        try await scene.end()
+    }
+
+    @Test func `L8: entries that are installed, changed and removed are seen with the next window`() async throws {
+        let scene = try await ServiceScene()
+        let app = AppID(rawValue: "org.example.other")
+        let window = FrontApplication(windowClasses: ["x", "Things"])
+        await scene.service.front(window)
+        #expect(await scene.service.frontApp == nil)
+        try install(scene, app.rawValue, keys: "StartupWMClass=Things")
+        await scene.service.front(window)
+        #expect(await scene.service.frontApp == app)
+        try install(scene, app.rawValue, keys: "StartupWMClass=Nothing")
+        await scene.service.front(window)
+        #expect(await scene.service.frontApp == nil)
+        try FileManager.default.removeItem(at: scene.paths.applications.appending(path: "\(app.rawValue).desktop"))
+        await scene.service.front(FrontApplication(windowClasses: ["x", "Nothing"]))
+        #expect(await scene.service.frontApp == nil)
+        try await scene.end()
+    }
+
+    @Test func `L8: use is told of apps with keys of ours that the service has not launched`()
+        async throws
+    {
+        let scene = try await ServiceScene()
+        try install(scene, "org.example.other", keys: "X-Nightshift-BackgroundModes=fetch;")
+        try install(scene, "org.example.else", keys: "")
+        await scene.service.front(FrontApplication(applicationID: "org.example.else"))
+        #expect(await scene.service.frontApp?.rawValue == "org.example.else")
+        #expect(scene.uses.read(\.isEmpty), "it is nothing to us")
+        await scene.service.front(Self.other)
+        #expect(scene.uses.read { $0 } == [change("org.example.other", true)])
+        var conditions = DeviceConditions()
+        conditions.isIdle = true
+        await scene.service.apply(DeviceMoment(conditions: conditions))
+        #expect(scene.uses.read { $0.last } == change("org.example.other", false))
+        await scene.service.apply(DeviceMoment())
+        await scene.service.front(nil)
+        let changes = [true, false, true, false].map { change("org.example.other", $0) }
+        #expect(scene.uses.read { $0 } == changes)
+        try await scene.end()
+    }
+
+    @Test func `L8: use that states tell of is not told by windows as well`() async throws {
+        let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundModes=fetch;")
+        await scene.service.front(Self.window)
+        #expect(scene.uses.read { $0 } == [change(ServiceScene.app.rawValue, true)])
+        _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
+        // Before anything can be told of its states.
+        #expect(scene.uses.read { $0.dropFirst().first } == change(ServiceScene.app.rawValue, false))
+        let told = scene.uses.read(\.count)
+        await scene.service.front(Self.window)
+        #expect(scene.uses.read(\.count) == told)
+        try await scene.end()
+    }
+}
