@@ -56,6 +56,7 @@ let package = Package(
         .target(name: "FoundationSessions", swiftSettings: strict),
         .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("z")]),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
+        .target(name: "CPage", exclude: ["Resources"]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -125,9 +126,17 @@ let package = Package(
             dependencies: ["NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CNightshift", argumentParser],
             swiftSettings: strict),
 
+        .target(
+            name: "Page",
+            dependencies: [
+                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CPage", httpTypes, hummingbirdCore, logging,
+                nioCore, nioPosix,
+            ],
+            swiftSettings: strict),
+
         // L6: main only.
         .executableTarget(
-            name: "nightshiftd", dependencies: ["NightshiftAPI", "Daemon", "Simulation", argumentParser],
+            name: "nightshiftd", dependencies: ["NightshiftAPI", "Daemon", "Page", "Simulation", argumentParser],
             swiftSettings: strict),
         .executableTarget(name: "nightshift", dependencies: ["CLI"], swiftSettings: strict),
 
@@ -231,6 +240,13 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: ["NightshiftAPI", "NightshiftClient", "CLI", "TestSupport", "nightshift", argumentParser],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PageTests",
+            dependencies: [
+                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CPage", "Page", "TestSupport", "nightshiftd",
+                "nightshift", "misbehaving-origin", "app-probe",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "NightshiftTests",

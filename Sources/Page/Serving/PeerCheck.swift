@@ -1,0 +1,24 @@
+import Foundation
+import Glibc
+import NIOCore
+
+/// Looks up whose process has connected.
+enum PeerCheck {
+    /// Whether the peer belongs to this user, or to root, who could become him. Not where nothing says whose it is.
+    static func isOwn(_ channel: any Channel) -> Bool {
+        guard let peer = channel.remoteAddress?.port, let own = channel.localAddress?.port else { return false }
+        let connection = PeerUser.Connection(peerPort: peer, ownPort: own)
+        for name in ["tcp", "tcp6"] {
+            guard let table = try? String(contentsOfFile: "/proc/self/net/\(name)", encoding: .utf8),
+                let user = PeerUser.user(of: connection, in: table, loopback: loopback)
+            else { continue }
+            return user == geteuid() || user == 0
+        }
+        return false
+    }
+
+    private static let loopback: String = {
+        let digits = String(in_addr_t(INADDR_LOOPBACK).bigEndian, radix: 16, uppercase: true)
+        return String(repeating: "0", count: 8 - digits.count) + digits
+    }()
+}
