@@ -15,8 +15,8 @@ struct Setup: Encodable, Sendable {
     var windows = Self.words(WindowReason.self) { $0.sentence }
     /// Causes of exits for which the service has ended the app.
     var kills = ExitCause.allCases.filter { $0.code != nil }.map(\.rawValue)
-    /// Keys of the device that can be put in place for trials.
-    var deviceKeys = DeviceKey.allCases.map(\.rawValue)
+    /// What a value of each key of the device looks like that is put in place for trials.
+    var deviceKeys = Dictionary(uniqueKeysWithValues: DeviceKey.allCases.map { ($0.rawValue, $0.grammar) })
 
     private static func words<Value: CaseIterable & RawRepresentable<String>>(
         _ type: Value.Type, _ sentence: (Value) -> String
