@@ -39,7 +39,15 @@ export const patch = (path, body) => send("PATCH", path, body);
 export const remove = path => send("DELETE", path);
 export const segment = encodeURIComponent;
 
-/** Nil where the service has no such part: whatever shows it hides itself. */
+let paths = null;
+
+/** Whether the service has such a route: it describes itself, and says so once. */
+export async function has(path) {
+  paths ??= get("/v1/openapi.json").then(description => new Set(Object.keys(description.paths ?? {})));
+  try { return (await paths).has(path); } catch { paths = null; return false; }
+}
+
+/** Nil where there is no such thing. */
 export async function optional(path) {
   try { return await get(path); } catch (error) { if (error.isMissing) return null; throw error; }
 }

@@ -1,7 +1,7 @@
 // The device: what it says, who tells it, whether it dozes, who holds it awake, and values put in place for trials.
 
 import { h, fill, button, act, toast } from "./dom.js";
-import { patch, post, optional } from "./api.js";
+import { get, has, patch, post } from "./api.js";
 import { state, listen, tellDevice } from "./store.js";
 import { words, moment, size, policy, duration, capital } from "./format.js";
 
@@ -115,7 +115,7 @@ function trialForm() {
 /** A part that a service may not have: it hides where there is none. */
 async function section(root, path, title, list, row) {
   let answer = null;
-  try { answer = await optional(path); } catch { /* Away: said at the top. */ }
+  try { answer = await has(path) ? await get(path) : null; } catch { /* Away: said at the top. */ }
   const rows = answer && list(answer);
   if (!rows?.length) return;
   root.append(h("section", { class: "panel" }, h("h2", {}, title), h("ul", { class: "plain" }, rows.map(item => h("li", {}, row(item).filter(Boolean).join(", "))))));

@@ -100,9 +100,22 @@ export function timeLeft(task) {
 
 export const stateNames = {
   suspended: "paused", waiting: "waiting", running: "running", finishing: "finishing", completed: "done",
-  failed: "failed", cancelled: "cancelled", notRunning: "not running", inactive: "inactive", active: "in front",
-  background: "background",
+  failed: "failed", cancelled: "cancelled",
 };
+
+export const appStateNames = {
+  notRunning: "not running", inactive: "inactive", active: "in front", background: "background", suspended: "frozen",
+};
+
+/** The service's words, with its times as this machine's clock has them. */
+export function localTimes(sentence) {
+  return (sentence ?? "").replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, time => moment(time));
+}
+
+/** An explanation in one breath: why, and what ends it. */
+export function answer(why) {
+  return localTimes(why.endedBy ? `${why.sentence} What ends it: ${capital(why.endedBy.trim()).replace(/^./, c => c.toLowerCase())}` : why.sentence);
+}
 
 export function policy(text) {
   const [kind, seconds] = String(text).split(":");

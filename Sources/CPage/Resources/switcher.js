@@ -3,7 +3,7 @@
 import { h, fill, text, attribute, button, confirm, act, dialog } from "./dom.js";
 import { get, post } from "./api.js";
 import { state, listen, tellApp, appPath } from "./store.js";
-import { stateNames, words, moment, duration, policy, capital } from "./format.js";
+import { appStateNames, answer, words, moment, duration, policy, capital } from "./format.js";
 import { past } from "./transfers.js";
 
 const rank = { active: 0, inactive: 1, background: 2, suspended: 3, notRunning: 4 };
@@ -73,7 +73,7 @@ function makeCard(id) {
   card.pane = h("div", { class: "pane" }, card.letter, card.picture);
   card.node = h("li", { class: "card", "data-app": id }, card.hint, h("article", { class: "card-body" },
     card.pane, h("div", { class: "card-text" }, h("div", { class: "line" }, card.title, card.badge), card.waits,
-      h("dl", { class: "facts tight" }, h("dt", {}, "Time left"), card.time, card.nextName, card.next, h("dt", {}, "Last end"), card.last)),
+      h("dl", { class: "facts tight" }, h("dt", {}, "Background time"), card.time, card.nextName, card.next, h("dt", {}, "Last end"), card.last)),
     h("div", { class: "actions row" }, card.front, card.leave, card.quit, card.force, card.why)));
   card.picture.addEventListener("error", () => { card.picture.hidden = true; card.letter.hidden = false; });
   throwable(card, app);
@@ -84,7 +84,7 @@ function showCard(card, app) {
   card.readAt = performance.now();
   text(card.title, app.name || app.id);
   text(card.letter, (app.name || app.id).trim().charAt(0).toUpperCase());
-  text(card.badge, app.isForceQuit ? "force-quit" : stateNames[app.state] ?? app.state);
+  text(card.badge, app.isForceQuit ? "force-quit" : appStateNames[app.state] ?? app.state);
   attribute(card.node, "data-state", app.state);
   text(card.waits, waitingFor(app));
   text(card.time, timeLeft(app, card.readAt));
@@ -170,7 +170,7 @@ async function explain(id) {
   node.classList.add("sheet");
   try {
     const why = await get(appPath(id, "why"));
-    fill(body, h("p", { class: "answer" }, h("strong", {}, `${stateNames[why.app.state]}: `), why.sentence, why.endedBy ? ` What ends it: ${why.endedBy}.` : ""), appFacts(why.app), past(why));
+    fill(body, h("p", { class: "answer" }, h("strong", {}, `${appStateNames[why.app.state]}: `), answer(why)), appFacts(why.app), past(why));
   } catch (error) {
     fill(body, h("p", {}, error.message));
   }

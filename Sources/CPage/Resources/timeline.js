@@ -31,12 +31,15 @@ const ends = new Set(["completed", "failed", "cancelled", "removed", "suspended"
 /** The timeline of entries in their order, from one moment to another, in milliseconds. */
 export function readTimeline(entries, from, to, words, onlyApp = "") {
   const conditions = {};
-  for (const entry of entries) {
+  // A word that is first told as it changes was the other one before; what was before the journal began nobody knows.
+  const begins = entries[0]?.id === 1;
+  for (const entry of begins ? [] : entries) {
     if (entry.decision !== "deviceChanged") continue;
     for (const [key, value] of Object.entries(entry.inputs ?? {})) if (!(key in conditions)) conditions[key] = opposites[value];
   }
   let phase = firstPhases[entries.find(entry => entry.decision in firstPhases)?.decision] ?? "awake";
   let isHeld = entries.find(entry => ["deviceHeldAwake", "deviceReleased"].includes(entry.decision))?.decision === "deviceReleased";
+  if (begins) from = Math.max(from, Date.parse(entries[0].time));
   const device = new Track(from), power = new Track(from), network = new Track(from);
   const apps = new Map(), transfers = new Map();
 
@@ -119,7 +122,7 @@ export function readTimeline(entries, from, to, words, onlyApp = "") {
     else if (entry.decision === "resumed" || entry.decision === "retargeted") track.change("waiting", at);
   }
 
-  show(from);
+  if (entries.length) show(from);
   for (const entry of entries) {
     const at = Date.parse(entry.time);
     if (readDevice(entry)) show(at, entry.detail);

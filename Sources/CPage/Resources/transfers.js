@@ -3,7 +3,7 @@
 import { h, fill, text, attribute, button, dialog, confirm, act, toast } from "./dom.js";
 import { get, post, patch, remove } from "./api.js";
 import { state, listen, tellTask, forgetTask, readStatus, taskPath } from "./store.js";
-import { amounts, size, rate, timeLeft, taskName, taskSentence, stateNames, host, words, parseRate, typedRate, moment, particulars, decision } from "./format.js";
+import { amounts, size, rate, timeLeft, taskName, taskSentence, stateNames, host, words, parseRate, typedRate, moment, particulars, decision, answer } from "./format.js";
 import { VirtualList } from "./list.js";
 
 const filters = [
@@ -171,8 +171,7 @@ async function details(id) {
 }
 
 function explained(task, why) {
-  return h("p", { class: "answer" }, h("strong", {}, `${stateNames[task.state]}: `), why.sentence ?? taskSentence(task),
-    why.endedBy ? ` What ends it: ${why.endedBy}.` : "");
+  return h("p", { class: "answer" }, h("strong", {}, `${stateNames[task.state]}: `), answer(why));
 }
 
 function settings(task) {

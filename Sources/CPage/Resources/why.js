@@ -1,9 +1,9 @@
 // Why: one question, about a transfer, an app, a push or a region, and the service's own explanation.
 
 import { h, fill } from "./dom.js";
-import { get, optional, segment } from "./api.js";
+import { get, has, optional, segment } from "./api.js";
 import { state, listen, taskPath, appPath } from "./store.js";
-import { taskName, stateNames, moment } from "./format.js";
+import { taskName, stateNames, appStateNames, moment, answer as inWords } from "./format.js";
 import { past } from "./transfers.js";
 import { appFacts } from "./switcher.js";
 
@@ -56,18 +56,18 @@ async function explain(question) {
     ?? [...state.apps.values()].find(app => [app.id, app.name].some(name => name.toLowerCase().includes(wanted)));
   if (app) {
     const found = await get(appPath(app.id, "why"));
-    return shown(found.app.name || found.app.id, stateNames[found.app.state], found, appFacts(found.app));
+    return shown(found.app.name || found.app.id, appStateNames[found.app.state], found, appFacts(found.app));
   }
   const named = [...state.tasks.values()].filter(task => taskName(task).toLowerCase().includes(wanted) || task.url.toLowerCase() === wanted).pop();
   if (named) return explain(String(named.id));
   // Parts that a service may not have.
   for (const part of ["pushes", "regions"]) {
-    const found = await optional(`/v1/${part}/${segment(question)}/why`);
+    const found = await has(`/v1/${part}/{id}/why`) && await optional(`/v1/${part}/${segment(question)}/why`);
     if (found) return shown(question, "", found);
   }
   return null;
 }
 
 function shown(title, state, why, more) {
-  return [h("h2", {}, title), h("p", { class: "answer" }, state ? h("strong", {}, `${state}: `) : null, why.sentence ?? "", why.endedBy ? ` What ends it: ${why.endedBy}.` : ""), more, past(why)];
+  return [h("h2", {}, title), h("p", { class: "answer" }, state ? h("strong", {}, `${state}: `) : null, inWords(why)), more, past(why)];
 }
