@@ -95,7 +95,9 @@ export function amounts(task) {
 export function timeLeft(task) {
   const { done, total } = amounts(task);
   if (task.state !== "running" || !(task.bytesPerSecond > 0) || !(total > 0)) return "";
-  return `${duration((total - done) / task.bytesPerSecond)} left`;
+  const seconds = (total - done) / task.bytesPerSecond;
+  // A guess, and no more exact than one: it would change with every look.
+  return `${duration(seconds < 600 ? seconds : Math.round(seconds / 60) * 60)} left`;
 }
 
 export const stateNames = {

@@ -79,6 +79,7 @@ export function timeline(root) {
   }
 
   let isStale = true;
+  let isFitted = false;
   function again(isNew) {
     isStale ||= isNew;
     wanted ||= requestAnimationFrame(() => { wanted = 0; draw(); });
@@ -91,6 +92,7 @@ export function timeline(root) {
     if (isStale || view.isLive) {
       const start = now - Number(range.value) * 1000;
       picture = readTimeline(entries, start, now, words, app.value);
+      fitYoung(start, now);
       if (isStale) { inWords(); showLegend(); choices(); }
       isStale = false;
     }
@@ -98,6 +100,14 @@ export function timeline(root) {
     // The present moves on by a dot at a time, and only where somebody looks.
     clearTimeout(timer);
     if (view.isLive && !document.hidden) timer = setTimeout(() => again(false), Math.max(1000, (view.to - view.from) / Math.max(1, canvas.clientWidth)));
+  }
+
+  /** A journal that is younger than the range fills the picture, until somebody zooms. */
+  function fitYoung(start, now) {
+    if (isFitted || !entries.length) return;
+    isFitted = true;
+    const first = Date.parse(entries[0].time);
+    if (entries[0].id === 1 && first > start) view.from = now - Math.max(60e3, (now - first) * 1.05);
   }
 
   // MARK: - Painting
@@ -349,7 +359,7 @@ export function timeline(root) {
   size.observe(frame);
   const recolour = () => again(true);
   scheme.addEventListener("change", recolour);
-  range.addEventListener("change", () => { view.from = view.to = 0; read(); });
+  range.addEventListener("change", () => { view.from = view.to = 0; isFitted = false; read(); });
   app.addEventListener("change", () => again(true));
   const onSight = () => { if (!document.hidden) again(true); };
   document.addEventListener("visibilitychange", onSight);
