@@ -134,7 +134,7 @@ final class PageFixture: Sendable {
             Exec=\(script)
             X-Nightshift-BackgroundModes=transfer;
             """
-        return try await client.send(.install(try files.write(entry, to: "\(id).desktop"))).id
+        return try await client.send(.install(InstallRequest(entry: try files.write(entry, to: "\(id).desktop")))).id
     }
 }
 
