@@ -6,7 +6,7 @@ set -euo pipefail
 build=(libcurl4-openssl-dev libssl-dev libsqlite3-dev libsystemd-dev zlib1g-dev)
 test=(
     nginx apache2 apache2-bin apache2-utils openssl curl strace e2fsprogs xfsprogs mount util-linux python3-venv procps systemd
-    iproute2 sqlite3 coreutils tmux dbus-daemon python3-dbusmock faketime
+    iproute2 sqlite3 coreutils tmux dbus-daemon python3-dbusmock faketime chromium chromium-driver
 )
 bench=(aria2 axel wget2 curl nginx openssl)
 

@@ -16,6 +16,7 @@ struct HelpTests {
         DeviceSetCommand.self, DeviceUnsetCommand.self, DevicePolicyCommand.self, DeviceDozeCommand.self,
         DeviceWindowCommand.self, DeviceWakeCommand.self, JournalCommand.self, TaskCommand.self,
         TaskRunCommand.self, SimulateCommand.self, TimelineCommand.self, RetargetCommand.self, RetryCommand.self,
+        PageCommand.self,
     ]
 
     @Test func root() throws {

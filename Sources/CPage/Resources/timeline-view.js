@@ -225,7 +225,7 @@ export function timeline(root) {
     pen.fillStyle = row.kind === "section" || row.kind === "more" ? colors.faint : colors.ink;
     pen.textAlign = row.kind === "section" ? "left" : "right";
     const middle = { device: 14, power: 8, network: 8, section: 18, app: 10, transfer: 7, more: 10 }[row.kind];
-    pen.fillText(fit(row.label, left - 16), row.kind === "section" ? 4 : left - 10, y + middle);
+    pen.fillText(row.kind === "section" ? row.label : fit(row.label, left - 16), row.kind === "section" ? 4 : left - 10, y + middle);
     switch (row.kind) {
       case "device": for (const span of picture.device) bar(span, y, 28, colors[span.value], width, deviceWords[span.value], colors, span.value === "asleep" ? colors.onAsleep : colors.onBar); break;
       case "power": for (const span of picture.power) bar(span, y, 14, colors[span.value], width, span.value === "external" ? "external power" : "on battery", colors, colors.onBar); break;

@@ -71,7 +71,8 @@ final class Browser: Sendable {
 
     /// Moves the pressed pointer from the middle of an element, so many dots upwards, and lets go.
     func swipeUp(_ selector: String, by dots: Int) async throws {
-        try await wait("document.querySelector(arguments[0])", [selector])
+        // One that still falls back from the last time is not where it will be.
+        try await wait("document.querySelector(arguments[0]) && !document.getAnimations().length", [selector])
         let middle: [Double] = try await run(
             """
             const box = document.querySelector(arguments[0]).getBoundingClientRect();
