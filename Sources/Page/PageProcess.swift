@@ -43,10 +43,13 @@ package enum PageProcess {
     }
 
     private static func downloads(_ environment: [String: String], _ home: URL) -> String {
-        let homePath = (environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }) ?? home.path(percentEncoded: false)
+        let homePath =
+            (environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }) ?? home.path(percentEncoded: false)
         let plain = homePath.count > 1 && homePath.hasSuffix("/") ? String(homePath.dropLast()) : homePath
-        let configuration = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? plain + "/.config"
+        let configuration =
+            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? plain + "/.config"
         return Setup.downloads(
-            userDirectories: try? String(contentsOfFile: configuration + "/user-dirs.dirs", encoding: .utf8), home: plain)
+            userDirectories: try? String(contentsOfFile: configuration + "/user-dirs.dirs", encoding: .utf8),
+            home: plain)
     }
 }

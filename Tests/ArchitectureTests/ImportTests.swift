@@ -74,7 +74,7 @@ import Testing
         let files = try tree.files(below: "Sources", extensions: ["c", "h", "cpp", "m", "S"])
         #expect(!files.isEmpty)
         let shims = [
-            "Sources/CNightshift/", "Sources/CDigest/", "Sources/CTLS/", "Sources/CSystemd/", "Sources/COpenAPI/",
+            "Sources/CNightshift/", "Sources/CDigest/", "Sources/CTLS/", "Sources/CSystemd/", "Sources/COpenAPI/", "Sources/CPage/",
         ]
         #expect(files.filter { !shims.contains(where: $0.hasPrefix) } == [])
     }

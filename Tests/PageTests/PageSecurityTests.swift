@@ -11,7 +11,10 @@ import Testing
     func onlyTheLink() async throws {
         let fixture = try await PageFixture()
         let raw = RawClient(address: try await fixture.open())
-        for path in ["/", "/page/app.js", "/page/setup.json", "/v1/status", "/v1/events", "/open/", "/open/" + String(repeating: "0", count: 64)] {
+        for path in [
+            "/", "/page/app.js", "/page/setup.json", "/v1/status", "/v1/events", "/open/",
+            "/open/" + String(repeating: "0", count: 64),
+        ] {
             #expect(try await raw.send("GET", path).head.status == 403, "\(path)")
         }
         let cookie = try await raw.letIn()
@@ -49,7 +52,9 @@ import Testing
         }
         let form = good.merging(["Content-Type": "application/x-www-form-urlencoded"]) { $1 }
         #expect(try await raw.send("POST", path, form, body: "a=b").head.status == 415)
-        let preflight = ["Host": "127.0.0.1:\(raw.port)", "Origin": "http://evil.example", "Access-Control-Request-Method": "POST"]
+        let preflight = [
+            "Host": "127.0.0.1:\(raw.port)", "Origin": "http://evil.example", "Access-Control-Request-Method": "POST",
+        ]
         let answer = try await raw.send("OPTIONS", path, preflight)
         #expect(answer.head.status == 403)
         #expect(!answer.head.fields.contains { $0.name.lowercased().hasPrefix("access-control") })
@@ -78,7 +83,8 @@ import Testing
 
     @Test(
         "B5: another user of the machine gets nothing, even with link and cookie",
-        .enabled(if: geteuid() == 0 && Programs.has("setpriv") && Programs.has("curl"), "only root can be somebody else"))
+        .enabled(
+            if: geteuid() == 0 && Programs.has("setpriv") && Programs.has("curl"), "only root can be somebody else"))
     func anotherUser() async throws {
         let fixture = try await PageFixture()
         let raw = RawClient(address: try await fixture.open())

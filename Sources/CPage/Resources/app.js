@@ -11,8 +11,14 @@ import { device } from "./device.js";
 import { why } from "./why.js";
 import { journal } from "./journal.js";
 
-const views = [["switcher", "Apps", "apps", switcher], ["transfers", "Transfers", "transfers", transfers], ["timeline", "Timeline", "timeline", timeline],
-  ["device", "Device", "device", device], ["why", "Why", "why", why], ["journal", "Journal", "journal", journal]];
+const views = [
+  ["switcher", "Apps", "apps", switcher],
+  ["transfers", "Transfers", "transfers", transfers],
+  ["timeline", "Timeline", "timeline", timeline],
+  ["device", "Device", "device", device],
+  ["why", "Why", "why", why],
+  ["journal", "Journal", "journal", journal]
+];
 
 const main = document.getElementById("main");
 const tabs = document.getElementById("tabs");
@@ -20,7 +26,8 @@ const link = document.getElementById("link");
 const banner = document.getElementById("banner");
 let leave = () => {};
 
-for (const [key, name, shape] of views) tabs.append(h("a", { href: `#${key}`, "data-view": key }, icon(shape), h("span", {}, name)));
+for (const [key, name, shape] of views) tabs.append(h("a", { href: `#${key}`, "data-view": key }, icon(shape), h(
+  "span", {}, name)));
 
 function route() {
   const [key, ...rest] = location.hash.slice(1).split("/");
@@ -33,7 +40,8 @@ function route() {
   leave = view[3](main, rest.length ? decodeURIComponent(rest.join("/")) : undefined) ?? (() => {});
 }
 
-const links = { connecting: "Connecting…", live: "Live", away: "Service away", ended: "Page ended", locked: "Not let in" };
+const links = { connecting: "Connecting…", live: "Live", away: "Service away", ended: "Page ended",
+  locked: "Not let in" };
 
 function showLink() {
   text(link, links[state.link]);
@@ -42,27 +50,45 @@ function showLink() {
   banner.hidden = isFine;
   document.body.classList.toggle("stale", !isFine);
   if (isFine) return;
-  const what = { away: ["The service does not answer. What you see is what it said last; transfers go on from there when it is back.", true],
-    ended: ["The program behind this page has ended. Open it again with: nightshift page", true], locked: ["This browser is not let in any more. Open the page again with: nightshift page", false] }[state.link];
-  fill(banner, h("span", {}, what[0]), what[1] ? h("button", { type: "button", class: "button", onclick: tryNow }, "Try now") : null);
+  const what = {
+    away: [
+      "The service does not answer. What you see is what it said last; transfers go on from there when it is back.",
+      true
+    ],
+    ended: ["The program behind this page has ended. Open it again with: nightshift page", true],
+    locked: ["This browser is not let in any more. Open the page again with: nightshift page", false]
+  } [state.link];
+  fill(banner, h("span", {}, what[0]), what[1] ? h("button", { type: "button", class: "button", onclick: tryNow },
+    "Try now") : null);
 }
 
 document.addEventListener("keydown", event => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") ||
+    /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
   const index = Number(event.key) - 1;
-  if (views[index]) { location.hash = views[index][0]; tabs.children[index].focus(); }
+  if (views[index]) {
+    location.hash = views[index][0];
+    tabs.children[index].focus();
+  }
 });
 
 // URLs that are pasted anywhere but into a field are to be fetched.
 document.addEventListener("paste", event => {
   if (/^(INPUT|TEXTAREA)$/.test(event.target.tagName) || document.querySelector("dialog[open]")) return;
   const found = urls(event.clipboardData.getData("text"));
-  if (found.length) { location.hash = "transfers"; addDialog(found.join("\n")); }
+  if (found.length) {
+    location.hash = "transfers";
+    addDialog(found.join("\n"));
+  }
 });
 
 window.addEventListener("hashchange", route);
 listen(["link"], showLink);
 showLink();
-try { Object.assign(words, await get("/page/setup.json")); } catch (error) { console.error(error.message); }
+try {
+  Object.assign(words, await get("/page/setup.json"));
+} catch (error) {
+  console.error(error.message);
+}
 route();
 start();

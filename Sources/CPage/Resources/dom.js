@@ -46,11 +46,19 @@ const shapes = {
   device: "M3 5h18v11H3zM9 20h6M12 16v4",
   why: "M9 9a3 3 0 1 1 4.6 2.500c-1 .7-1.6 1.2-1.6 2.500M12 18v.1M12 2a10 10 0 1 0 .1 0",
   journal: "M5 3h14v18H5zM8 8h8M8 12h8M8 16h5",
-  pause: "M8 5v14M16 5v14", play: "M7 4l13 8-13 8z", stop: "M6 6l12 12M18 6L6 18",
-  retry: "M20 12a8 8 0 1 1-2.5-5.800M20 3v5h-5", more: "M5 11v2M12 11v2M19 11v2", add: "M12 5v14M5 12h14",
-  remove: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13", front: "M4 14v6h16v-6M12 16V4m0 0L7 9m5-5 5 5",
-  leave: "M4 10V4h16v6M12 8v12m0 0-5-5m5 5 5-5", force: "M13 2 4 14h7l-1 8 10-13h-7z", quit: "M12 3v9M6 6a8.5 8.5 0 1 0 12 0",
-  limit: "M4 18a8 8 0 1 1 16 0M12 18l4-6", close: "M6 6l12 12M18 6L6 18",
+  pause: "M8 5v14M16 5v14",
+  play: "M7 4l13 8-13 8z",
+  stop: "M6 6l12 12M18 6L6 18",
+  retry: "M20 12a8 8 0 1 1-2.5-5.800M20 3v5h-5",
+  more: "M5 11v2M12 11v2M19 11v2",
+  add: "M12 5v14M5 12h14",
+  remove: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
+  front: "M4 14v6h16v-6M12 16V4m0 0L7 9m5-5 5 5",
+  leave: "M4 10V4h16v6M12 8v12m0 0-5-5m5 5 5-5",
+  force: "M13 2 4 14h7l-1 8 10-13h-7z",
+  quit: "M12 3v9M6 6a8.5 8.5 0 1 0 12 0",
+  limit: "M4 18a8 8 0 1 1 16 0M12 18l4-6",
+  close: "M6 6l12 12M18 6L6 18",
 };
 
 export function icon(name) {
@@ -67,8 +75,14 @@ export function icon(name) {
 /** A button with a picture, and words that are shown or only told. */
 export function button(name, words, onclick, options = {}) {
   const { showsWords = false, kind = "", ...others } = options;
-  return h("button", { type: "button", class: `button ${kind}`, "aria-label": showsWords ? null : words,
-    title: showsWords ? null : words, onclick, ...others }, icon(name), showsWords ? h("span", {}, words) : null);
+  return h("button", {
+    type: "button",
+    class: `button ${kind}`,
+    "aria-label": showsWords ? null : words,
+    title: showsWords ? null : words,
+    onclick,
+    ...others
+  }, icon(name), showsWords ? h("span", {}, words) : null);
 }
 
 /** A dialog that takes itself away when it is closed, and gives the focus back. */
@@ -78,8 +92,13 @@ export function dialog(title, ...children) {
     h("div", { class: "dialog-head" }, h("h2", { id }, title), button("close", "Close", () => node.close())),
     ...children);
   const before = document.activeElement;
-  node.addEventListener("close", () => { node.remove(); if (before?.isConnected) before.focus(); });
-  node.addEventListener("click", event => { if (event.target === node) node.close(); });
+  node.addEventListener("close", () => {
+    node.remove();
+    if (before?.isConnected) before.focus();
+  });
+  node.addEventListener("click", event => {
+    if (event.target === node) node.close();
+  });
   document.body.append(node);
   node.showModal();
   return node;
@@ -90,8 +109,15 @@ export function confirm(title, words, action) {
   return new Promise(resolve => {
     const node = dialog(title, h("p", {}, words), h("div", { class: "row end" },
       h("button", { type: "button", class: "button", onclick: () => node.close() }, "Leave it"),
-      h("button", { type: "button", class: "button bad", autofocus: true,
-        onclick: () => { node.returnValue = "yes"; node.close(); } }, action)));
+      h("button", {
+        type: "button",
+        class: "button bad",
+        autofocus: true,
+        onclick: () => {
+          node.returnValue = "yes";
+          node.close();
+        }
+      }, action)));
     node.addEventListener("close", () => resolve(node.returnValue === "yes"));
   });
 }

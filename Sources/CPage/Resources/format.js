@@ -1,13 +1,18 @@
 // Words and numbers for people.
 
-export const words = { decisions: {}, waits: {}, exits: {}, wakes: {}, stintEnds: {}, awake: {}, windows: {}, kills: [], deviceKeys: {}, downloads: "" };
+export const words = { decisions: {}, waits: {}, exits: {}, wakes: {}, stintEnds: {}, awake: {}, windows: {},
+  kills: [], deviceKeys: {}, downloads: "" };
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 export function size(bytes) {
   if (!(bytes >= 0)) return "?";
-  let value = bytes, unit = 0;
-  while (value >= 1023.5 && unit < units.length - 1) { value /= 1024; unit += 1; }
+  let value = bytes,
+    unit = 0;
+  while (value >= 1023.5 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
   return `${unit === 0 || value >= 100 ? value.toFixed(0) : value.toFixed(1)} ${units[unit]}`;
 }
 
@@ -34,7 +39,11 @@ export function moment(value) {
 }
 
 export function host(url) {
-  try { return new URL(url).host; } catch { return ""; }
+  try {
+    return new URL(url).host;
+  } catch {
+    return "";
+  }
 }
 
 export function fileName(path) {
@@ -50,12 +59,20 @@ export function taskName(task) {
   const parts = rest.split("/").filter(Boolean);
   const last = parts.pop() ?? "?";
   if (!parts.length) return last.split("@").pop();
-  try { return decodeURIComponent(last); } catch { return last; }
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
 }
 
 const shortWaits = {
-  starting: "about to start", connectionLimit: "its host has enough connections", serviceLimit: "enough transfers are running",
-  retry: "the last attempt failed", retryAfter: "the server asked for a pause", hostBackoff: "its host is in trouble",
+  starting: "about to start",
+  connectionLimit: "its host has enough connections",
+  serviceLimit: "enough transfers are running",
+  retry: "the last attempt failed",
+  retryAfter: "the server asked for a pause",
+  hostBackoff: "its host is in trouble",
 };
 
 /** One sentence: why it is where it is. */
@@ -70,13 +87,20 @@ export function taskSentence(task) {
       }
       return (words.waits[wait.reason] ?? capital(shortWaits[wait.reason] ?? wait.reason)) + until;
     }
-    case "running": return task.kind === "upload" ? "It is being sent." : "It is being fetched.";
-    case "finishing": return "All bytes are here; they are being checked and put in their place.";
-    case "suspended": return "It is paused, and goes on when it is resumed.";
-    case "completed": return task.file ? `It is in ${task.file}` : task.kind === "upload" ? "It was sent." : "It is here.";
-    case "failed": return task.error ? capital(task.error.message) : "It failed.";
-    case "cancelled": return "It was cancelled.";
-    default: return task.state;
+    case "running":
+      return task.kind === "upload" ? "It is being sent." : "It is being fetched.";
+    case "finishing":
+      return "All bytes are here; they are being checked and put in their place.";
+    case "suspended":
+      return "It is paused, and goes on when it is resumed.";
+    case "completed":
+      return task.file ? `It is in ${task.file}` : task.kind === "upload" ? "It was sent." : "It is here.";
+    case "failed":
+      return task.error ? capital(task.error.message) : "It failed.";
+    case "cancelled":
+      return "It was cancelled.";
+    default:
+      return task.state;
   }
 }
 
@@ -88,8 +112,10 @@ export function capital(sentence) {
 /** Bytes done and expected; a total of -1 is not known. */
 export function amounts(task) {
   const up = task.kind === "upload";
-  return { done: up ? task.countOfBytesSent : task.countOfBytesReceived,
-    total: up ? task.countOfBytesExpectedToSend : task.countOfBytesExpectedToReceive };
+  return {
+    done: up ? task.countOfBytesSent : task.countOfBytesReceived,
+    total: up ? task.countOfBytesExpectedToSend : task.countOfBytesExpectedToReceive
+  };
 }
 
 export function timeLeft(task) {
@@ -101,12 +127,21 @@ export function timeLeft(task) {
 }
 
 export const stateNames = {
-  suspended: "paused", waiting: "waiting", running: "running", finishing: "finishing", completed: "done",
-  failed: "failed", cancelled: "cancelled",
+  suspended: "paused",
+  waiting: "waiting",
+  running: "running",
+  finishing: "finishing",
+  completed: "done",
+  failed: "failed",
+  cancelled: "cancelled",
 };
 
 export const appStateNames = {
-  notRunning: "not running", inactive: "inactive", active: "in front", background: "background", suspended: "frozen",
+  notRunning: "not running",
+  inactive: "inactive",
+  active: "in front",
+  background: "background",
+  suspended: "frozen",
 };
 
 /** The service's words, with its times as this machine's clock has them. */
@@ -116,7 +151,9 @@ export function localTimes(sentence) {
 
 /** An explanation in one breath: why, and what ends it. */
 export function answer(why) {
-  return localTimes(why.endedBy ? `${why.sentence} What ends it: ${capital(why.endedBy.trim()).replace(/^./, c => c.toLowerCase())}` : why.sentence);
+  return localTimes(why.endedBy ?
+    `${why.sentence} What ends it: ${capital(why.endedBy.trim()).replace(/^./, c => c.toLowerCase())}` : why
+    .sentence);
 }
 
 export function policy(text) {
@@ -134,7 +171,11 @@ export function parseRate(typed) {
 
 export function typedRate(bytes) {
   if (!bytes) return "";
-  for (const [unit, factor] of [["G", 1024 ** 3], ["M", 1024 ** 2], ["K", 1024]]) {
+  for (const [unit, factor] of [
+      ["G", 1024 ** 3],
+      ["M", 1024 ** 2],
+      ["K", 1024]
+    ]) {
     if (bytes % factor === 0) return `${bytes / factor}${unit}`;
   }
   return String(bytes);

@@ -12,7 +12,8 @@ export class VirtualList {
   constructor({ label, create, update, open, keys }) {
     Object.assign(this, { create, update, open, keys, items: [], rows: [], active: 0 });
     this.inner = h("div", { class: "virtual-inner", role: "presentation" });
-    this.node = h("div", { class: "virtual", role: "grid", "aria-label": label, "aria-readonly": "true" }, this.inner);
+    this.node = h("div", { class: "virtual", role: "grid", "aria-label": label, "aria-readonly": "true" }, this
+      .inner);
     this.node.addEventListener("scroll", () => this.schedule(), { passive: true });
     this.node.addEventListener("keydown", event => this.key(event));
     this.observer = new ResizeObserver(() => this.measure());
@@ -34,12 +35,16 @@ export class VirtualList {
   }
 
   schedule() {
-    this.frame ||= requestAnimationFrame(() => { this.frame = 0; this.draw(); });
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+    });
   }
 
   draw() {
     const first = Math.max(0, Math.floor(this.node.scrollTop / this.height) - 4);
-    const last = Math.min(this.items.length, Math.ceil((this.node.scrollTop + this.node.clientHeight) / this.height) + 4);
+    const last = Math.min(this.items.length, Math.ceil((this.node.scrollTop + this.node.clientHeight) / this
+      .height) + 4);
     const count = Math.max(0, last - first);
     while (this.rows.length < count) this.rows.push(this.makeRow());
     // Each item keeps to one row as long as it is in sight, so that scrolling moves little.
@@ -53,7 +58,10 @@ export class VirtualList {
 
   show(row, index) {
     if (index < 0) {
-      if (row.index !== -1) { row.node.hidden = true; row.index = -1; }
+      if (row.index !== -1) {
+        row.node.hidden = true;
+        row.index = -1;
+      }
       return;
     }
     if (row.index !== index || row.height !== this.height) {
@@ -76,15 +84,23 @@ export class VirtualList {
     const node = h("div", { class: "virtual-row", role: "row", tabindex: -1 });
     const row = { node, index: -1, isActive: null };
     row.parts = this.create(node, () => this.items[row.index]);
-    node.addEventListener("focusin", () => { if (row.index >= 0 && row.index !== this.active) { this.active = row.index; this.schedule(); } });
-    node.addEventListener("click", event => { if (!event.target.closest("button") && this.open) this.open(this.items[row.index]); });
+    node.addEventListener("focusin", () => {
+      if (row.index >= 0 && row.index !== this.active) {
+        this.active = row.index;
+        this.schedule();
+      }
+    });
+    node.addEventListener("click", event => {
+      if (!event.target.closest("button") && this.open) this.open(this.items[row.index]);
+    });
     this.inner.append(node);
     return row;
   }
 
   key(event) {
     const page = Math.max(1, Math.floor(this.node.clientHeight / this.height) - 1);
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.items.length, End: this.items.length };
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.items.length, End: this
+        .items.length };
     const isRow = event.target.classList.contains("virtual-row") || event.target === this.node;
     if (event.key in steps && this.items.length) {
       event.preventDefault();
@@ -100,12 +116,16 @@ export class VirtualList {
 
   focus(index) {
     this.active = index;
-    const top = index * this.height, bottom = top + this.height;
+    const top = index * this.height,
+      bottom = top + this.height;
     if (top < this.node.scrollTop) this.node.scrollTop = top;
-    else if (bottom > this.node.scrollTop + this.node.clientHeight) this.node.scrollTop = bottom - this.node.clientHeight;
+    else if (bottom > this.node.scrollTop + this.node.clientHeight) this.node.scrollTop = bottom - this.node
+      .clientHeight;
     this.draw();
     this.rows.find(row => row.index === index)?.node.focus({ preventScroll: true });
   }
 
-  end() { this.observer.disconnect(); }
+  end() {
+    this.observer.disconnect();
+  }
 }

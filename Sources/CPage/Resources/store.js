@@ -4,9 +4,17 @@ import { get, segment, Refused } from "./api.js";
 
 export const state = {
   /** connecting, live, away (no service), ended (no program behind the page), locked (this browser is not let in) */
-  link: "connecting", detail: "", status: null, device: null, tasks: new Map(), apps: new Map(), sessions: new Map(),
+  link: "connecting",
+  detail: "",
+  status: null,
+  device: null,
+  tasks: new Map(),
+  apps: new Map(),
+  sessions: new Map(),
   /** The newest entries of the journal that came while this page was open. */
-  entries: [], loaded: 0, isLoaded: false,
+  entries: [],
+  loaded: 0,
+  isLoaded: false,
 };
 
 const listeners = new Map();
@@ -21,7 +29,9 @@ export function listen(topics, listener) {
     if (!listeners.has(topic)) listeners.set(topic, new Set());
     listeners.get(topic).add(listener);
   }
-  return () => { for (const topic of topics) listeners.get(topic).delete(listener); };
+  return () => {
+    for (const topic of topics) listeners.get(topic).delete(listener);
+  };
 }
 
 function changed(topic) {
@@ -33,13 +43,18 @@ function changed(topic) {
 function progressed() {
   if (progressTimer) return;
   const wait = Math.max(0, lastProgress + 250 - performance.now());
-  progressTimer = setTimeout(() => { progressTimer = 0; lastProgress = performance.now(); changed("progress"); }, wait);
+  progressTimer = setTimeout(() => {
+    progressTimer = 0;
+    lastProgress = performance.now();
+    changed("progress");
+  }, wait);
 }
 
 function tell() {
   frame = 0;
   const called = new Set();
-  for (const topic of dirty) for (const listener of listeners.get(topic) ?? []) called.add(listener);
+  for (const topic of dirty)
+    for (const listener of listeners.get(topic) ?? []) called.add(listener);
   dirty.clear();
   for (const listener of called) listener();
 }
@@ -107,7 +122,10 @@ export function tellDevice(device) {
 async function readTasks(ids) {
   const page = await get(`/v1/tasks?limit=1000&task=${ids.join(",")}`);
   const missing = new Set(ids);
-  for (const task of page.tasks) { missing.delete(task.id); tellTask(task); }
+  for (const task of page.tasks) {
+    missing.delete(task.id);
+    tellTask(task);
+  }
   for (const id of missing) forgetTask(id);
 }
 
@@ -120,7 +138,10 @@ let highest = 0;
 async function readNewTasks(onPage = () => {}) {
   for (let after = highest; after !== undefined;) {
     const page = await get(`/v1/tasks?limit=1000&after=${after}`);
-    for (const task of page.tasks) { highest = Math.max(highest, task.id); tellTask(task); }
+    for (const task of page.tasks) {
+      highest = Math.max(highest, task.id);
+      tellTask(task);
+    }
     onPage();
     after = page.next;
   }
@@ -132,7 +153,9 @@ async function readApps() {
   changed("apps");
 }
 
-async function readDevice() { tellDevice(await get("/v1/device")); }
+async function readDevice() {
+  tellDevice(await get("/v1/device"));
+}
 
 export async function readStatus() {
   state.status = await get("/v1/status");
@@ -160,7 +183,10 @@ export async function start() {
     await Promise.all([readApps(), readDevice()]);
     state.tasks = new Map();
     highest = 0;
-    await readNewTasks(() => { state.loaded = state.tasks.size; changed("tasks"); });
+    await readNewTasks(() => {
+      state.loaded = state.tasks.size;
+      changed("tasks");
+    });
     if (mine !== generation) return;
     state.isLoaded = true;
     changed("tasks");
@@ -183,7 +209,8 @@ function again() {
 /** At once, because somebody has asked for it. */
 export function tryNow() {
   pause = 1000;
-  if (state.isLoaded && state.link !== "ended") follow(); else start();
+  if (state.isLoaded && state.link !== "ended") follow();
+  else start();
 }
 
 function follow() {
@@ -195,12 +222,24 @@ function follow() {
     pause = 1000;
     const wasAway = state.link !== "live";
     link("live");
-    if (wasAway) { wanted.apps = wanted.device = wanted.status = true; want(); refreshRunning(); }
+    if (wasAway) {
+      wanted.apps = wanted.device = wanted.status = true;
+      want();
+      refreshRunning();
+    }
   });
-  mine.addEventListener("journal", event => { lastID = Number(event.lastEventId); journal(JSON.parse(event.data)); });
+  mine.addEventListener("journal", event => {
+    lastID = Number(event.lastEventId);
+    journal(JSON.parse(event.data));
+  });
   mine.addEventListener("progress", event => progress(JSON.parse(event.data)));
-  mine.addEventListener("reset", event => { lastID = Number(event.lastEventId); start(); });
-  mine.addEventListener("error", () => { if (mine === source) broken(mine); });
+  mine.addEventListener("reset", event => {
+    lastID = Number(event.lastEventId);
+    start();
+  });
+  mine.addEventListener("error", () => {
+    if (mine === source) broken(mine);
+  });
 }
 
 /** The stream has ended, or there is none. Who is missing, the service or the program behind the page, a question tells. */
@@ -208,18 +247,27 @@ async function broken(mine) {
   mine.close();
   source = null;
   link("away", "The service does not answer. What is shown is what it said last.");
-  try { await readStatus(); pause = 500; } catch (error) { failed(error); }
+  try {
+    await readStatus();
+    pause = 500;
+  } catch (error) {
+    failed(error);
+  }
   if (source === null) again();
 }
 
 function refreshRunning() {
-  for (const task of state.tasks.values()) if (task.state === "running") wanted.tasks.add(task.id);
+  for (const task of state.tasks.values())
+    if (task.state === "running") wanted.tasks.add(task.id);
   want();
 }
 
-const deviceDecisions = new Set(["deviceChanged", "deviceHeldAwake", "deviceReleased", "deviceSlept", "deviceWoke", "dozeBegan",
-  "dozeEnded", "windowOpened", "windowClosed", "networkChanged", "networkLost", "networkReturned", "stintBegan", "stintEnded",
-  "backgroundTaskBegan", "backgroundTaskEnded"]);
+const deviceDecisions = new Set(["deviceChanged", "deviceHeldAwake", "deviceReleased", "deviceSlept", "deviceWoke",
+  "dozeBegan",
+  "dozeEnded", "windowOpened", "windowClosed", "networkChanged", "networkLost", "networkReturned", "stintBegan",
+  "stintEnded",
+  "backgroundTaskBegan", "backgroundTaskEnded"
+]);
 
 function journal(entry) {
   state.entries.push(entry);
@@ -244,7 +292,8 @@ function progress(now) {
 document.addEventListener("visibilitychange", () => {
   if (!state.isLoaded || ["locked", "ended"].includes(state.link)) return;
   // Out of sight nothing is drawn, and progress is not asked for.
-  if (source) follow(); else if (!document.hidden) tryNow();
+  if (source) follow();
+  else if (!document.hidden) tryNow();
   if (!document.hidden) refreshRunning();
 });
 

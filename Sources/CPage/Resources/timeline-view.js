@@ -6,30 +6,92 @@ import { words, clock, day, duration } from "./format.js";
 import { readJournal } from "./journal.js";
 import { readTimeline, deviceWords, appWords, markWords } from "./timeline.js";
 
-const ranges = [[3600, "1 hour"], [6 * 3600, "6 hours"], [86400, "1 day"], [7 * 86400, "1 week"]];
-const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
+const ranges = [
+  [3600, "1 hour"],
+  [6 * 3600, "6 hours"],
+  [86400, "1 day"],
+  [7 * 86400, "1 week"]
+];
+const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800,
+  604800
+];
 
 /** Okabe and Ito's palette, which colour-blind people can tell apart; place, height and hatching say the same. */
-const light = { ink: "#1f2328", faint: "#57606a", grid: "rgba(87,96,106,.18)", base: "rgba(87,96,106,.35)", inUse: "#56b4e9", awake: "#b9dcf2", held: "#e69f00", window: "#009e73",
-  dozing: "#8b93a1", asleep: "#3b4252", external: "#40b696", battery: "#f0e442", network: "#a9c9e0", expensive: "#d692b6", offline: "hatch", active: "#0072b2", inactive: "#56b4e9",
-  background: "#e69f00", standing: "stripes", suspended: "#c3c6ca", task: "#8a5a00", running: "#0072b2", waiting: "#b8bcc1", woken: "#009e73", expiring: "#d55e00", killed: "#d55e00",
-  dozeBand: "rgba(59,66,82,.09)", windowBand: "rgba(0,158,115,.20)", heldBand: "rgba(230,159,0,.13)", now: "#d55e00", onBar: "#1f2328", onAsleep: "#fff" };
-const dark = { ...light, ink: "#e6edf3", faint: "#9da7b3", grid: "rgba(157,167,179,.18)", base: "rgba(157,167,179,.35)", network: "#3f6a8c", suspended: "#4b535d", waiting: "#5b636e", task: "#ffd27a",
-  asleep: "#5b6577", dozeBand: "rgba(170,180,196,.10)", onBar: "#1f2328", onNetwork: "#e6edf3", running: "#2b8fd0", active: "#2b8fd0" };
+const light = {
+  ink: "#1f2328",
+  faint: "#57606a",
+  grid: "rgba(87,96,106,.18)",
+  base: "rgba(87,96,106,.35)",
+  inUse: "#56b4e9",
+  awake: "#b9dcf2",
+  held: "#e69f00",
+  window: "#009e73",
+  dozing: "#8b93a1",
+  asleep: "#3b4252",
+  external: "#40b696",
+  battery: "#f0e442",
+  network: "#a9c9e0",
+  expensive: "#d692b6",
+  offline: "hatch",
+  active: "#0072b2",
+  inactive: "#56b4e9",
+  background: "#e69f00",
+  standing: "stripes",
+  suspended: "#c3c6ca",
+  task: "#8a5a00",
+  running: "#0072b2",
+  waiting: "#b8bcc1",
+  woken: "#009e73",
+  expiring: "#d55e00",
+  killed: "#d55e00",
+  dozeBand: "rgba(59,66,82,.09)",
+  windowBand: "rgba(0,158,115,.20)",
+  heldBand: "rgba(230,159,0,.13)",
+  now: "#d55e00",
+  onBar: "#1f2328",
+  onAsleep: "#fff"
+};
+const dark = {
+  ...light,
+  ink: "#e6edf3",
+  faint: "#9da7b3",
+  grid: "rgba(157,167,179,.18)",
+  base: "rgba(157,167,179,.35)",
+  network: "#3f6a8c",
+  suspended: "#4b535d",
+  waiting: "#5b636e",
+  task: "#ffd27a",
+  asleep: "#5b6577",
+  dozeBand: "rgba(170,180,196,.10)",
+  onBar: "#1f2328",
+  onNetwork: "#e6edf3",
+  running: "#2b8fd0",
+  active: "#2b8fd0"
+};
 
 export function timeline(root) {
-  const canvas = h("canvas", { class: "timeline", tabindex: 0, role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
+  const canvas = h("canvas", { class: "timeline", tabindex: 0,
+role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
   const tip = h("div", { class: "tip", hidden: true, role: "tooltip" });
-  const range = h("select", { class: "field", id: "timeline-range", "aria-label": "How far back" }, ranges.map(([seconds, name]) => h("option", { value: String(seconds) }, name)));
+  const range = h("select", { class: "field", id: "timeline-range", "aria-label": "How far back" }, ranges.map(([
+    seconds, name
+  ]) => h("option", { value: String(seconds) }, name)));
   const app = h("select", { class: "field", id: "timeline-app", "aria-label": "App" });
-  const live = button("play", "Live", () => { view.isLive = true; place(); }, { showsWords: true, id: "timeline-live" });
-  const table = h("details", { class: "as-text" }, h("summary", {}, "The same in words"), h("div", { class: "stack" }));
+  const live = button("play", "Live", () => {
+    view.isLive = true;
+    place();
+  }, { showsWords: true, id: "timeline-live" });
+  const table = h("details", { class: "as-text" }, h("summary", {}, "The same in words"), h(
+  "div", { class: "stack" }));
   const legend = h("ul", { class: "legend" });
   const frame = h("div", { class: "canvas-frame" }, canvas, tip);
   range.value = "21600";
   fill(root, h("div", { class: "toolbar" }, h("h1", {}, "Timeline"), h("span", { class: "spring" }), range, app,
-    button("add", "Zoom in", () => zoom(0.5), { id: "zoom-in" }), h("button", { type: "button", class: "button", id: "zoom-out", "aria-label": "Zoom out", title: "Zoom out", onclick: () => zoom(2) }, "−"), live),
-  frame, legend, h("p", { class: "faint", id: "timeline-help" }, "Wheel, + and − zoom; dragging and the arrow keys pan; pointing at a bar tells when, how long and why."), table);
+      button("add", "Zoom in", () => zoom(0.5), { id: "zoom-in" }), h("button", { type: "button", class: "button",
+        id: "zoom-out", "aria-label": "Zoom out", title: "Zoom out", onclick: () => zoom(2) }, "−"), live),
+    frame, legend, h("p", { class: "faint", id: "timeline-help" },
+      "Wheel, + and − zoom; dragging and the arrow keys pan; pointing at a bar tells when, how long and why."),
+    table);
 
   let entries = [];
   let picture = null;
@@ -49,7 +111,10 @@ export function timeline(root) {
     view.isLive = true;
     place();
     try {
-      await readJournal(new Date(Date.now() - Number(range.value) * 1000), () => mine === generation, page => { entries.push(...page); again(true); });
+      await readJournal(new Date(Date.now() - Number(range.value) * 1000), () => mine === generation, page => {
+        entries.push(...page);
+        again(true);
+      });
     } catch { /* Away: said at the top. */ }
     again(true);
   }
@@ -64,7 +129,8 @@ export function timeline(root) {
     const ids = [...state.apps.keys()];
     if (app.options.length === ids.length + 1) return;
     const chosen = app.value;
-    fill(app, h("option", { value: "" }, "every app"), ids.map(id => h("option", { value: id }, state.apps.get(id).name || id)));
+    fill(app, h("option", { value: "" }, "every app"), ids.map(id => h("option", { value: id }, state.apps.get(id)
+      .name || id)));
     app.value = chosen;
   }
 
@@ -80,26 +146,39 @@ export function timeline(root) {
 
   let isStale = true;
   let isFitted = false;
+
   function again(isNew) {
     isStale ||= isNew;
-    wanted ||= requestAnimationFrame(() => { wanted = 0; draw(); });
+    wanted ||= requestAnimationFrame(() => {
+      wanted = 0;
+      draw();
+    });
   }
 
   function draw() {
     if (!canvas.isConnected) return;
     const now = Date.now();
-    if (view.isLive) { const width = view.to - view.from; view.to = now; view.from = now - width; }
+    if (view.isLive) {
+      const width = view.to - view.from;
+      view.to = now;
+      view.from = now - width;
+    }
     if (isStale || view.isLive) {
       const start = now - Number(range.value) * 1000;
       picture = readTimeline(entries, start, now, words, app.value);
       fitYoung(start, now);
-      if (isStale) { inWords(); showLegend(); choices(); }
+      if (isStale) {
+        inWords();
+        showLegend();
+        choices();
+      }
       isStale = false;
     }
     paint();
     // The present moves on by a dot at a time, and only where somebody looks.
     clearTimeout(timer);
-    if (view.isLive && !document.hidden) timer = setTimeout(() => again(false), Math.max(1000, (view.to - view.from) / Math.max(1, canvas.clientWidth)));
+    if (view.isLive && !document.hidden) timer = setTimeout(() => again(false), Math.max(1000, (view.to - view
+      .from) / Math.max(1, canvas.clientWidth)));
   }
 
   /** A journal that is younger than the range fills the picture, until somebody zooms. */
@@ -123,15 +202,20 @@ export function timeline(root) {
     if (picture.apps.length) list.push({ kind: "section", label: "APPS", height: 28 });
     for (const one of picture.apps) {
       const lanes = laned(one.tasks);
-      list.push({ kind: "app", app: one, lanes, label: state.apps.get(one.id)?.name ?? one.id.split(/[./]/).pop(), height: 27 + lanes.count * 7 });
+      list.push({ kind: "app", app: one, lanes, label: state.apps.get(one.id)?.name ?? one.id.split(/[./]/).pop(),
+        height: 27 + lanes.count * 7 });
     }
     if (picture.transfers.length) list.push({ kind: "section", label: "TRANSFERS", height: 28 });
-    for (const one of picture.transfers) list.push({ kind: "transfer", transfer: one, label: one.task ? name(one.task) : one.label, height: 18 });
+    for (const one of picture.transfers) list.push({ kind: "transfer", transfer: one, label: one.task ? name(one
+        .task) : one.label, height: 18 });
     if (picture.hidden) list.push({ kind: "more", label: `${picture.hidden} more`, height: 20 });
     return list;
   }
 
-  const name = id => { const task = state.tasks.get(id); return task?.description || `Task ${id}`; };
+  const name = id => {
+    const task = state.tasks.get(id);
+    return task?.description || `Task ${id}`;
+  };
 
   function laned(tasks) {
     const ends = [];
@@ -145,13 +229,17 @@ export function timeline(root) {
   }
 
   function paint() {
-    const width = canvas.clientWidth, ratio = devicePixelRatio || 1;
+    const width = canvas.clientWidth,
+      ratio = devicePixelRatio || 1;
     left = width < 560 ? 84 : 140;
     const list = rows();
     const top = 44;
     const height = Math.max(160, top + list.reduce((sum, row) => sum + row.height, 0) + 14);
     if (canvas.style.height !== `${height}px`) canvas.style.height = `${height}px`;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) { canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio); }
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
     const colors = scheme.matches ? dark : light;
     hits = [];
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -160,20 +248,31 @@ export function timeline(root) {
     bands(width, height, top, colors);
     axis(width, height, top, colors);
     let y = top;
-    for (const row of list) { drawRow(row, y, width, colors); y += row.height; }
+    for (const row of list) {
+      drawRow(row, y, width, colors);
+      y += row.height;
+    }
   }
 
   function bar(span, y, height, color, width, title, colors, inside) {
-    const from = Math.max(left, x(span.from, width)), to = Math.min(width - right, x(span.to, width));
+    const from = Math.max(left, x(span.from, width)),
+      to = Math.min(width - right, x(span.to, width));
     if (to < left || from > width - right) return;
     const wide = Math.max(1.5, to - from);
     pen.fillStyle = pattern(color, colors);
     pen.fillRect(from, y, wide, height);
-    hits.push({ x: from, y, width: Math.max(4, wide), height, title: title, from: span.from, to: span.to, note: span.note });
-    if (inside && wide > title.length * 6.2 + 12) { pen.fillStyle = inside; pen.font = `${height < 18 ? 10 : 11}px system-ui, sans-serif`; pen.textAlign = "left"; pen.fillText(title, from + 6, y + height / 2 + 0.5); }
+    hits.push({ x: from, y, width: Math.max(4, wide), height, title: title, from: span.from, to: span.to, note: span
+        .note });
+    if (inside && wide > title.length * 6.2 + 12) {
+      pen.fillStyle = inside;
+      pen.font = `${height < 18 ? 10 : 11}px system-ui, sans-serif`;
+      pen.textAlign = "left";
+      pen.fillText(title, from + 6, y + height / 2 + 0.5);
+    }
   }
 
   const patterns = new Map();
+
   function pattern(color, colors) {
     if (color !== "hatch" && color !== "stripes") return color;
     const key = `${color} ${scheme.matches}`;
@@ -186,7 +285,10 @@ export function timeline(root) {
       ink.strokeStyle = color === "stripes" ? "#e69f00" : colors.faint;
       ink.lineWidth = 1.5;
       ink.beginPath();
-      for (const shift of [-6, 0, 6]) { ink.moveTo(shift, 6); ink.lineTo(shift + 6, 0); }
+      for (const shift of [-6, 0, 6]) {
+        ink.moveTo(shift, 6);
+        ink.lineTo(shift + 6, 0);
+      }
       ink.stroke();
       patterns.set(key, pen.createPattern(tile, "repeat"));
     }
@@ -195,10 +297,15 @@ export function timeline(root) {
 
   function bands(width, height, top, colors) {
     for (const span of picture.device) {
-      const color = { dozing: colors.dozeBand, asleep: colors.dozeBand, window: colors.windowBand, held: colors.heldBand }[span.value];
+      const color = { dozing: colors.dozeBand, asleep: colors.dozeBand, window: colors.windowBand, held: colors
+          .heldBand } [span.value];
       if (!color) continue;
-      const from = Math.max(left, x(span.from, width)), to = Math.min(width - right, x(span.to, width));
-      if (to > from) { pen.fillStyle = color; pen.fillRect(from, top - 8, to - from, height - top); }
+      const from = Math.max(left, x(span.from, width)),
+        to = Math.min(width - right, x(span.to, width));
+      if (to > from) {
+        pen.fillStyle = color;
+        pen.fillRect(from, top - 8, to - from, height - top);
+      }
     }
   }
 
@@ -211,12 +318,17 @@ export function timeline(root) {
     pen.textAlign = "center";
     let lastDay = "";
     for (let at = Math.ceil((view.from / 1000 - shift) / step) * step + shift; at * 1000 <= view.to; at += step) {
-      const date = new Date(at * 1000), place = x(at * 1000, width);
+      const date = new Date(at * 1000),
+        place = x(at * 1000, width);
       pen.fillStyle = colors.grid;
       pen.fillRect(Math.round(place), top - 8, 1, height - top);
       pen.fillStyle = colors.faint;
       pen.fillText(clock(date).slice(0, step < 60 ? 8 : 5), place, top - 18);
-      if (day(date) !== lastDay) { lastDay = day(date); pen.fillStyle = colors.ink; pen.fillText(lastDay, Math.min(place, width - 24), top - 33); }
+      if (day(date) !== lastDay) {
+        lastDay = day(date);
+        pen.fillStyle = colors.ink;
+        pen.fillText(lastDay, Math.min(place, width - 24), top - 33);
+      }
     }
   }
 
@@ -224,38 +336,83 @@ export function timeline(root) {
     pen.font = row.kind === "section" ? "600 11px system-ui, sans-serif" : "12px system-ui, sans-serif";
     pen.fillStyle = row.kind === "section" || row.kind === "more" ? colors.faint : colors.ink;
     pen.textAlign = row.kind === "section" ? "left" : "right";
-    const middle = { device: 14, power: 8, network: 8, section: 18, app: 10, transfer: 7, more: 10 }[row.kind];
-    pen.fillText(row.kind === "section" ? row.label : fit(row.label, left - 16), row.kind === "section" ? 4 : left - 10, y + middle);
+    const middle = { device: 14, power: 8, network: 8, section: 18, app: 10, transfer: 7, more: 10 } [row.kind];
+    pen.fillText(row.kind === "section" ? row.label : fit(row.label, left - 16), row.kind === "section" ? 4 : left -
+      10, y + middle);
     switch (row.kind) {
-      case "device": for (const span of picture.device) bar(span, y, 28, colors[span.value], width, deviceWords[span.value], colors, span.value === "asleep" ? colors.onAsleep : colors.onBar); break;
-      case "power": for (const span of picture.power) bar(span, y, 14, colors[span.value], width, span.value === "external" ? "external power" : "on battery", colors, colors.onBar); break;
-      case "network": for (const span of picture.network) { const use = span.value; bar(span, y, 14, colors[!use.isAvailable ? "offline" : use.isExpensive ? "expensive" : "network"], width,
-        !use.isAvailable ? "no network" : `${use.kind ?? "network"}${use.isExpensive ? ", costs by the byte" : ""}`, colors, use.isExpensive ? colors.onBar : colors.onNetwork ?? colors.onBar); } break;
-      case "app": drawApp(row, y, width, colors); break;
-      case "transfer": base(y + 7, width, colors); for (const span of row.transfer.spans) { const runs = span.value === "running"; bar(span, runs ? y + 1 : y + 5, runs ? 12 : 4, colors[span.value], width, `${row.label} ${runs ? "runs" : "waits"}`, colors); } break;
-      default: break;
+      case "device":
+        for (const span of picture.device) bar(span, y, 28, colors[span.value], width, deviceWords[span.value],
+          colors, span.value === "asleep" ? colors.onAsleep : colors.onBar);
+        break;
+      case "power":
+        for (const span of picture.power) bar(span, y, 14, colors[span.value], width, span.value === "external" ?
+          "external power" : "on battery", colors, colors.onBar);
+        break;
+      case "network":
+        for (const span of picture.network) {
+          const use = span.value;
+          bar(span, y, 14, colors[!use.isAvailable ? "offline" : use.isExpensive ? "expensive" : "network"], width,
+            !use.isAvailable ? "no network" :
+            `${use.kind ?? "network"}${use.isExpensive ? ", costs by the byte" : ""}`, colors, use.isExpensive ?
+            colors.onBar : colors.onNetwork ?? colors.onBar);
+        }
+        break;
+      case "app":
+        drawApp(row, y, width, colors);
+        break;
+      case "transfer":
+        base(y + 7, width, colors);
+        for (const span of row.transfer.spans) {
+          const runs = span.value === "running";
+          bar(span, runs ? y + 1 : y + 5, runs ? 12 : 4, colors[span.value], width,
+            `${row.label} ${runs ? "runs" : "waits"}`, colors);
+        }
+        break;
+      default:
+        break;
     }
   }
 
   function drawApp(row, y, width, colors) {
     base(y + 9, width, colors);
-    for (const isFront of [false, true]) for (const span of row.app.states) if ((span.value === "active") === isFront) bar(span, y, 18, colors[span.value], width, `${row.label}: ${appWords[span.value]}`, colors);
-    for (const { task, lane } of row.lanes.places) bar(task, y + 21 + lane * 7, 4, colors.task, width, `background task ${task.value}`, colors);
+    for (const isFront of [false, true])
+      for (const span of row.app.states)
+        if ((span.value === "active") === isFront) bar(span, y, 18, colors[span.value], width,
+          `${row.label}: ${appWords[span.value]}`, colors);
+    for (const { task, lane } of row.lanes.places) bar(task, y + 21 + lane * 7, 4, colors.task, width,
+      `background task ${task.value}`, colors);
     for (const mark of row.app.marks) {
       const at = x(mark.at, width);
       if (at < left || at > width - right) continue;
       pen.beginPath();
-      if (mark.kind === "woken") { pen.moveTo(at, y + 9); pen.lineTo(at - 5, y + 18); pen.lineTo(at + 5, y + 18); }
-      else if (mark.kind === "expiring") { pen.moveTo(at, y + 3); pen.lineTo(at + 5, y + 9); pen.lineTo(at, y + 15); pen.lineTo(at - 5, y + 9); }
-      else { pen.moveTo(at - 6, y + 3); pen.lineTo(at + 6, y + 15); pen.moveTo(at + 6, y + 3); pen.lineTo(at - 6, y + 15); }
+      if (mark.kind === "woken") {
+        pen.moveTo(at, y + 9);
+        pen.lineTo(at - 5, y + 18);
+        pen.lineTo(at + 5, y + 18);
+      } else if (mark.kind === "expiring") {
+        pen.moveTo(at, y + 3);
+        pen.lineTo(at + 5, y + 9);
+        pen.lineTo(at, y + 15);
+        pen.lineTo(at - 5, y + 9);
+      } else {
+        pen.moveTo(at - 6, y + 3);
+        pen.lineTo(at + 6, y + 15);
+        pen.moveTo(at + 6, y + 3);
+        pen.lineTo(at - 6, y + 15);
+      }
       pen.lineWidth = 2.6;
       pen.strokeStyle = pen.fillStyle = colors[mark.kind];
-      if (mark.kind === "killed") pen.stroke(); else pen.fill();
-      hits.push({ x: at - 6, y, width: 12, height: 18, title: `${row.label}: ${markWords[mark.kind]}`, from: mark.at, note: mark.note });
+      if (mark.kind === "killed") pen.stroke();
+      else pen.fill();
+      hits.push({ x: at - 6, y, width: 12, height: 18, title: `${row.label}: ${markWords[mark.kind]}`, from: mark
+          .at, note: mark.note });
     }
   }
 
-  function base(y, width, colors) { pen.fillStyle = colors.base; pen.fillRect(left, Math.round(y), width - left - right, 1); }
+  function base(y, width, colors) {
+    pen.fillStyle = colors.base;
+    pen.fillRect(left, Math.round(y), width - left - right, 1);
+  }
 
   function fit(label, width) {
     if (pen.measureText(label).width <= width) return label;
@@ -292,10 +449,17 @@ export function timeline(root) {
     if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX * perDot());
     else zoom(Math.exp(event.deltaY * 0.002), view.from + (event.offsetX - left) * perDot());
   }, { passive: false });
-  canvas.addEventListener("pointerdown", event => { canvas.setPointerCapture(event.pointerId); pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY }); hover(event); });
+  canvas.addEventListener("pointerdown", event => {
+    canvas.setPointerCapture(event.pointerId);
+    pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+    hover(event);
+  });
   canvas.addEventListener("pointermove", event => {
     const before = pointers.get(event.pointerId);
-    if (!before) { hover(event); return; }
+    if (!before) {
+      hover(event);
+      return;
+    }
     const others = [...pointers].filter(([id]) => id !== event.pointerId).map(([, point]) => point);
     if (others.length) {
       const [was, is] = [Math.abs(before.x - others[0].x), Math.abs(event.offsetX - others[0].x)];
@@ -303,20 +467,41 @@ export function timeline(root) {
     } else pan((before.x - event.offsetX) * perDot());
     pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
   });
-  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, event => pointers.delete(event.pointerId));
-  canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, event => pointers.delete(event
+    .pointerId));
+  canvas.addEventListener("pointerleave", () => {
+    tip.hidden = true;
+  });
   canvas.addEventListener("keydown", event => {
     const step = (view.to - view.from) / 8;
-    const keys = { ArrowLeft: () => pan(-step), ArrowRight: () => pan(step), "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), End: () => { view.isLive = true; place(); } };
-    if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+    const keys = {
+      ArrowLeft: () => pan(-step),
+      ArrowRight: () => pan(step),
+      "+": () => zoom(0.5),
+      "=": () => zoom(0.5),
+      "-": () => zoom(2),
+      End: () => {
+        view.isLive = true;
+        place();
+      }
+    };
+    if (keys[event.key]) {
+      event.preventDefault();
+      keys[event.key]();
+    }
   });
 
   function hover(event) {
-    const hit = hits.findLast(hit => event.offsetX >= hit.x && event.offsetX <= hit.x + hit.width && event.offsetY >= hit.y && event.offsetY <= hit.y + hit.height);
+    const hit = hits.findLast(hit => event.offsetX >= hit.x && event.offsetX <= hit.x + hit.width && event
+      .offsetY >= hit.y && event.offsetY <= hit.y + hit.height);
     tip.hidden = !hit;
     if (!hit) return;
-    fill(tip, h("strong", {}, hit.title), h("span", { class: "number" }, hit.to === undefined ? clock(new Date(hit.from)) : `${clock(new Date(hit.from))} to ${clock(new Date(hit.to))}, ${duration((hit.to - hit.from) / 1000)}`), hit.note && h("span", {}, hit.note));
-    tip.style.transform = `translate(${Math.max(0, Math.min(event.offsetX + 12, canvas.clientWidth - tip.offsetWidth))}px, ${event.offsetY + 16}px)`;
+    fill(tip, h("strong", {}, hit.title), h("span", { class: "number" }, hit.to === undefined ? clock(new Date(hit
+          .from)) :
+        `${clock(new Date(hit.from))} to ${clock(new Date(hit.to))}, ${duration((hit.to - hit.from) / 1000)}`),
+      hit.note && h("span", {}, hit.note));
+    tip.style.transform =
+      `translate(${Math.max(0, Math.min(event.offsetX + 12, canvas.clientWidth - tip.offsetWidth))}px, ${event.offsetY + 16}px)`;
   }
 
   // MARK: - In words, for those who do not see it
@@ -329,43 +514,78 @@ export function timeline(root) {
 
   function inWords() {
     const device = sums(picture.device, deviceWords);
-    canvas.setAttribute("aria-label", `Timeline. The device: ${device || "nothing is known"}. ${picture.apps.length} apps and ${picture.transfers.reduce((sum, row) => sum + row.count, picture.hidden)} transfers are drawn.`);
+    canvas.setAttribute("aria-label",
+      `Timeline. The device: ${device || "nothing is known"}. ${picture.apps.length} apps and ${picture.transfers.reduce((sum, row) => sum + row.count, picture.hidden)} transfers are drawn.`
+      );
     const line = (who, what) => h("tr", {}, h("th", { scope: "row" }, who), h("td", {}, what || "–"));
-    fill(table.lastChild, h("table", { class: "values" }, h("tbody", {}, line("Device", device), picture.apps.map(one => line(state.apps.get(one.id)?.name ?? one.id,
-      [sums(one.states, appWords), ...one.tasks.slice(-5).map(task => `${task.value} from ${clock(new Date(task.from))} for ${duration((task.to - task.from) / 1000)}`), ...one.marks.slice(-5).map(mark => `${markWords[mark.kind]} at ${clock(new Date(mark.at))}`)].filter(Boolean).join("; "))),
-    picture.transfers.map(row => line(row.label, sums(row.spans, { running: "ran", waiting: "waited" }))))));
+    fill(table.lastChild, h("table", { class: "values" }, h("tbody", {}, line("Device", device), picture.apps.map(
+        one => line(state.apps.get(one.id)?.name ?? one.id,
+          [sums(one.states, appWords), ...one.tasks.slice(-5).map(task =>
+            `${task.value} from ${clock(new Date(task.from))} for ${duration((task.to - task.from) / 1000)}`
+            ), ...one.marks.slice(-5).map(mark => `${markWords[mark.kind]} at ${clock(new Date(mark.at))}`)]
+          .filter(Boolean).join("; "))),
+      picture.transfers.map(row => line(row.label, sums(row.spans, { running: "ran", waiting: "waited" }))))));
   }
 
   function showLegend() {
     const colors = scheme.matches ? dark : light;
     const items = [];
     const has = (spans, value) => spans.some(span => span.value === value);
-    for (const [value, name] of Object.entries(deviceWords)) if (has(picture.device, value)) items.push([value, name]);
-    for (const value of ["external", "battery"]) if (has(picture.power, value)) items.push([value, value === "external" ? "external power" : "on battery"]);
-    if (picture.network.some(span => span.value.isAvailable && !span.value.isExpensive)) items.push(["network", "network"]);
-    if (picture.network.some(span => span.value.isAvailable && span.value.isExpensive)) items.push(["expensive", "costs by the byte"]);
+    for (const [value, name] of Object.entries(deviceWords))
+      if (has(picture.device, value)) items.push([value, name]);
+    for (const value of ["external", "battery"])
+      if (has(picture.power, value)) items.push([value, value === "external" ? "external power" : "on battery"]);
+    if (picture.network.some(span => span.value.isAvailable && !span.value.isExpensive)) items.push(["network",
+      "network"
+    ]);
+    if (picture.network.some(span => span.value.isAvailable && span.value.isExpensive)) items.push(["expensive",
+      "costs by the byte"
+    ]);
     if (picture.network.some(span => !span.value.isAvailable)) items.push(["offline", "no network"]);
-    for (const [value, name] of Object.entries(appWords)) if (picture.apps.some(one => has(one.states, value))) items.push([value, `app: ${name}`]);
+    for (const [value, name] of Object.entries(appWords))
+      if (picture.apps.some(one => has(one.states, value))) items.push([value, `app: ${name}`]);
     if (picture.apps.some(one => one.tasks.length)) items.push(["task", "background task"]);
-    for (const value of ["running", "waiting"]) if (picture.transfers.some(row => has(row.spans, value))) items.push([value, `transfer ${value === "running" ? "runs" : "waits"}`]);
+    for (const value of ["running", "waiting"])
+      if (picture.transfers.some(row => has(row.spans, value))) items.push([value,
+        `transfer ${value === "running" ? "runs" : "waits"}`
+      ]);
     fill(legend, items.map(([value, name]) => {
-      const swatch = h("span", { class: `swatch ${["hatch", "stripes"].includes(colors[value]) ? "hatched" : ""}`, "aria-hidden": "true" });
-      swatch.style.backgroundColor = colors[value] === "stripes" ? "#e69f00" : colors[value] === "hatch" ? colors.faint : colors[value];
+      const swatch = h(
+      "span", { class: `swatch ${["hatch", "stripes"].includes(colors[value]) ? "hatched" : ""}`, "aria-hidden": "true" });
+      swatch.style.backgroundColor = colors[value] === "stripes" ? "#e69f00" : colors[value] === "hatch" ?
+        colors.faint : colors[value];
       return h("li", {}, swatch, name);
     }));
   }
 
-  const size = new ResizeObserver(() => { if (picture) again(false); });
+  const size = new ResizeObserver(() => {
+    if (picture) again(false);
+  });
   size.observe(frame);
   const recolour = () => again(true);
   scheme.addEventListener("change", recolour);
-  range.addEventListener("change", () => { view.from = view.to = 0; isFitted = false; read(); });
+  range.addEventListener("change", () => {
+    view.from = view.to = 0;
+    isFitted = false;
+    read();
+  });
   app.addEventListener("change", () => again(true));
-  const onSight = () => { if (!document.hidden) again(true); };
+  const onSight = () => {
+    if (!document.hidden) again(true);
+  };
   document.addEventListener("visibilitychange", onSight);
-  const ends = [listen(["journal"], follow), listen(["apps"], () => again(true)), listen(["link"], () => { if (state.link === "live" && !entries.length) read(); })];
+  const ends = [listen(["journal"], follow), listen(["apps"], () => again(true)), listen(["link"], () => {
+    if (state.link === "live" && !entries.length) read();
+  })];
   picture = readTimeline([], Date.now() - 1000, Date.now(), words);
   choices();
   read();
-  return () => { generation += 1; clearTimeout(timer); size.disconnect(); scheme.removeEventListener("change", recolour); document.removeEventListener("visibilitychange", onSight); for (const end of ends) end(); };
+  return () => {
+    generation += 1;
+    clearTimeout(timer);
+    size.disconnect();
+    scheme.removeEventListener("change", recolour);
+    document.removeEventListener("visibilitychange", onSight);
+    for (const end of ends) end();
+  };
 }

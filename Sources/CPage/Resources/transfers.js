@@ -3,7 +3,8 @@
 import { h, fill, text, attribute, button, dialog, confirm, act, toast } from "./dom.js";
 import { get, post, patch, remove } from "./api.js";
 import { state, listen, tellTask, forgetTask, readStatus, taskPath } from "./store.js";
-import { amounts, size, rate, timeLeft, taskName, taskSentence, stateNames, host, words, parseRate, typedRate, moment, particulars, decision, answer } from "./format.js";
+import { amounts, size, rate, timeLeft, taskName, taskSentence, stateNames, host, words, parseRate, typedRate,
+  moment, particulars, decision, answer } from "./format.js";
 import { VirtualList } from "./list.js";
 
 const filters = [
@@ -26,7 +27,10 @@ const single = {
   resume: task => post(taskPath(task.id, "resume")).then(tellTask),
   retry: task => post(taskPath(task.id, "retry")).then(tellTask),
   cancel: task => post(taskPath(task.id, "cancel")).then(tellTask),
-  remove: async task => { await remove(taskPath(task.id)); forgetTask(task.id); },
+  remove: async task => {
+    await remove(taskPath(task.id));
+    forgetTask(task.id);
+  },
 };
 
 async function cancel(task, node) {
@@ -38,7 +42,9 @@ async function cancel(task, node) {
 /** The button that a row leads with: what one most likely wants. */
 function mainAction(task) {
   if (task.state === "suspended") return ["play", "Resume", single.resume];
-  if (task.state === "waiting" && ["retry", "retryAfter", "hostBackoff"].includes(task.wait?.reason)) return ["retry", "Try again now", single.retry];
+  if (task.state === "waiting" && ["retry", "retryAfter", "hostBackoff"].includes(task.wait?.reason)) return [
+    "retry", "Try again now", single.retry
+  ];
   if (["waiting", "running"].includes(task.state)) return ["pause", "Pause", single.pause];
   if (isOver(task)) return ["remove", "Remove from the list", single.remove];
   return null;
@@ -51,68 +57,118 @@ export function transfers(root) {
   const tabs = filters.map(([key, name]) => {
     const count = h("span", { class: "count" });
     counts.set(key, count);
-    return h("button", { type: "button", class: "chip", "aria-pressed": String(key === chosen), "data-filter": key,
-      onclick: () => { chosen = key; for (const tab of tabs) attribute(tab, "aria-pressed", tab.dataset.filter === key); list.node.scrollTop = 0; show(); } }, name, count);
+    return h("button", {
+      type: "button",
+      class: "chip",
+      "aria-pressed": String(key === chosen),
+      "data-filter": key,
+      onclick: () => {
+        chosen = key;
+        for (const tab of tabs) attribute(tab, "aria-pressed", tab.dataset.filter === key);
+        list.node.scrollTop = 0;
+        show();
+      }
+    }, name, count);
   });
-  const search = h("input", { type: "search", class: "field", placeholder: "Find", "aria-label": "Find transfers", value: sought,
-    oninput: () => { sought = search.value.trim().toLowerCase(); show(); } });
+  const search = h("input", {
+    type: "search",
+    class: "field",
+    placeholder: "Find",
+    "aria-label": "Find transfers",
+    value: sought,
+    oninput: () => {
+      sought = search.value.trim().toLowerCase();
+      show();
+    }
+  });
   const total = h("span", { class: "total number" });
   const empty = h("div", { class: "empty", hidden: true });
-  const list = new VirtualList({ label: "Transfers", create: makeRow, update: showRow, open: task => details(task.id),
-    keys: { p: task => act(null, () => (task.state === "suspended" ? single.resume : single.pause)(task)), Delete: task => cancel(task) } });
+  const list = new VirtualList({
+    label: "Transfers",
+    create: makeRow,
+    update: showRow,
+    open: task => details(task.id),
+    keys: { p: task => act(null, () => (task.state === "suspended" ? single.resume : single.pause)(task)),
+      Delete: task => cancel(task) }
+  });
   list.node.classList.add("transfer-list");
 
   fill(root, h("div", { class: "toolbar" },
-    h("h1", {}, "Transfers"), total, h("span", { class: "spring" }),
-    button("add", "Add", () => addDialog(), { showsWords: true, kind: "primary", id: "add" }),
-    button("limit", "Limits of all", limits, { id: "limits" }), button("more", "All transfers", everything, { id: "everything" })),
-  h("div", { class: "toolbar second" }, h("div", { class: "chips", role: "group", "aria-label": "Which" }, tabs), search),
-  empty, list.node);
+      h("h1", {}, "Transfers"), total, h("span", { class: "spring" }),
+      button("add", "Add", () => addDialog(), { showsWords: true, kind: "primary", id: "add" }),
+      button("limit", "Limits of all", limits, { id: "limits" }), button("more", "All transfers",
+      everything, { id: "everything" })),
+    h("div", { class: "toolbar second" }, h("div", { class: "chips", role: "group", "aria-label": "Which" },
+      tabs), search),
+    empty, list.node);
 
   function show() {
     const matches = filters.find(filter => filter[0] === chosen)[2];
     const numbers = new Map(filters.map(filter => [filter[0], 0]));
     const items = [];
     for (const task of state.tasks.values()) {
-      for (const [key, , isIn] of filters) if (isIn(task)) numbers.set(key, numbers.get(key) + 1);
+      for (const [key, , isIn] of filters)
+        if (isIn(task)) numbers.set(key, numbers.get(key) + 1);
       if (matches(task) && (!sought || isSought(task))) items.push(task);
     }
     items.sort((a, b) => order[a.state] - order[b.state] || (isOver(a) ? b.id - a.id : a.id - b.id));
     for (const [key, node] of counts) text(node, String(numbers.get(key)));
     empty.hidden = items.length > 0;
-    text(empty, !state.isLoaded && state.link !== "away" ? "Reading…" : sought ? "Nothing is called so."
-      : chosen === "active" ? "Nothing is under way. Paste URLs here, or press Add." : "Nothing is here.");
+    text(empty, !state.isLoaded && state.link !== "away" ? "Reading…" : sought ? "Nothing is called so." :
+      chosen === "active" ? "Nothing is under way. Paste URLs here, or press Add." : "Nothing is here.");
     list.set(items);
     sum();
   }
 
   function sum() {
     let speed = 0;
-    for (const task of state.tasks.values()) if (task.state === "running") speed += task.bytesPerSecond ?? 0;
+    for (const task of state.tasks.values())
+      if (task.state === "running") speed += task.bytesPerSecond ?? 0;
     text(total, speed > 0 ? rate(speed) : "");
   }
 
-  const ends = [listen(["tasks", "link"], show), listen(["progress"], () => { list.draw(); sum(); })];
+  const ends = [listen(["tasks", "link"], show), listen(["progress"], () => {
+    list.draw();
+    sum();
+  })];
   show();
-  return () => { for (const end of ends) end(); list.end(); };
+  return () => {
+    for (const end of ends) end();
+    list.end();
+  };
 }
 
-const isSought = task => taskName(task).toLowerCase().includes(sought) || task.url.toLowerCase().includes(sought)
-  || task.session.toLowerCase().includes(sought) || String(task.id) === sought;
+const isSought = task => taskName(task).toLowerCase().includes(sought) || task.url.toLowerCase().includes(sought) ||
+  task.session.toLowerCase().includes(sought) || String(task.id) === sought;
 
 function makeRow(node, item) {
   const parts = {
-    name: h("span", { class: "name" }), from: h("span", { class: "from" }), state: h("span", { class: "badge" }),
-    sentence: h("span", { class: "sentence" }), amount: h("span", { class: "number amount" }), rate: h("span", { class: "number rate" }),
-    left: h("span", { class: "number left" }), bar: h("span", { class: "bar-fill" }),
+    name: h("span", { class: "name" }),
+    from: h("span", { class: "from" }),
+    state: h("span", { class: "badge" }),
+    sentence: h("span", { class: "sentence" }),
+    amount: h("span", { class: "number amount" }),
+    rate: h("span", { class: "number rate" }),
+    left: h("span", { class: "number left" }),
+    bar: h("span", { class: "bar-fill" }),
   };
-  parts.meter = h("span", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Progress" }, parts.bar);
-  parts.main = h("button", { type: "button", class: "button main-action", onclick: () => { const task = item(); act(parts.main, () => mainAction(task)?.[2](task)); } });
+  parts.meter = h("span", { class: "bar",
+role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Progress" }, parts.bar);
+  parts.main = h("button", {
+    type: "button",
+    class: "button main-action",
+    onclick: () => {
+      const task = item();
+      act(parts.main, () => mainAction(task)?.[2](task));
+    }
+  });
   parts.cancel = button("stop", "Cancel", () => cancel(item(), parts.cancel));
   parts.more = button("more", "More", () => details(item().id));
   node.append(
-    h("div", { class: "what", role: "gridcell" }, h("div", { class: "line" }, parts.state, parts.name, parts.from), parts.sentence),
-    h("div", { class: "how", role: "gridcell" }, parts.meter, h("div", { class: "line" }, parts.amount, parts.rate, parts.left)),
+    h("div", { class: "what", role: "gridcell" }, h("div", { class: "line" }, parts.state, parts.name, parts
+      .from), parts.sentence),
+    h("div", { class: "how", role: "gridcell" }, parts.meter, h("div", { class: "line" }, parts.amount, parts
+      .rate, parts.left)),
     h("div", { class: "actions", role: "gridcell" }, parts.main, parts.cancel, parts.more));
   return parts;
 }
@@ -132,7 +188,10 @@ function showRow(parts, task, node) {
   text(parts.rate, task.state === "running" && task.bytesPerSecond > 0 ? rate(task.bytesPerSecond) : "");
   text(parts.left, timeLeft(task));
   const scale = `scaleX(${part.toFixed(4)})`;
-  if (parts.scale !== scale) { parts.scale = scale; parts.bar.style.transform = scale; }
+  if (parts.scale !== scale) {
+    parts.scale = scale;
+    parts.bar.style.transform = scale;
+  }
   attribute(parts.meter, "aria-valuenow", total > 0 || part ? Math.round(part * 100) : null);
   const action = mainAction(task);
   parts.main.hidden = !action;
@@ -155,14 +214,21 @@ async function details(id) {
   let last = "";
   async function show() {
     const task = state.tasks.get(id);
-    if (!task) { node.close(); return; }
+    if (!task) {
+      node.close();
+      return;
+    }
     // What is being typed is not taken away: only another state makes it anew.
     const now = `${task.state} ${task.priority} ${task.rateLimit} ${task.wait?.reason}`;
     if (now === last) return;
     last = now;
     text(node.querySelector("h2"), taskName(task));
     let why = null;
-    try { why = await get(taskPath(id, "why")); } catch (error) { why = { sentence: error.message, history: [] }; }
+    try {
+      why = await get(taskPath(id, "why"));
+    } catch (error) {
+      why = { sentence: error.message, history: [] };
+    }
     if (node.open) fill(body, explained(task, why), settings(task), deeds(task), facts(task), past(why));
   }
   const end = listen(["tasks"], show);
@@ -176,43 +242,71 @@ function explained(task, why) {
 
 function settings(task) {
   if (isOver(task)) return null;
-  const priority = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: String(task.priority), id: "priority" });
+  const priority = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: String(task.priority),
+    id: "priority" });
   const shown = h("output", { for: "priority", class: "number" }, task.priority.toFixed(2));
   priority.addEventListener("input", () => text(shown, Number(priority.value).toFixed(2)));
-  priority.addEventListener("change", () => act(priority, () => patch(taskPath(task.id), { priority: Number(priority.value) }).then(tellTask), "The priority is changed."));
-  const limit = h("input", { class: "field", id: "limit", value: typedRate(task.rateLimit), placeholder: "none", autocomplete: "off", "aria-describedby": "limit-help" });
-  return h("form", { class: "form", onsubmit: event => {
-    event.preventDefault();
-    const bytes = parseRate(limit.value);
-    if (Number.isNaN(bytes)) { toast("A limit is a number with K, M or G, such as 500K.", true); return; }
-    act(limit, () => patch(taskPath(task.id), { rateLimit: bytes }).then(tellTask), "The limit is changed.");
-  } },
-  h("label", { for: "priority" }, "Priority"), h("div", { class: "row" }, priority, shown),
-  h("label", { for: "limit" }, "Limit"), h("div", { class: "row" }, limit, h("button", { type: "submit", class: "button" }, "Set"), h("span", { id: "limit-help", class: "faint" }, "bytes per second: 500K, 1.5M")));
+  priority.addEventListener("change", () => act(priority, () => patch(taskPath(task.id), { priority: Number(priority
+      .value) }).then(tellTask), "The priority is changed."));
+  const limit = h("input", { class: "field", id: "limit", value: typedRate(task.rateLimit), placeholder: "none",
+    autocomplete: "off", "aria-describedby": "limit-help" });
+  return h("form", {
+      class: "form",
+      onsubmit: event => {
+        event.preventDefault();
+        const bytes = parseRate(limit.value);
+        if (Number.isNaN(bytes)) {
+          toast("A limit is a number with K, M or G, such as 500K.", true);
+          return;
+        }
+        act(limit, () => patch(taskPath(task.id), { rateLimit: bytes }).then(tellTask),
+        "The limit is changed.");
+      }
+    },
+    h("label", { for: "priority" }, "Priority"), h("div", { class: "row" }, priority, shown),
+    h("label", { for: "limit" }, "Limit"), h("div", { class: "row" }, limit, h("button", { type: "submit",
+        class: "button" }, "Set"), h("span", { id: "limit-help", class: "faint" },
+      "bytes per second: 500K, 1.5M")));
 }
 
 function deeds(task) {
   const action = mainAction(task);
   return h("div", { class: "row" },
-    action && button(action[0], action[1], event => act(event.currentTarget, () => action[2](task)), { showsWords: true }),
-    task.state === "waiting" && action?.[1] !== "Pause" && button("pause", "Pause", event => act(event.currentTarget, () => single.pause(task)), { showsWords: true }),
-    !isOver(task) && task.state !== "finishing" && button("stop", "Cancel", event => cancel(task, event.currentTarget), { showsWords: true, kind: "bad" }));
+    action && button(action[0], action[1], event => act(event.currentTarget, () => action[2](
+    task)), { showsWords: true }),
+    task.state === "waiting" && action?.[1] !== "Pause" && button("pause", "Pause", event => act(event
+      .currentTarget, () => single.pause(task)), { showsWords: true }),
+    !isOver(task) && task.state !== "finishing" && button("stop", "Cancel", event => cancel(task, event
+      .currentTarget), { showsWords: true, kind: "bad" }));
 }
 
 function facts(task) {
-  const rows = [["Number", task.id], ["From", task.currentURL ?? task.url], ["Session", task.session],
-    ["To", task.file ?? task.destination?.directory], ["Source", task.source],
-    ["Added", moment(task.createdAt)], ["Ended", task.endedAt && moment(task.endedAt)], ["Attempts", task.attempts],
-    ["Connections", task.connections], ["Answer", task.response && `HTTP ${task.response.status}`],
-    ["Checked", task.verified?.join(", ")], ["Last error", task.lastError?.message], ["Not before", task.earliestBeginDate && moment(task.earliestBeginDate)]];
-  return h("dl", { class: "facts" }, rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false)
+  const rows = [
+    ["Number", task.id],
+    ["From", task.currentURL ?? task.url],
+    ["Session", task.session],
+    ["To", task.file ?? task.destination?.directory],
+    ["Source", task.source],
+    ["Added", moment(task.createdAt)],
+    ["Ended", task.endedAt && moment(task.endedAt)],
+    ["Attempts", task.attempts],
+    ["Connections", task.connections],
+    ["Answer", task.response && `HTTP ${task.response.status}`],
+    ["Checked", task.verified?.join(", ")],
+    ["Last error", task.lastError?.message],
+    ["Not before", task.earliestBeginDate && moment(task.earliestBeginDate)]
+  ];
+  return h("dl", { class: "facts" }, rows.filter(([, value]) => value !== undefined && value !== null && value !==
+      "" && value !== false)
     .map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
 
 export function past(why) {
   if (!why.history?.length) return null;
-  return h("details", {}, h("summary", {}, "What happened"), h("ol", { class: "past" }, why.history.slice(-20).map(entry =>
-    h("li", {}, h("time", { class: "number", datetime: entry.time }, moment(entry.time)), " ", decision(entry), " ", h("span", { class: "faint" }, particulars(entry))))));
+  return h("details", {}, h("summary", {}, "What happened"), h("ol", { class: "past" }, why.history.slice(-20).map(
+    entry =>
+    h("li", {}, h("time", { class: "number", datetime: entry.time }, moment(entry.time)), " ", decision(
+      entry), " ", h("span", { class: "faint" }, particulars(entry))))));
 }
 
 // MARK: - Adding, and all of them
@@ -222,44 +316,75 @@ export function urls(typed) {
 }
 
 export function addDialog(pasted = "") {
-  const area = h("textarea", { class: "field", id: "urls", rows: 6, placeholder: "https://…", spellcheck: "false" });
+  const area = h("textarea", { class: "field", id: "urls", rows: 6, placeholder: "https://…",
+  spellcheck: "false" });
   area.value = pasted;
   const folder = h("input", { class: "field", id: "folder", value: words.downloads, autocomplete: "off" });
   const paused = h("input", { type: "checkbox", id: "paused" });
   const whole = h("input", { type: "checkbox", id: "discretionary" });
   const count = h("span", { class: "faint" });
   const submit = h("button", { type: "submit", class: "button primary" }, "Add");
-  const recount = () => { const found = urls(area.value).length; text(count, found === 1 ? "1 URL" : `${found} URLs`); submit.disabled = !found; };
+  const recount = () => {
+    const found = urls(area.value).length;
+    text(count, found === 1 ? "1 URL" : `${found} URLs`);
+    submit.disabled = !found;
+  };
   area.addEventListener("input", recount);
-  const node = dialog("Add transfers", h("form", { class: "stack", onsubmit: async event => {
-    event.preventDefault();
-    const tasks = urls(area.value).map(url => ({ url, destination: { directory: folder.value }, retryPolicy: "transientResponses", failsOnHTTPError: true,
-      ...(paused.checked ? { suspended: true } : {}), ...(whole.checked ? { isDiscretionary: true } : {}) }));
-    const added = await act(submit, () => post("/v1/tasks", { tasks }));
-    if (added) { node.close(); toast(added.ids.length === 1 ? "1 transfer was accepted." : `${added.ids.length} transfers were accepted.`); }
-  } },
-  h("label", { for: "urls" }, "URLs, one to a line"), area, count,
-  h("label", { for: "folder" }, "Into the folder"), folder,
-  h("label", { class: "check" }, paused, "Paused until it is resumed"), h("label", { class: "check" }, whole, "Waits for a good moment: power, and a network that is free"),
-  h("div", { class: "row end" }, submit)));
+  const node = dialog("Add transfers", h("form", {
+      class: "stack",
+      onsubmit: async event => {
+        event.preventDefault();
+        const tasks = urls(area.value).map(url => ({
+          url,
+          destination: { directory: folder.value },
+          retryPolicy: "transientResponses",
+          failsOnHTTPError: true,
+          ...(paused.checked ? { suspended: true } : {}),
+          ...(whole.checked ? { isDiscretionary: true } : {})
+        }));
+        const added = await act(submit, () => post("/v1/tasks", { tasks }));
+        if (added) {
+          node.close();
+          toast(added.ids.length === 1 ? "1 transfer was accepted." :
+            `${added.ids.length} transfers were accepted.`);
+        }
+      }
+    },
+    h("label", { for: "urls" }, "URLs, one to a line"), area, count,
+    h("label", { for: "folder" }, "Into the folder"), folder,
+    h("label", { class: "check" }, paused, "Paused until it is resumed"), h("label", { class: "check" }, whole,
+      "Waits for a good moment: power, and a network that is free"),
+    h("div", { class: "row end" }, submit)));
   recount();
   area.focus();
 }
 
 async function limits() {
   const now = state.status?.settings ?? {};
-  const speed = h("input", { class: "field", id: "all-limit", value: typedRate(now.rateLimit), placeholder: "none" });
-  const most = h("input", { class: "field", id: "most", type: "number", min: 1, max: 1000, value: String(now.maximumTransfers ?? "") });
+  const speed = h("input", { class: "field", id: "all-limit", value: typedRate(now.rateLimit),
+    placeholder: "none" });
+  const most = h("input", { class: "field", id: "most", type: "number", min: 1, max: 1000, value: String(now
+      .maximumTransfers ?? "") });
   const submit = h("button", { type: "submit", class: "button primary" }, "Set");
-  const node = dialog("Limits of all transfers", h("form", { class: "stack", onsubmit: async event => {
-    event.preventDefault();
-    const rateLimit = parseRate(speed.value);
-    if (Number.isNaN(rateLimit)) { toast("A limit is a number with K, M or G, such as 500K.", true); return; }
-    const change = { rateLimit, ...(most.value ? { maximumTransfers: Number(most.value) } : {}) };
-    if (await act(submit, () => patch("/v1/settings", change))) { node.close(); toast("The limits are changed."); readStatus(); }
-  } },
-  h("label", { for: "all-limit" }, "Bytes per second, together (500K, 1.5M, nothing for no limit)"), speed,
-  h("label", { for: "most" }, "Transfers at once"), most, h("div", { class: "row end" }, submit)));
+  const node = dialog("Limits of all transfers", h("form", {
+      class: "stack",
+      onsubmit: async event => {
+        event.preventDefault();
+        const rateLimit = parseRate(speed.value);
+        if (Number.isNaN(rateLimit)) {
+          toast("A limit is a number with K, M or G, such as 500K.", true);
+          return;
+        }
+        const change = { rateLimit, ...(most.value ? { maximumTransfers: Number(most.value) } : {}) };
+        if (await act(submit, () => patch("/v1/settings", change))) {
+          node.close();
+          toast("The limits are changed.");
+          readStatus();
+        }
+      }
+    },
+    h("label", { for: "all-limit" }, "Bytes per second, together (500K, 1.5M, nothing for no limit)"), speed,
+    h("label", { for: "most" }, "Transfers at once"), most, h("div", { class: "row end" }, submit)));
 }
 
 function everything() {
@@ -271,7 +396,9 @@ function everything() {
       for (let i = 0; i < ids.length; i += 1000) {
         const answer = await post("/v1/actions", { action, tasks: ids.slice(i, i + 1000) });
         for (const result of answer.results) {
-          if (result.problem) refused += 1; else if (result.task) tellTask(result.task); else forgetTask(result.id);
+          if (result.problem) refused += 1;
+          else if (result.task) tellTask(result.task);
+          else forgetTask(result.id);
         }
       }
       toast(refused ? `Done, but for ${refused} that could not be.` : "Done.");
@@ -282,8 +409,12 @@ function everything() {
   const paused = all(task => task.state === "suspended");
   const over = all(isOver);
   const menu = dialog("All transfers", h("div", { class: "stack menu" },
-    button("pause", `Pause all (${running.length})`, some("suspend", running), { showsWords: true, disabled: !running.length, id: "pause-all" }),
-    button("play", `Resume all (${paused.length})`, some("resume", paused), { showsWords: true, disabled: !paused.length, id: "resume-all" }),
-    button("retry", "Try again now what failed", event => act(event.currentTarget, () => post("/v1/retry", {}), "It is tried again.").then(() => menu.close()), { showsWords: true }),
-    button("remove", `Remove what has ended (${over.length})`, some("remove", over), { showsWords: true, disabled: !over.length, id: "remove-all" })));
+    button("pause", `Pause all (${running.length})`, some("suspend", running), { showsWords: true, disabled: !
+        running.length, id: "pause-all" }),
+    button("play", `Resume all (${paused.length})`, some("resume", paused), { showsWords: true, disabled: !
+        paused.length, id: "resume-all" }),
+    button("retry", "Try again now what failed", event => act(event.currentTarget, () => post("/v1/retry", {}),
+      "It is tried again.").then(() => menu.close()), { showsWords: true }),
+    button("remove", `Remove what has ended (${over.length})`, some("remove", over), { showsWords: true,
+      disabled: !over.length, id: "remove-all" })));
 }

@@ -9,9 +9,18 @@ import { appFacts } from "./switcher.js";
 
 export function why(root, argument) {
   const suggestions = h("datalist", { id: "why-list" });
-  const input = h("input", { class: "field big", id: "question", list: "why-list", autocomplete: "off", placeholder: "A transfer's number or name, an app, a push, a region", "aria-label": "About what", value: argument ?? "" });
-  const answer = h("section", { class: "panel", "aria-live": "polite", "aria-label": "The explanation", hidden: true });
-  fill(root, h("div", { class: "toolbar" }, h("h1", {}, "Why?")), h("form", { class: "row ask", onsubmit: event => { event.preventDefault(); ask(input.value.trim()); } },
+  const input = h("input", { class: "field big", id: "question", list: "why-list", autocomplete: "off",
+    placeholder: "A transfer's number or name, an app, a push, a region", "aria-label": "About what",
+    value: argument ?? "" });
+  const answer = h("section", { class: "panel", "aria-live": "polite", "aria-label": "The explanation",
+    hidden: true });
+  fill(root, h("div", { class: "toolbar" }, h("h1", {}, "Why?")), h("form", {
+      class: "row ask",
+      onsubmit: event => {
+        event.preventDefault();
+        ask(input.value.trim());
+      }
+    },
     input, suggestions, h("button", { type: "submit", class: "button primary" }, "Explain")), answer);
 
   function suggest() {
@@ -19,7 +28,8 @@ export function why(root, argument) {
     const tasks = [];
     for (const task of state.tasks.values()) {
       if (tasks.length >= 50) break;
-      if (!["completed", "cancelled"].includes(task.state)) tasks.push(h("option", { value: String(task.id) }, `${taskName(task)}, ${stateNames[task.state]}`));
+      if (!["completed", "cancelled"].includes(task.state)) tasks.push(h("option", { value: String(task.id) },
+        `${taskName(task)}, ${stateNames[task.state]}`));
     }
     fill(suggestions, apps, tasks);
   }
@@ -31,7 +41,8 @@ export function why(root, argument) {
     fill(answer, "Reading…");
     try {
       const found = await explain(question);
-      fill(answer, found ?? [h("h2", {}, question), h("p", {}, "There is no transfer, no app and nothing else of this name.")]);
+      fill(answer, found ?? [h("h2", {}, question), h("p", {},
+        "There is no transfer, no app and nothing else of this name.")]);
     } catch (error) {
       fill(answer, h("p", {}, error.message));
     }
@@ -39,7 +50,8 @@ export function why(root, argument) {
 
   const end = listen(["apps"], suggest);
   suggest();
-  if (argument) ask(argument); else input.focus();
+  if (argument) ask(argument);
+  else input.focus();
   return end;
 }
 
@@ -50,15 +62,18 @@ async function explain(question) {
   if (task) {
     const found = await optional(taskPath(task.id, "why"));
     if (found) return shown(`${taskName(found.task)} (${found.task.id})`, stateNames[found.task.state], found,
-      h("dl", { class: "facts" }, h("dt", {}, "From"), h("dd", {}, found.task.url), found.task.wait && [h("dt", {}, "Waits since"), h("dd", {}, moment(found.task.wait.since))]));
+      h("dl", { class: "facts" }, h("dt", {}, "From"), h("dd", {}, found.task.url), found.task.wait && [h(
+        "dt", {}, "Waits since"), h("dd", {}, moment(found.task.wait.since))]));
   }
-  const app = [...state.apps.values()].find(app => [app.id, app.name].some(name => name.toLowerCase() === wanted))
-    ?? [...state.apps.values()].find(app => [app.id, app.name].some(name => name.toLowerCase().includes(wanted)));
+  const app = [...state.apps.values()].find(app => [app.id, app.name].some(name => name.toLowerCase() ===
+    wanted)) ??
+    [...state.apps.values()].find(app => [app.id, app.name].some(name => name.toLowerCase().includes(wanted)));
   if (app) {
     const found = await get(appPath(app.id, "why"));
     return shown(found.app.name || found.app.id, appStateNames[found.app.state], found, appFacts(found.app));
   }
-  const named = [...state.tasks.values()].filter(task => taskName(task).toLowerCase().includes(wanted) || task.url.toLowerCase() === wanted).pop();
+  const named = [...state.tasks.values()].filter(task => taskName(task).toLowerCase().includes(wanted) || task.url
+    .toLowerCase() === wanted).pop();
   if (named) return explain(String(named.id));
   // Parts that a service may not have.
   for (const part of ["pushes", "regions"]) {
@@ -69,5 +84,6 @@ async function explain(question) {
 }
 
 function shown(title, state, why, more) {
-  return [h("h2", {}, title), h("p", { class: "answer" }, state ? h("strong", {}, `${state}: `) : null, inWords(why)), more, past(why)];
+  return [h("h2", {}, title), h("p", { class: "answer" }, state ? h("strong", {}, `${state}: `) : null, inWords(
+    why)), more, past(why)];
 }

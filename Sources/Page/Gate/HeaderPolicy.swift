@@ -22,7 +22,8 @@ enum HeaderPolicy {
 
     /// The types in which the service answers; anything else is bytes to a browser.
     static func contentType(_ type: String?) -> String {
-        guard let type, ["application/json", "application/problem+json", "text/event-stream", "image/png"].contains(type)
+        guard let type,
+            ["application/json", "application/problem+json", "text/event-stream", "image/png"].contains(type)
         else {
             return type?.hasPrefix("text/plain") == true ? "text/plain; charset=utf-8" : "application/octet-stream"
         }

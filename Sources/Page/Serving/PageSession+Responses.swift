@@ -32,7 +32,8 @@ extension PageSession {
     static func response(_ status: Int, _ type: String, _ bytes: [UInt8]) -> Response {
         guard status != 204 else {
             // A body of unknown length keeps Content-Length, which a 204 must not have, out of the head.
-            return Response(status: .noContent, headers: fields(type: type), body: ResponseBody { try await $0.finish(nil) })
+            return Response(
+                status: .noContent, headers: fields(type: type), body: ResponseBody { try await $0.finish(nil) })
         }
         return Response(
             status: HTTPResponse.Status(code: status), headers: fields(type: type),

@@ -63,7 +63,8 @@ final class PageSession: Sendable {
 
     private func open(_ candidate: String) -> Response {
         guard oneTime.withLock({ $0.take(candidate) }) else {
-            return Self.plain(403, "This link was used already, or is another page's. Ask for a new one: nightshift page")
+            return Self.plain(
+                403, "This link was used already, or is another page's. Ask for a new one: nightshift page")
         }
         var response = Self.toPage()
         response.headers[.setCookie] = Cookies.setting(gate.cookieName, to: gate.cookie)

@@ -113,7 +113,9 @@ struct ActionTests {
         try await eventually("the removal") { (try? await fixture.client.send(.task(done))) == nil }
     }
 
-    @Test("B5: an app is brought to the front, left, quit, and force-quit by a button and by a throw", arguments: Browser.Width.allCases)
+    @Test(
+        "B5: an app is brought to the front, left, quit, and force-quit by a button and by a throw",
+        arguments: Browser.Width.allCases)
     func apps(_ width: Browser.Width) async throws {
         let fixture = try await PageFixture()
         let app = try await fixture.install("org.example.Photos", name: "Photos")
@@ -220,7 +222,9 @@ struct ActionTests {
     func manyTransfers() async throws {
         let fixture = try await PageFixture()
         for part in 0..<2 {
-            _ = try await fixture.enqueue((0..<10_000).map { "/many/file-\(part * 10_000 + $0).bin" }) { $0.suspended = true }
+            _ = try await fixture.enqueue((0..<10_000).map { "/many/file-\(part * 10_000 + $0).bin" }) {
+                $0.suspended = true
+            }
         }
         let browser = try await opened(fixture)
         try await browser.wait("document.querySelector('.virtual').getAttribute('aria-rowcount') === '20000'")
@@ -250,7 +254,9 @@ struct ActionTests {
             """
             const list = document.querySelector(".virtual");
             list.querySelector("[tabindex='0']").focus();
-            for (const key of ["ArrowDown", "PageDown", "End"]) document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+            for (const key of ["ArrowDown", "PageDown", "End"]) {
+              document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+            }
             return document.activeElement.getAttribute("aria-rowindex") + " of " + list.getAttribute("aria-rowcount");
             """)
         #expect(focused == "11111 of 11111")

@@ -21,7 +21,8 @@ final class Browser: Sendable {
         files = try TemporaryDirectory()
         driver = try ChildProcess(
             "chromedriver", arguments: ["--port=\(port)"],
-            environment: ["HOME": files.path, "TMPDIR": files.path, "PATH": "/usr/bin:/bin", "TZ": "UTC"], ownGroup: true)
+            environment: ["HOME": files.path, "TMPDIR": files.path, "PATH": "/usr/bin:/bin", "TZ": "UTC"],
+            ownGroup: true)
         base = "http://127.0.0.1:\(port)"
         let base = base
         try await eventually("chromedriver", within: .seconds(60)) {
@@ -83,7 +84,8 @@ final class Browser: Sendable {
             "{\"type\":\"pointerMove\",\"duration\":60,\"x\":\(Int(exactly: x) ?? 0),\"y\":\((Int(exactly: y) ?? 0) - up)}"
         }
         let steps = [
-            move(0), "{\"type\":\"pointerDown\",\"button\":0}", move(dots / 3), move(dots), "{\"type\":\"pointerUp\",\"button\":0}",
+            move(0), "{\"type\":\"pointerDown\",\"button\":0}", move(dots / 3), move(dots),
+            "{\"type\":\"pointerUp\",\"button\":0}",
         ]
         let body =
             "{\"actions\":[{\"type\":\"pointer\",\"id\":\"hand\",\"parameters\":{\"pointerType\":\"mouse\"},\"actions\":["

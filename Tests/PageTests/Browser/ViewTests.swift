@@ -66,17 +66,23 @@ struct ViewTests {
         let browser = try await Browser()
         try await browser.open(try await fixture.open().url)
         try await browser.wait(Self.shows["transfers"] ?? "true")
-        try await browser.wait("document.querySelector('.virtual-row[data-state=running] .amount').textContent.includes('MiB of')")
+        try await browser.wait(
+            "document.querySelector('.virtual-row[data-state=running] .amount').textContent.includes('MiB of')")
         try await browser.click("h1")
         // Each change of a text is one of the list's drawings: at most four a second, and their shifts add up.
         let watched: [Double] = try await browser.runLater(
             """
             const done = arguments[arguments.length - 1];
             let shift = 0, draws = 0;
-            new PerformanceObserver(list => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value; }).observe({ type: "layout-shift" });
+            new PerformanceObserver(list => {
+              for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value;
+            }).observe({ type: "layout-shift" });
             const amount = document.querySelector(".virtual-row[data-state=running] .amount");
             const start = performance.now();
-            new MutationObserver(() => { draws += 1; if (draws === 8) done([shift, draws / ((performance.now() - start) / 1000)]); }).observe(amount, { childList: true, characterData: true, subtree: true });
+            new MutationObserver(() => {
+              draws += 1;
+              if (draws === 8) done([shift, draws / ((performance.now() - start) / 1000)]);
+            }).observe(amount, { childList: true, characterData: true, subtree: true });
             """)
         #expect(watched[0] < 0.01, "shifted by \(watched[0])")
         #expect(watched[1] < 4.6, "drawn \(watched[1]) times a second")
@@ -118,12 +124,15 @@ struct ViewTests {
         let browser = try await Browser()
         try await browser.open(try await fixture.open().url)
         try await browser.click("[data-filter=all]")
-        try await browser.wait("[...document.querySelectorAll('.name')].some(node => node.textContent.includes('<img'))")
+        try await browser.wait(
+            "[...document.querySelectorAll('.name')].some(node => node.textContent.includes('<img'))")
         for view in ["switcher", "timeline", "device", "journal", "why/\(failed)", "why/\(named)", "why/\(app)"] {
             let _: Bool = try await browser.run("location.hash = arguments[0]; return true;", [view])
             try await browser.wait("document.querySelector('main h1')")
             if view.hasPrefix("why") { try await browser.wait("document.querySelector('.answer')") }
-            if view == "switcher" { try await browser.wait("document.querySelector('.card .name')?.textContent.includes('<img')") }
+            if view == "switcher" {
+                try await browser.wait("document.querySelector('.card .name')?.textContent.includes('<img')")
+            }
             let made: Int = try await browser.run("return document.querySelectorAll('img[src=x], main script').length;")
             #expect(made == 0, "\(view)")
             #expect(try await browser.run("return document.title.includes('Nightshift');") as Bool, "\(view)")

@@ -67,7 +67,8 @@ import Testing
         "B5: downloads go where the user's directories say",
         arguments: [
             (nil, "/home/ada/Downloads"), ("XDG_DOWNLOAD_DIR=\"$HOME/Laden\"\n", "/home/ada/Laden"),
-            ("# x\nXDG_DOWNLOAD_DIR=\"/data/in\"", "/data/in"), ("XDG_DOWNLOAD_DIR=\"relative\"", "/home/ada/Downloads"),
+            ("# x\nXDG_DOWNLOAD_DIR=\"/data/in\"", "/data/in"),
+            ("XDG_DOWNLOAD_DIR=\"relative\"", "/home/ada/Downloads"),
             ("XDG_MUSIC_DIR=\"$HOME/Music\"", "/home/ada/Downloads"),
         ] as [(String?, String)])
     func downloads(_ text: String?, _ folder: String) {

@@ -95,7 +95,8 @@ import Testing
         #expect(gate.decide(Self.own("/page/app.js")) == .asset("app.js"))
         #expect(gate.decide(Self.own("/page/setup.json")) == .setup)
         for (method, path) in [
-            ("GET", "/v1/tasks?state=running&limit=1000"), ("GET", "/v1/events?progress=true"), ("GET", "/v1/apps/%2Fbin%2Fx/why"),
+            ("GET", "/v1/tasks?state=running&limit=1000"), ("GET", "/v1/events?progress=true"),
+            ("GET", "/v1/apps/%2Fbin%2Fx/why"),
             ("POST", "/v1/tasks"), ("POST", "/v1/tasks/3/suspend"), ("PATCH", "/v1/device"), ("DELETE", "/v1/tasks/3"),
         ] {
             let forwarded = try #require(ForwardedRequest(method: method, path: path))

@@ -50,7 +50,8 @@ final class PageFixture: Sendable {
     deinit {
         for page in pages.withLock({ $0 }) { kill(page, SIGKILL) }
         service.withLock { $0?.kill(SIGKILL) }
-        for app in (try? String(contentsOfFile: files.path("processes"), encoding: .utf8))?.split(separator: "\n") ?? [] {
+        for app in (try? String(contentsOfFile: files.path("processes"), encoding: .utf8))?.split(separator: "\n") ?? []
+        {
             if let pid = Int32(app) { kill(pid, SIGKILL) }
         }
     }
