@@ -102,6 +102,27 @@ import Testing
         #expect(own.output.contains("lastJournalEntry"))
     }
 
+    @Test("B5: the link is opened by xdg-open, and printed where that opens nothing")
+    func opening() async throws {
+        let fixture = try await PageFixture()
+        for (script, isOpened) in [("echo \"$1\" > '\(fixture.files.path("opened"))'", true), ("exit 3", false)] {
+            let folder = fixture.files.path("bin")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let opener = try fixture.files.write("#!/bin/sh\n\(script)\n", to: "bin/xdg-open")
+            chmod(opener, 0o700)
+            let path = folder + ":" + (fixture.variables["PATH"] ?? "")
+            let outcome = try await ChildProcess.run(
+                Programs.commandLine, ["page"], environment: fixture.variables.merging(["PATH": path]) { $1 })
+            #expect(outcome.code == 0, "\(outcome)")
+            #expect(outcome.output.isEmpty == isOpened, "\(outcome)")
+            let link =
+                isOpened ? String(decoding: try fileBytes(fixture.files.path("opened")), as: UTF8.self) : outcome.output
+            let raw = RawClient(
+                address: PageAddress(url: link.trimmingCharacters(in: .whitespacesAndNewlines), processID: 0))
+            #expect(try await raw.letIn().hasPrefix("nightshift-\(raw.port)="))
+        }
+    }
+
     @Test("B5: the page's program ends when nobody looks, and a stream of events is somebody")
     func ends() async throws {
         let fixture = try await PageFixture()

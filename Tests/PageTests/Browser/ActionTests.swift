@@ -218,6 +218,37 @@ struct ActionTests {
         try await browser.wait("document.querySelector('.virtual-row[data-decision=resumed]')")
     }
 
+    @Test("B5: the timeline tells what is pointed at, pans and zooms, and follows what happens again")
+    func timeline() async throws {
+        let fixture = try await PageFixture()
+        let app = try await fixture.install("org.example.Photos", name: "Photos")
+        _ = try await fixture.client.send(.launch(app, LaunchRequest()))
+        let browser = try await opened(fixture)
+        try await browser.click("[data-view=timeline]")
+        let words = "document.querySelector('canvas').getAttribute('aria-label')"
+        try await browser.wait(words + ".includes('1 apps')")
+        // The bar of the device, at the present.
+        try await browser.point(at: "canvas", along: 0.98, down: 58)
+        try await browser.wait("!document.querySelector('.tip').hidden")
+        let told: String = try await browser.run("return document.querySelector('.tip').textContent;")
+        #expect(told.contains("in use") && told.contains(" to "), "\(told)")
+        let _: Bool = try await browser.run(
+            """
+            const canvas = document.querySelector("canvas");
+            canvas.focus();
+            for (const key of ["+", "-", "ArrowLeft"]) {
+              canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+            }
+            return true;
+            """)
+        try await browser.click("#timeline-live")
+        try await browser.wait("document.querySelector('#timeline-live').hidden")
+        fixture.origin.serve("/done.txt", .text("here"))
+        _ = try await fixture.enqueue(["/done.txt"])
+        try await browser.wait(words + ".includes('1 transfers')")
+        #expect(try await browser.complaints() == [])
+    }
+
     @Test("B5: 20,000 transfers are read, sought and scrolled with few elements; how fluid it was is printed")
     func manyTransfers() async throws {
         let fixture = try await PageFixture()

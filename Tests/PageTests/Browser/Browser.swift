@@ -93,6 +93,19 @@ final class Browser: Sendable {
         _ = try await Self.exchange("POST", base + "/session/\(session)/actions", Data(body.utf8))
     }
 
+    /// Moves the pointer over an element: so far along its width, so many dots below its top.
+    func point(at selector: String, along part: Double, down dots: Double) async throws {
+        let place: [Int] = try await run(
+            """
+            const box = document.querySelector(arguments[0]).getBoundingClientRect();
+            return [Math.round(box.x + box.width * Number(arguments[1])), Math.round(box.y + Number(arguments[2]))];
+            """, [selector, String(part), String(dots)])
+        let body =
+            "{\"actions\":[{\"type\":\"pointer\",\"id\":\"hand\",\"parameters\":{\"pointerType\":\"mouse\"},\"actions\":"
+            + "[{\"type\":\"pointerMove\",\"duration\":60,\"x\":\(place[0]),\"y\":\(place[1])}]}]}"
+        _ = try await Self.exchange("POST", base + "/session/\(session)/actions", Data(body.utf8))
+    }
+
     // MARK: - What is seen
 
     /// What a script returns, run in the page.

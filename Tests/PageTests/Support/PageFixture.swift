@@ -28,7 +28,6 @@ final class PageFixture: Sendable {
     let variables: [String: String]
     private let brief = Mutex<[ChildProcess]>([])
     private let service = Mutex<ChildProcess?>(nil)
-    private let pages = Mutex<[Int32]>([])
 
     init() async throws {
         files = try TemporaryDirectory()
@@ -48,7 +47,7 @@ final class PageFixture: Sendable {
     }
 
     deinit {
-        for page in pages.withLock({ $0 }) { kill(page, SIGKILL) }
+        endPages()
         service.withLock { $0?.kill(SIGKILL) }
         for app in (try? String(contentsOfFile: files.path("processes"), encoding: .utf8))?.split(separator: "\n") ?? []
         {
@@ -79,7 +78,6 @@ final class PageFixture: Sendable {
             Programs.commandLine, ["page", "--no-open", "--json"] + arguments, environment: variables)
         guard outcome.code == 0 else { throw Failed(description: "nightshift page: \(outcome.errors)") }
         let address = try JSON.decode(PageAddress.self, from: Data(outcome.output.utf8))
-        pages.withLock { $0.append(address.processID) }
         return address
     }
 
@@ -92,6 +90,19 @@ final class PageFixture: Sendable {
     }
 
     func brief(_ pid: Int32) -> ChildProcess? { brief.withLock { $0.first { $0.pid == pid } } }
+
+    /// Whatever page this home has: not all of them say their number.
+    private func endPages() {
+        let word = Data("NIGHTSHIFT_HOME=\(variables["NIGHTSHIFT_HOME"] ?? "")\0".utf8)
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            guard let pid = Int32(name), let words = try? fileBytes("/proc/\(pid)/cmdline"),
+                words.split(separator: 0).dropFirst().first.map({ Array($0) }) == Array("page".utf8),
+                let environment = try? fileBytes("/proc/\(pid)/environ"),
+                Data(environment + [0]).range(of: word) != nil
+            else { continue }
+            kill(pid, SIGKILL)
+        }
+    }
 
     // MARK: - Transfers and apps
 
