@@ -39,6 +39,9 @@ static const unsigned char style_css[] = {
 static const unsigned char switcher_js[] = {
 #embed "Resources/switcher.js"
 };
+static const unsigned char timeline_paint_js[] = {
+#embed "Resources/timeline-paint.js"
+};
 static const unsigned char timeline_view_js[] = {
 #embed "Resources/timeline-view.js"
 };
@@ -65,6 +68,7 @@ static const struct nightshift_page_file files[] = {
     {"store.js", store_js, sizeof store_js},
     {"style.css", style_css, sizeof style_css},
     {"switcher.js", switcher_js, sizeof switcher_js},
+    {"timeline-paint.js", timeline_paint_js, sizeof timeline_paint_js},
     {"timeline-view.js", timeline_view_js, sizeof timeline_view_js},
     {"timeline.js", timeline_js, sizeof timeline_js},
     {"transfers.js", transfers_js, sizeof transfers_js},

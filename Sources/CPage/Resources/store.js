@@ -246,7 +246,7 @@ function follow() {
 async function broken(mine) {
   mine.close();
   source = null;
-  link("away", "The service does not answer. What is shown is what it said last.");
+  link("connecting");
   try {
     await readStatus();
     pause = 500;

@@ -234,3 +234,12 @@ function grouped(rows) {
         edges[edges.length - 1]?.[0] ?? 0) };
   });
 }
+
+/** Moves the end of a timeline on to a later moment at which nothing else has changed. */
+export function extend(timeline, to) {
+  const all = [timeline.device, timeline.power, timeline.network, ...timeline.transfers.map(row => row.spans)];
+  for (const app of timeline.apps) all.push(app.states, app.tasks);
+  for (const spans of all)
+    for (const span of spans) if (span.to === timeline.to) span.to = to;
+  timeline.to = to;
+}
