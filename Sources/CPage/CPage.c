@@ -48,6 +48,9 @@ static const unsigned char timeline_view_js[] = {
 static const unsigned char timeline_js[] = {
 #embed "Resources/timeline.js"
 };
+static const unsigned char transfer_dialogs_js[] = {
+#embed "Resources/transfer-dialogs.js"
+};
 static const unsigned char transfers_js[] = {
 #embed "Resources/transfers.js"
 };
@@ -71,6 +74,7 @@ static const struct nightshift_page_file files[] = {
     {"timeline-paint.js", timeline_paint_js, sizeof timeline_paint_js},
     {"timeline-view.js", timeline_view_js, sizeof timeline_view_js},
     {"timeline.js", timeline_js, sizeof timeline_js},
+    {"transfer-dialogs.js", transfer_dialogs_js, sizeof transfer_dialogs_js},
     {"transfers.js", transfers_js, sizeof transfers_js},
     {"why.js", why_js, sizeof why_js},
 };

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import NIOCore
 import NightshiftAPI
 import NightshiftClient
 
@@ -27,6 +28,10 @@ package enum PageProcess {
                 try handOver(PageAddress(url: link, processID: getpid()))
             }
             return 0
+        } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
+            let reason = String(cString: strerror(error.errnoCode))
+            FileHandle.standardError.write(Data("nightshiftd: port \(port) cannot be used: \(reason)\n".utf8))
+            return 1
         } catch {
             FileHandle.standardError.write(Data("nightshiftd: the page ended: \(error)\n".utf8))
             return 1

@@ -75,6 +75,9 @@ const shortWaits = {
   hostBackoff: "its host is in trouble",
 };
 
+/** Whether nothing more happens to a task by itself. */
+export const isOver = task => ["completed", "failed", "cancelled"].includes(task.state);
+
 /** One sentence: why it is where it is. */
 export function taskSentence(task) {
   switch (task.state) {

@@ -1,7 +1,7 @@
 // Paints a timeline on a canvas, and remembers what is where.
 
 import { state } from "./store.js";
-import { clock, day } from "./format.js";
+import { clock, day, taskName } from "./format.js";
 import { deviceWords, appWords, markWords } from "./timeline.js";
 
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800,
@@ -90,9 +90,10 @@ export function painter(canvas, view, scheme) {
     return list;
   }
 
+  /** A task that was removed has but its number. */
   const name = id => {
     const task = state.tasks.get(id);
-    return task?.description || `Task ${id}`;
+    return task ? taskName(task) : `Task ${id}`;
   };
 
   function laned(tasks) {
