@@ -244,8 +244,7 @@ let package = Package(
         .testTarget(
             name: "PageTests",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CPage", "Page", "TestSupport", "nightshiftd",
-                "nightshift", "misbehaving-origin", "app-probe",
+                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "Page", "TestSupport", "nightshiftd", "nightshift",
             ],
             swiftSettings: strict),
         .testTarget(
