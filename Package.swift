@@ -244,7 +244,8 @@ let package = Package(
         .testTarget(
             name: "PageTests",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "Page", "TestSupport", "nightshiftd", "nightshift",
+                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "Page", "TestSupport", "nightshiftd",
+                "nightshift",
             ],
             swiftSettings: strict),
         .testTarget(
