@@ -57,6 +57,7 @@ let package = Package(
         .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("z")]),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
         .target(name: "CDesktop", linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "CPage", exclude: ["Resources"]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -131,9 +132,17 @@ let package = Package(
             dependencies: ["NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CNightshift", argumentParser],
             swiftSettings: strict),
 
+        .target(
+            name: "Page",
+            dependencies: [
+                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CPage", httpTypes, hummingbirdCore, logging,
+                nioCore, nioPosix,
+            ],
+            swiftSettings: strict),
+
         // L6: main only.
         .executableTarget(
-            name: "nightshiftd", dependencies: ["NightshiftAPI", "Daemon", "Simulation", argumentParser],
+            name: "nightshiftd", dependencies: ["NightshiftAPI", "Daemon", "Page", "Simulation", argumentParser],
             swiftSettings: strict),
         .executableTarget(name: "nightshift", dependencies: ["CLI"], swiftSettings: strict),
 
@@ -244,6 +253,13 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: ["NightshiftAPI", "NightshiftClient", "CLI", "TestSupport", "nightshift", argumentParser],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PageTests",
+            dependencies: [
+                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "Page", "TestSupport", "nightshiftd",
+                "nightshift",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "NightshiftTests",

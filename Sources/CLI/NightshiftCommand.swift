@@ -24,7 +24,7 @@ struct NightshiftCommand: ParsableCommand {
                 name: "Looking",
                 subcommands: [
                     ListCommand.self, ShowCommand.self, WhyCommand.self, WatchCommand.self, WaitCommand.self,
-                    JournalCommand.self, TimelineCommand.self,
+                    JournalCommand.self, TimelineCommand.self, PageCommand.self,
                 ]),
             CommandGroup(
                 name: "Steering",

@@ -9,22 +9,29 @@ import Synchronization
 #endif
 
 /// A program started so that nothing of this one holds it: a closing terminal and ^C go by.
-final class DetachedProcess: Sendable {
+package final class DetachedProcess: Sendable {
     let id: pid_t
     private let exit = Mutex<Int32?>(nil)
 
     /// The `waitpid` status once it has ended.
-    var exitStatus: Int32? { exit.withLock { $0 } }
+    package var exitStatus: Int32? { exit.withLock { $0 } }
 
-    /// Starts `program` without arguments; its words go to the end of the file `log`.
-    init(program: String, environment: [String: String], log: String) throws {
-        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(program), nil]
+    /// Starts `program`; its words go to the end of the file `log`.
+    ///
+    /// - Parameters:
+    ///   - words: its arguments.
+    ///   - output: a descriptor that is its standard output in place of the log.
+    package init(
+        program: String, arguments words: [String] = [], environment: [String: String], log: String,
+        output: Int32? = nil
+    ) throws {
+        var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer {
             for text in arguments + variables { free(text) }
         }
         var child = pid_t()
-        let result = nightshift_spawn_detached(&child, program, &arguments, &variables, log)
+        let result = nightshift_spawn_detached(&child, program, &arguments, &variables, log, output ?? -1)
         guard result == 0 else {
             throw ServiceUnusable(message: "\(program) could not be started: \(String(cString: strerror(result)))")
         }

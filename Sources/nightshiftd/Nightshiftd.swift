@@ -34,6 +34,6 @@ struct Nightshiftd: AsyncParsableCommand {
               6 the database was refused
             """,
         version: DaemonProcess.version,
-        subcommands: [RunCommand.self, SimulateCommand.self],
+        subcommands: [RunCommand.self, SimulateCommand.self, PageCommand.self],
         defaultSubcommand: RunCommand.self)
 }

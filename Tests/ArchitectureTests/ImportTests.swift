@@ -75,7 +75,7 @@ import Testing
         #expect(!files.isEmpty)
         let shims = [
             "Sources/CNightshift/", "Sources/CDigest/", "Sources/CTLS/", "Sources/CSystemd/", "Sources/COpenAPI/",
-            "Sources/CDesktop/",
+            "Sources/CDesktop/", "Sources/CPage/",
         ]
         #expect(files.filter { !shims.contains(where: $0.hasPrefix) } == [])
     }

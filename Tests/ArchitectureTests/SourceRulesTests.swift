@@ -133,7 +133,7 @@ import Testing
             #expect(isHome || source.localPaths == [], "\(path)")
         }
         // These show the API as any program sees it, or stand in for the service and look at what is asked of it.
-        let showing = ["LocalAPI", "CLI", "Daemon", "Nightshift", "EndToEnd", "NightshiftCurl", "Architecture"]
+        let showing = ["LocalAPI", "CLI", "Daemon", "Nightshift", "EndToEnd", "NightshiftCurl", "Architecture", "Page"]
             .map { "Tests/\($0)Tests/" }
         for (path, text) in SourceTree.tests where !showing.contains(where: path.hasPrefix) {
             #expect(SwiftSource(text).localPaths == [], "\(path)")

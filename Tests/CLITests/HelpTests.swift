@@ -17,6 +17,7 @@ struct HelpTests {
         DeviceWindowCommand.self, DeviceWakeCommand.self, JournalCommand.self, TaskCommand.self,
         TaskRunCommand.self, SimulateCommand.self, TimelineCommand.self, RetargetCommand.self, RetryCommand.self,
         RefreshCommand.self, AppRefreshCommand.self, AppExpireCommand.self, AppScheduleCommand.self,
+        PageCommand.self,
     ]
 
     @Test func root() throws {

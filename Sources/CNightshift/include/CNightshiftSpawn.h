@@ -5,8 +5,9 @@
 #include <sys/types.h>
 
 /// Starts `program` in a session of its own, in `/`, with default signals, input from /dev/null, both outputs to the end
-/// of the file `log` (made with mode 0600), and no other descriptor. Returns 0 or an error number.
+/// of the file `log` (made with mode 0600), and no other descriptor; `output`, unless it is -1, is its standard output in
+/// place of the log. Returns 0 or an error number.
 int nightshift_spawn_detached(
-    pid_t *child, const char *program, char *const arguments[], char *const environment[], const char *log);
+    pid_t *child, const char *program, char *const arguments[], char *const environment[], const char *log, int output);
 
 #endif

@@ -1,0 +1,194 @@
+// The device: what it says, who tells it, whether it dozes, who holds it awake, and values put in place for trials.
+
+import { h, fill, button, act, toast } from "./dom.js";
+import { get, has, patch, post } from "./api.js";
+import { state, listen, tellDevice } from "./store.js";
+import { words, moment, size, policy, duration, capital } from "./format.js";
+
+const names = {
+  power: "Power",
+  battery: "Battery",
+  warning: "Battery warning",
+  lowPower: "Saving power",
+  network: "Network",
+  connectivity: "Reaches the internet",
+  interface: "Kind of network",
+  expensive: "Costs by the byte",
+  constrained: "Asked to save data",
+  networkName: "Name of the network",
+  idle: "Left alone",
+  sleeping: "About to sleep",
+  freeBytes: "Free space"
+};
+const sources = { assumed: "assumed", override: "put in place", trace: "from a trace" };
+
+const change = (node, body, done) => act(node, () => patch("/v1/device", body).then(tellDevice), done);
+
+export function device(root) {
+  const now = h("section", { class: "panel hero", "aria-label": "Doze" });
+  const holders = h("section", { class: "panel", "aria-label": "Who holds it awake" });
+  const values = h("section", { class: "panel", "aria-label": "What it says" });
+  const trials = h("section", { class: "panel", "aria-label": "For trials" });
+  const more = h("div", { class: "panels-more" });
+  fill(root, h("div", { class: "toolbar" }, h("h1", {}, "Device")), h("div", { class: "panels" }, now, holders,
+    values, trials, more));
+  const form = trialForm();
+  fill(trials, h("h2", {}, "For trials"), form.node);
+  let told = "";
+
+  function show() {
+    const device = state.device;
+    if (!device) {
+      fill(now, h("p", { class: "faint" }, "Reading…"));
+      return;
+    }
+    // The same once more is no reason to take a button away under somebody's finger.
+    const answer = JSON.stringify(device);
+    if (answer === told) return;
+    told = answer;
+    showPhase(now, device);
+    showHolders(holders, device);
+    showValues(values, device);
+    form.show(device);
+  }
+
+  const end = listen(["device"], show);
+  show();
+  section(more, "/v1/regions", "Regions", answer => answer.regions, region => [region.id ?? region.identifier,
+    region.app
+  ]);
+  return () => end();
+}
+
+const phases = { awake: ["Awake", "Everything runs."], dozing: ["Dozing", "Background work stands still."],
+  window: ["Window", "What waited runs."] };
+
+function showPhase(node, device) {
+  const doze = device.doze;
+  const [name, sentence] = phases[doze.phase] ?? [doze.phase, ""];
+  const reason = words.awake[doze.awakeReason] ?? words.windows[doze.windowReason] ?? "";
+  const to = phase => event => act(event.currentTarget, () => post("/v1/device/doze", { phase }).then(tellDevice));
+  fill(node, h("div", { class: "phase", "data-phase": doze.phase }, h(
+  "span", { class: "phase-dot", "aria-hidden": "true" }), h("h2", {}, name)),
+    h("p", {}, `${sentence} ${reason}`), h("p", { class: "faint number" }, `Since ${moment(doze.since)}`, doze
+      .until ? `, ${doze.phase === "window" ? "closes by" : "next window"} ${moment(doze.until)}` : ""),
+    h("div", { class: "row" },
+      h("button", { type: "button", class: "button", "data-phase": "dozing", disabled: doze.phase === "dozing",
+        onclick: to("dozing") }, "Doze now"),
+      h("button", { type: "button", class: "button", "data-phase": "window", disabled: doze.phase !== "dozing",
+        onclick: to("window") }, "Open a window"),
+      h("button", { type: "button", class: "button", "data-phase": "awake", disabled: doze.phase === "awake",
+        onclick: to("awake") }, "Wake")));
+}
+
+function showHolders(node, device) {
+  fill(node, h("h2", {}, "Who holds it awake"), device.holders.length ?
+    h("ul", { class: "plain" }, device.holders.map(holder => h("li", {}, h("strong", {}, state.apps.get(holder
+      .app)?.name ?? holder.app), ` for ${holder.tasks.join(", ")}, since ${moment(holder.since)}`))) :
+    h("p", { class: "faint" }, "No app does."),
+    h("p", { class: "faint" },
+      `Background time of apps: ${policy(device.settings.backgroundPolicy)}; warned ${duration(device.settings.expirationLead)} before its end.`
+      ));
+}
+
+function shown(value) {
+  if (value.key === "freeBytes" && /^\d+$/.test(value.value)) return size(Number(value.value));
+  if (value.key === "battery" && value.value !== "none") return `${value.value} %`;
+  return value.value;
+}
+
+function showValues(node, device) {
+  const missing = device.providers.filter(provider => !provider.isPresent || provider.detail);
+  fill(node, h("h2", {}, "What it says"), h("table", { class: "values" },
+      h("thead", { class: "sr" }, h("tr", {}, h("th", { scope: "col" }, "What"), h("th", { scope: "col" },
+        "Value"), h("th", { scope: "col" }, "Who says so"), h("th", { scope: "col" }, "Action"))),
+      h("tbody", {}, device.values.map(value => h("tr", { "data-key": value.key }, h("th", { scope: "row" },
+          names[value.key] ?? value.key), h("td", { class: "number" }, shown(value)),
+        h("td", {}, h("span", { class: value.source === "override" ? "badge warn" : "faint" }, sources[value
+          .source] ?? value.source)),
+        h("td", { class: "end" }, value.source === "override" ? button("close",
+          `Believe the device again: ${names[value.key] ?? value.key}`, event => change(event
+          .currentTarget, { overrides: {
+              [value.key]: null } })) : null))))),
+    missing.length ? h("details", {}, h("summary", {}, `${missing.length} parts of the system say nothing`), h(
+      "ul", { class: "plain" }, missing.map(provider =>
+        h("li", {}, h("strong", {}, provider.name), ` ${provider.isPresent ? "" : "is not there. "}`, provider
+          .detail ? capital(provider.detail) : "")))) : null);
+}
+
+const choices = { power: ["external", "battery"], lowPower: ["yes", "no"], network: ["yes", "no"], expensive: [
+    "yes", "no"
+  ], constrained: ["yes", "no"], idle: ["yes", "no"], sleeping: ["yes", "no"] };
+
+function trialForm() {
+  const key = h("select", { class: "field", id: "trial-key" });
+  const value = h("input", { class: "field", id: "trial-value", list: "trial-values",
+  autocomplete: "off", "aria-describedby": "trial-help" });
+  const list = h("datalist", { id: "trial-values" });
+  const help = h("p", { class: "faint", id: "trial-help" });
+  const background = h("select", { class: "field", id: "policy" }, h("option", { value: "opportunistic" },
+    "opportunistic"), h("option", { value: "contiguous" }, "contiguous"));
+  const seconds = h("input", { class: "field short", id: "policy-seconds", type: "number", min: 10, max: 3600,
+    placeholder: "usual" });
+  const hint = () => {
+    fill(list, (choices[key.value] ?? []).map(word => h("option", { value: word })));
+    value.value = "";
+    help.textContent = words.deviceKeys[key.value] ? capital(words.deviceKeys[key.value]) : "";
+  };
+  key.addEventListener("change", hint);
+  const node = h("div", { class: "stack" }, h("form", {
+        class: "stack",
+        id: "trial",
+        onsubmit: event => {
+          event.preventDefault();
+          if (!value.value.trim()) {
+            toast("A value is needed.", true);
+            return;
+          }
+          change(event.submitter, { overrides: {
+              [key.value]: value.value.trim() } }, `${names[key.value] ?? key.value} is put in place.`);
+        }
+      }, h("p", { class: "faint" },
+        "The service believes these values in place of the device's, until they are taken away again."),
+      h("div", { class: "row" }, h("label", { class: "sr", for: "trial-key" }, "What"), key, h(
+      "label", { class: "sr", for: "trial-value" }, "Value"), value, list, h("button", { type: "submit",
+        class: "button" }, "Put in place")), help),
+    h("form", {
+      class: "stack",
+      id: "policy-form",
+      onsubmit: event => {
+        event.preventDefault();
+        change(event.submitter, { backgroundPolicy: seconds.value ? `${background.value}:${seconds.value}` :
+            background.value }, "The background time is changed.");
+      }
+    }, h("div", { class: "row" }, h("label", { for: "policy" }, "Background time"), background, h(
+    "label", { class: "sr", for: "policy-seconds" }, "Seconds"), seconds, h("button", { type: "submit",
+      class: "button" }, "Set"))));
+  return {
+    node,
+    show(device) {
+      const keys = device.values.map(value => value.key);
+      if (key.options.length !== keys.length) {
+        fill(key, keys.map(name => h("option", { value: name }, names[name] ?? name)));
+        hint();
+      }
+      if (document.activeElement !== background && document.activeElement !== seconds) {
+        const [kind, length] = device.settings.backgroundPolicy.split(":");
+        background.value = kind;
+        seconds.value = length ?? "";
+      }
+    }
+  };
+}
+
+/** A part that a service may not have: it hides where there is none. */
+async function section(root, path, title, list, row) {
+  let answer = null;
+  try {
+    answer = await has(path) ? await get(path) : null;
+  } catch { /* Away: said at the top. */ }
+  const rows = answer && list(answer);
+  if (!rows?.length) return;
+  root.append(h("section", { class: "panel" }, h("h2", {}, title), h("ul", { class: "plain" }, rows.map(item => h(
+    "li", {}, row(item).filter(Boolean).join(", "))))));
+}

@@ -1,0 +1,199 @@
+// Words and numbers for people.
+
+export const words = { decisions: {}, waits: {}, exits: {}, wakes: {}, stintEnds: {}, awake: {}, windows: {},
+  kills: [], deviceKeys: {}, downloads: "" };
+
+const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+
+export function size(bytes) {
+  if (!(bytes >= 0)) return "?";
+  let value = bytes,
+    unit = 0;
+  while (value >= 1023.5 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 100 ? value.toFixed(0) : value.toFixed(1)} ${units[unit]}`;
+}
+
+export const rate = bytes => `${size(bytes)}/s`;
+
+export function duration(seconds) {
+  const s = Math.max(0, seconds);
+  if (s < 1) return s < 0.0005 ? "0 s" : `${Math.max(1, Math.round(s * 1000))} ms`;
+  if (s < 60) return `${Math.round(s)} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min${s % 60 >= 1 ? ` ${Math.floor(s % 60)} s` : ""}`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h${s % 3600 >= 60 ? ` ${Math.floor(s % 3600 / 60)} min` : ""}`;
+  return `${Math.floor(s / 86400)} d${s % 86400 >= 3600 ? ` ${Math.floor(s % 86400 / 3600)} h` : ""}`;
+}
+
+const two = number => String(number).padStart(2, "0");
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+export const clock = date => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+export const day = date => `${date.getDate()} ${months[date.getMonth()]}`;
+
+/** The time, with the day unless it is today. */
+export function moment(value) {
+  const date = new Date(value);
+  return date.toDateString() === new Date().toDateString() ? clock(date) : `${day(date)}, ${clock(date)}`;
+}
+
+export function host(url) {
+  try {
+    return new URL(url).host;
+  } catch {
+    return "";
+  }
+}
+
+export function fileName(path) {
+  return path.split("/").filter(Boolean).pop() ?? path;
+}
+
+/** What a person calls the task: its file's name, else the end of its URL, else the host. */
+export function taskName(task) {
+  const file = task.file ?? task.source;
+  if (file) return fileName(file);
+  if (task.destination?.filename) return task.destination.filename;
+  const rest = (task.currentURL ?? task.url).replace(/^[^:]*:\/\//, "").replace(/[?#].*$/, "");
+  const parts = rest.split("/").filter(Boolean);
+  const last = parts.pop() ?? "?";
+  if (!parts.length) return last.split("@").pop();
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
+const shortWaits = {
+  starting: "about to start",
+  connectionLimit: "its host has enough connections",
+  serviceLimit: "enough transfers are running",
+  retry: "the last attempt failed",
+  retryAfter: "the server asked for a pause",
+  hostBackoff: "its host is in trouble",
+};
+
+/** Whether nothing more happens to a task by itself. */
+export const isOver = task => ["completed", "failed", "cancelled"].includes(task.state);
+
+/** One sentence: why it is where it is. */
+export function taskSentence(task) {
+  switch (task.state) {
+    case "waiting": {
+      const wait = task.wait;
+      if (!wait) return "It is about to start.";
+      const until = wait.until ? ` Until ${moment(wait.until)}.` : "";
+      if (["retry", "hostBackoff"].includes(wait.reason) && task.lastError) {
+        return `${capital(task.lastError.message)}${wait.count > 1 ? ` (${wait.count} times)` : ""}${until && ` Again at ${moment(wait.until)}.`}`;
+      }
+      return (words.waits[wait.reason] ?? capital(shortWaits[wait.reason] ?? wait.reason)) + until;
+    }
+    case "running":
+      return task.kind === "upload" ? "It is being sent." : "It is being fetched.";
+    case "finishing":
+      return "All bytes are here; they are being checked and put in their place.";
+    case "suspended":
+      return "It is paused, and goes on when it is resumed.";
+    case "completed":
+      return task.file ? `It is in ${task.file}` : task.kind === "upload" ? "It was sent." : "It is here.";
+    case "failed":
+      return task.error ? capital(task.error.message) : "It failed.";
+    case "cancelled":
+      return "It was cancelled.";
+    default:
+      return task.state;
+  }
+}
+
+export function capital(sentence) {
+  const whole = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+  return /[.!?…]$/.test(whole) ? whole : `${whole}.`;
+}
+
+/** Bytes done and expected; a total of -1 is not known. */
+export function amounts(task) {
+  const up = task.kind === "upload";
+  return {
+    done: up ? task.countOfBytesSent : task.countOfBytesReceived,
+    total: up ? task.countOfBytesExpectedToSend : task.countOfBytesExpectedToReceive
+  };
+}
+
+export function timeLeft(task) {
+  const { done, total } = amounts(task);
+  if (task.state !== "running" || !(task.bytesPerSecond > 0) || !(total > 0)) return "";
+  const seconds = (total - done) / task.bytesPerSecond;
+  // A guess, and no more exact than one: it would change with every look.
+  return `${duration(seconds < 600 ? seconds : Math.round(seconds / 60) * 60)} left`;
+}
+
+export const stateNames = {
+  suspended: "paused",
+  waiting: "waiting",
+  running: "running",
+  finishing: "finishing",
+  completed: "done",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+
+export const appStateNames = {
+  notRunning: "not running",
+  inactive: "inactive",
+  active: "in front",
+  background: "background",
+  suspended: "frozen",
+};
+
+/** The service's words, with its times as this machine's clock has them. */
+export function localTimes(sentence) {
+  return (sentence ?? "").replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, time => moment(time));
+}
+
+/** An explanation in one breath: why, and what ends it. */
+export function answer(why) {
+  return localTimes(why.endedBy ?
+    `${why.sentence} What ends it: ${capital(why.endedBy.trim()).replace(/^./, c => c.toLowerCase())}` : why
+    .sentence);
+}
+
+export function policy(text) {
+  const [kind, seconds] = String(text).split(":");
+  return seconds ? `${kind}, ${duration(Number(seconds))}` : kind;
+}
+
+/** Bytes per second as they are typed: 500K, 1.5M; nothing, or `none`, is no limit. NaN where it is neither. */
+export function parseRate(typed) {
+  const word = typed.trim().toLowerCase();
+  if (word === "" || word === "none" || word === "0") return 0;
+  const match = /^(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?(?:\/s)?$/.exec(word);
+  return match ? Math.round(Number(match[1]) * 1024 ** ["", "k", "m", "g"].indexOf(match[2])) : NaN;
+}
+
+export function typedRate(bytes) {
+  if (!bytes) return "";
+  for (const [unit, factor] of [
+      ["G", 1024 ** 3],
+      ["M", 1024 ** 2],
+      ["K", 1024]
+    ]) {
+    if (bytes % factor === 0) return `${bytes / factor}${unit}`;
+  }
+  return String(bytes);
+}
+
+/** The particulars of a journal entry, each once. */
+export function particulars(entry) {
+  const kept = [];
+  for (const part of [entry.wait?.detail, entry.detail, entry.error?.message]) {
+    if (part && !kept.some(other => other.includes(part))) kept.push(part);
+  }
+  return kept.join(" ");
+}
+
+export function decision(entry) {
+  const sentence = words.decisions[entry.decision] ?? entry.decision;
+  return entry.wait ? `${sentence} ${words.waits[entry.wait.reason] ?? entry.wait.reason}` : sentence;
+}

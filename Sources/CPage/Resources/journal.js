@@ -1,0 +1,138 @@
+// The journal: every decision with its reason, newest first, narrowed by what one looks for.
+
+import { h, fill, text } from "./dom.js";
+import { get } from "./api.js";
+import { state, listen } from "./store.js";
+import { words, decision, particulars, clock, day } from "./format.js";
+import { VirtualList } from "./list.js";
+
+const spans = [
+  [3600, "the last hour"],
+  [86400, "the last day"],
+  [7 * 86400, "the last week"],
+  [0, "all"]
+];
+
+/** Pages of the journal since a moment, each as it comes. */
+export async function readJournal(since, isWanted, onPage) {
+  const query = since ? `&since=${encodeURIComponent(since.toISOString())}` : "";
+  for (let after = 0; after !== undefined && isWanted();) {
+    const page = await get(`/v1/journal?limit=1000${after ? `&after=${after}` : ""}${query}`);
+    if (!isWanted()) return;
+    onPage(page.entries);
+    after = page.next;
+  }
+}
+
+export function journal(root) {
+  let entries = [];
+  let generation = 0;
+  const since = h("select", { class: "field", id: "journal-since", "aria-label": "How far back" }, spans.map(([
+    seconds, name
+  ]) => h("option", { value: String(seconds) }, name)));
+  since.value = "86400";
+  const app = h("select", { class: "field", id: "journal-app", "aria-label": "App" });
+  const kind = h("select", { class: "field", id: "journal-kind", "aria-label": "Decision" });
+  const task = h("input", { class: "field short", id: "journal-task", inputmode: "numeric",
+  placeholder: "Task", "aria-label": "Number of a transfer" });
+  const find = h("input", { type: "search", class: "field", id: "journal-find",
+  placeholder: "Find", "aria-label": "Find in the journal" });
+  const count = h("span", { class: "faint number", role: "status" });
+  const list = new VirtualList({ label: "Journal", create: makeRow, update: showRow });
+  list.node.classList.add("journal-list");
+  const empty = h("div", { class: "empty", hidden: true }, "No decision is of this kind.");
+  fill(root, h("div", { class: "toolbar" }, h("h1", {}, "Journal"), count), h(
+  "div", { class: "toolbar second filters" }, since, app, kind, task, find), empty, list.node);
+
+  function choices() {
+    const names = new Map([...state.apps.values()].map(one => [one.id, one.name || one.id]));
+    const kinds = new Set();
+    for (const entry of entries) {
+      if (entry.app && !names.has(entry.app)) names.set(entry.app, entry.app);
+      kinds.add(entry.decision);
+    }
+    options(app, "every app", [...names]);
+    options(kind, "every decision", [...kinds].sort().map(name => [name, words.decisions[name] ?? name]));
+  }
+
+  function options(node, all, rows) {
+    if (node.options.length === rows.length + 1) return;
+    const chosen = node.value;
+    fill(node, h("option", { value: "" }, all), rows.map(([value, name]) => h("option", { value }, name)));
+    node.value = chosen;
+  }
+
+  function show() {
+    choices();
+    const number = Number(task.value.replace("#", "")) || 0;
+    const sought = find.value.trim().toLowerCase();
+    const shown = entries.filter(entry => (!app.value || entry.app === app.value) && (!kind.value || entry
+        .decision === kind.value) &&
+      (!number || entry.task === number) && (!sought ||
+        `${decision(entry)} ${particulars(entry)} ${entry.app ?? ""} ${inputs(entry)}`.toLowerCase().includes(
+          sought)));
+    text(count, shown.length === 1 ? "1 decision" : `${shown.length} decisions`);
+    empty.hidden = shown.length > 0 || !state.isLoaded;
+    list.set(shown.reverse());
+  }
+
+  async function read() {
+    const mine = ++generation;
+    entries = [];
+    const seconds = Number(since.value);
+    try {
+      await readJournal(seconds ? new Date(Date.now() - seconds * 1000) : null, () => mine === generation,
+      page => {
+        entries.push(...page);
+        show();
+      });
+    } catch { /* Away: said at the top; it is read again when it is back. */ }
+    if (mine === generation) show();
+  }
+
+  function follow() {
+    const last = entries.length ? entries[entries.length - 1].id : 0;
+    const more = state.entries.filter(entry => entry.id > last);
+    if (!more.length) return;
+    entries.push(...more);
+    show();
+  }
+
+  since.addEventListener("change", read);
+  for (const node of [app, kind]) node.addEventListener("change", show);
+  for (const node of [task, find]) node.addEventListener("input", show);
+  const ends = [listen(["journal"], follow), listen(["link"], () => {
+    if (state.link === "live" && !entries.length) read();
+  })];
+  read();
+  return () => {
+    generation += 1;
+    for (const end of ends) end();
+    list.end();
+  };
+}
+
+const inputs = entry => Object.entries(entry.inputs ?? {}).sort().map(([key, value]) => `${key}=${value}`).join(
+" ");
+
+function makeRow(node) {
+  const parts = { time: h("time", { class: "number" }), who: h("span", { class: "who" }), what: h(
+    "span", { class: "what" }), more: h("span", { class: "faint more" }) };
+  node.append(h("div", { class: "when", role: "gridcell" }, parts.time), h("div", { class: "who-cell",
+    role: "gridcell" }, parts.who), h("div", { class: "what-cell", role: "gridcell" }, parts.what, " ", parts
+    .more));
+  return parts;
+}
+
+function showRow(parts, entry, node) {
+  const date = new Date(entry.time);
+  text(parts.time, `${day(date)} ${clock(date)}`);
+  text(parts.who, [entry.app && (state.apps.get(entry.app)?.name ?? entry.app), entry.task && `#${entry.task}`]
+    .filter(Boolean).join(" ") || "device");
+  text(parts.what, decision(entry));
+  const extra = [particulars(entry), inputs(entry)].filter(Boolean).join(" · ");
+  text(parts.more, extra);
+  const whole = `${decision(entry)} ${extra}`;
+  if (node.title !== whole) node.title = whole;
+  node.dataset.decision = entry.decision;
+}

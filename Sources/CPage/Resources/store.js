@@ -1,0 +1,301 @@
+// What the page knows, as the service has confirmed it: read once, then kept up to date by the stream of events.
+
+import { get, segment, Refused } from "./api.js";
+
+export const state = {
+  /** connecting, live, away (no service), ended (no program behind the page), locked (this browser is not let in) */
+  link: "connecting",
+  detail: "",
+  status: null,
+  device: null,
+  tasks: new Map(),
+  apps: new Map(),
+  sessions: new Map(),
+  /** The newest entries of the journal that came while this page was open. */
+  entries: [],
+  loaded: 0,
+  isLoaded: false,
+};
+
+const listeners = new Map();
+const dirty = new Set();
+let frame = 0;
+let lastProgress = 0;
+let progressTimer = 0;
+
+/** Calls `listener` in a frame after something of the topics has changed. Returns what ends it. */
+export function listen(topics, listener) {
+  for (const topic of topics) {
+    if (!listeners.has(topic)) listeners.set(topic, new Set());
+    listeners.get(topic).add(listener);
+  }
+  return () => {
+    for (const topic of topics) listeners.get(topic).delete(listener);
+  };
+}
+
+function changed(topic) {
+  dirty.add(topic);
+  if (!frame) frame = requestAnimationFrame(tell);
+}
+
+/** Progress is shown four times a second at most, however much of it comes. */
+function progressed() {
+  if (progressTimer) return;
+  const wait = Math.max(0, lastProgress + 250 - performance.now());
+  progressTimer = setTimeout(() => {
+    progressTimer = 0;
+    lastProgress = performance.now();
+    changed("progress");
+  }, wait);
+}
+
+function tell() {
+  frame = 0;
+  const called = new Set();
+  for (const topic of dirty)
+    for (const listener of listeners.get(topic) ?? []) called.add(listener);
+  dirty.clear();
+  for (const listener of called) listener();
+}
+
+function link(name, detail = "") {
+  if (state.link === name && state.detail === detail) return;
+  state.link = name;
+  state.detail = detail;
+  changed("link");
+}
+
+// MARK: - Reading again
+
+const wanted = { tasks: new Set(), newTasks: false, apps: false, device: false, status: false };
+let readTimer = 0;
+let isReading = false;
+
+function want() {
+  if (!readTimer && !isReading) readTimer = setTimeout(read, 250);
+}
+
+/** Whatever events have touched since the last time, in few requests. */
+async function read() {
+  readTimer = 0;
+  isReading = true;
+  const now = { ...wanted, tasks: [...wanted.tasks] };
+  Object.assign(wanted, { tasks: new Set(), newTasks: false, apps: false, device: false, status: false });
+  try {
+    if (now.newTasks) await readNewTasks();
+    for (let i = 0; i < now.tasks.length; i += 200) await readTasks(now.tasks.slice(i, i + 200));
+    await Promise.all([now.apps && readApps(), now.device && readDevice(), now.status && readStatus()]);
+  } catch (error) {
+    failed(error);
+  } finally {
+    isReading = false;
+    if (wanted.newTasks || wanted.tasks.size || wanted.apps || wanted.device || wanted.status) want();
+  }
+}
+
+function failed(error) {
+  if (!(error instanceof Refused)) throw error;
+  if (error.status === 403) link("locked", error.message);
+  else if (error.status === 0) link("ended", error.message);
+  else if (error.isAway) link("away", error.message);
+}
+
+/** Puts a task in place as an answer has told it. */
+export function tellTask(task) {
+  // A token of a cancelled download may be long, and is shown nowhere.
+  delete task.resumeData;
+  state.tasks.set(task.id, task);
+  changed("tasks");
+}
+
+export function tellApp(app) {
+  state.apps.set(app.id, app);
+  changed("apps");
+}
+
+export function tellDevice(device) {
+  state.device = device;
+  changed("device");
+}
+
+async function readTasks(ids) {
+  const page = await get(`/v1/tasks?limit=1000&task=${ids.join(",")}`);
+  const missing = new Set(ids);
+  for (const task of page.tasks) {
+    missing.delete(task.id);
+    tellTask(task);
+  }
+  for (const id of missing) forgetTask(id);
+}
+
+export function forgetTask(id) {
+  if (state.tasks.delete(id)) changed("tasks");
+}
+
+let highest = 0;
+
+async function readNewTasks(onPage = () => {}) {
+  for (let after = highest; after !== undefined;) {
+    const page = await get(`/v1/tasks?limit=1000&after=${after}`);
+    for (const task of page.tasks) {
+      highest = Math.max(highest, task.id);
+      tellTask(task);
+    }
+    onPage();
+    after = page.next;
+  }
+}
+
+async function readApps() {
+  const apps = (await get("/v1/apps")).apps;
+  state.apps = new Map(apps.map(app => [app.id, app]));
+  changed("apps");
+}
+
+async function readDevice() {
+  tellDevice(await get("/v1/device"));
+}
+
+export async function readStatus() {
+  state.status = await get("/v1/status");
+  changed("status");
+}
+
+// MARK: - The stream
+
+let source = null;
+let lastID = 0;
+let retryTimer = 0;
+let pause = 1000;
+let generation = 0;
+
+/** Reads everything, then follows. */
+export async function start() {
+  const mine = ++generation;
+  clearTimeout(retryTimer);
+  source?.close();
+  source = null;
+  link(state.link === "live" ? "connecting" : state.link);
+  try {
+    await readStatus();
+    lastID = state.status.lastJournalEntry;
+    await Promise.all([readApps(), readDevice()]);
+    state.tasks = new Map();
+    highest = 0;
+    await readNewTasks(() => {
+      state.loaded = state.tasks.size;
+      changed("tasks");
+    });
+    if (mine !== generation) return;
+    state.isLoaded = true;
+    changed("tasks");
+    follow();
+  } catch (error) {
+    if (mine !== generation) return;
+    failed(error);
+    again();
+  }
+}
+
+/** Later and later while nobody answers, at most every half minute, and only while somebody looks. */
+function again() {
+  clearTimeout(retryTimer);
+  if (["locked", "ended"].includes(state.link) || document.hidden) return;
+  retryTimer = setTimeout(state.isLoaded ? follow : start, pause);
+  pause = Math.min(pause * 2, 30000);
+}
+
+/** At once, because somebody has asked for it. */
+export function tryNow() {
+  pause = 1000;
+  if (state.isLoaded && state.link !== "ended") follow();
+  else start();
+}
+
+function follow() {
+  clearTimeout(retryTimer);
+  source?.close();
+  const query = new URLSearchParams({ progress: String(!document.hidden), lastEventID: String(lastID) });
+  const mine = source = new EventSource(`/v1/events?${query}`);
+  mine.addEventListener("open", () => {
+    pause = 1000;
+    const wasAway = state.link !== "live";
+    link("live");
+    if (wasAway) {
+      wanted.apps = wanted.device = wanted.status = true;
+      want();
+      refreshRunning();
+    }
+  });
+  mine.addEventListener("journal", event => {
+    lastID = Number(event.lastEventId);
+    journal(JSON.parse(event.data));
+  });
+  mine.addEventListener("progress", event => progress(JSON.parse(event.data)));
+  mine.addEventListener("reset", event => {
+    lastID = Number(event.lastEventId);
+    start();
+  });
+  mine.addEventListener("error", () => {
+    if (mine === source) broken(mine);
+  });
+}
+
+/** The stream has ended, or there is none. Who is missing, the service or the program behind the page, a question tells. */
+async function broken(mine) {
+  mine.close();
+  source = null;
+  link("connecting");
+  try {
+    await readStatus();
+    pause = 500;
+  } catch (error) {
+    failed(error);
+  }
+  if (source === null) again();
+}
+
+function refreshRunning() {
+  for (const task of state.tasks.values())
+    if (task.state === "running") wanted.tasks.add(task.id);
+  want();
+}
+
+const deviceDecisions = new Set(["deviceChanged", "deviceHeldAwake", "deviceReleased", "deviceSlept", "deviceWoke",
+  "dozeBegan",
+  "dozeEnded", "windowOpened", "windowClosed", "networkChanged", "networkLost", "networkReturned", "stintBegan",
+  "stintEnded",
+  "backgroundTaskBegan", "backgroundTaskEnded"
+]);
+
+function journal(entry) {
+  state.entries.push(entry);
+  if (state.entries.length > 5000) state.entries.splice(0, 1000);
+  changed("journal");
+  if (entry.decision === "accepted") wanted.newTasks = true;
+  else if (entry.decision === "removed" && entry.task) forgetTask(entry.task);
+  else if (entry.task) wanted.tasks.add(entry.task);
+  if (entry.app) wanted.apps = true;
+  if (deviceDecisions.has(entry.decision) || !entry.task && !entry.app) wanted.device = true;
+  wanted.status = true;
+  want();
+}
+
+function progress(now) {
+  const task = state.tasks.get(now.id);
+  if (!task) return;
+  Object.assign(task, now);
+  progressed();
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (!state.isLoaded || ["locked", "ended"].includes(state.link)) return;
+  // Out of sight nothing is drawn, and progress is not asked for.
+  if (source) follow();
+  else if (!document.hidden) tryNow();
+  if (!document.hidden) refreshRunning();
+});
+
+export const taskPath = (id, action = "") => `/v1/tasks/${id}${action && `/${action}`}`;
+export const appPath = (id, action = "") => `/v1/apps/${segment(id)}${action && `/${action}`}`;

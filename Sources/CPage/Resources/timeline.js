@@ -1,0 +1,245 @@
+// Reads a timeline out of the journal: what the device, its apps and its transfers did, as spans. The same reading as that of
+// 'nightshift timeline'; what the journal does not tell is not drawn.
+
+export const deviceWords = { inUse: "in use", awake: "awake", held: "held awake by an app", window: "window",
+  dozing: "doze", asleep: "asleep" };
+export const appWords = { active: "in front", inactive: "coming or going", background: "runs in the background",
+  standing: "stands still", suspended: "suspended" };
+export const markWords = { woken: "woken", expiring: "told that its time is nearly over",
+  killed: "ended by the service" };
+export const mostTransferRows = 12;
+
+class Track {
+  constructor(from) {
+    this.spans = [];
+    this.value = null;
+    this.since = from;
+    this.key = null;
+  }
+  change(value, at, note, key = value) {
+    if (key === this.key) return;
+    this.close(at);
+    Object.assign(this, { value, key, note });
+  }
+  close(at) {
+    // Spans without length are not drawn, and a clock that was set back must not draw backwards.
+    if (at <= this.since) return;
+    if (this.value !== null) this.spans.push({ from: this.since, to: at, value: this.value, note: this.note });
+    this.since = at;
+  }
+  finish(at) {
+    this.close(at);
+    return this.spans;
+  }
+}
+
+const opposites = { yes: "no", no: "yes", external: "battery", battery: "external" };
+const firstPhases = { dozeBegan: "awake", windowOpened: "dozing", dozeEnded: "dozing", windowClosed: "window" };
+const appStates = { inactive: "inactive", active: "active", background: "background", suspended: "suspended" };
+const starts = new Set(["started", "continued", "restarted", "uploadKept", "uploadContinued", "uploadRestarted"]);
+const ends = new Set(["completed", "failed", "cancelled", "removed", "suspended"]);
+
+/** The timeline of entries in their order, from one moment to another, in milliseconds. */
+export function readTimeline(entries, from, to, words, onlyApp = "") {
+  const conditions = {};
+  // A word that is first told as it changes was the other one before; what was before the journal began nobody knows.
+  const begins = entries[0]?.id === 1;
+  for (const entry of begins ? [] : entries) {
+    if (entry.decision !== "deviceChanged") continue;
+    for (const [key, value] of Object.entries(entry.inputs ?? {}))
+      if (!(key in conditions)) conditions[key] = opposites[value];
+  }
+  let phase = firstPhases[entries.find(entry => entry.decision in firstPhases)?.decision] ?? "awake";
+  let isHeld = entries.find(entry => ["deviceHeldAwake", "deviceReleased"].includes(entry.decision))?.decision ===
+    "deviceReleased";
+  if (begins) from = Math.max(from, Date.parse(entries[0].time));
+  const device = new Track(from),
+    power = new Track(from),
+    network = new Track(from);
+  const apps = new Map(),
+    transfers = new Map();
+
+  function show(at, note) {
+    device.change(conditions.sleeping === "yes" ? "asleep" : phase === "window" ? "window" : phase === "dozing" ?
+      "dozing" :
+      conditions.idle === "no" ? "inUse" : isHeld ? "held" : "awake", at, note);
+    power.change(conditions.power ?? null, at);
+    const isKnown = conditions.interface !== undefined || conditions.network !== undefined;
+    const use = { kind: conditions.interface, isExpensive: conditions.expensive === "yes", isAvailable: conditions
+        .network !== "no" };
+    network.change(isKnown ? use : null, at, undefined, isKnown ? JSON.stringify(use) : null);
+  }
+
+  function readDevice(entry) {
+    switch (entry.decision) {
+      case "deviceChanged":
+      case "serviceStarted":
+        Object.assign(conditions, entry.inputs ?? {});
+        break;
+      case "deviceSlept":
+        conditions.sleeping = "yes";
+        break;
+      case "deviceWoke":
+        conditions.sleeping = "no";
+        break;
+      case "networkLost":
+        conditions.network = "no";
+        break;
+      case "networkReturned":
+        conditions.network = "yes";
+        break;
+      case "deviceHeldAwake":
+        isHeld = true;
+        break;
+      case "deviceReleased":
+        isHeld = false;
+        break;
+      case "dozeBegan":
+      case "windowClosed":
+        phase = "dozing";
+        break;
+      case "windowOpened":
+        phase = "window";
+        break;
+      case "dozeEnded":
+        phase = "awake";
+        break;
+      default:
+        return false;
+    }
+    return true;
+  }
+
+  function note(entry) {
+    const sentence = words.decisions[entry.decision] ?? entry.decision;
+    return entry.detail ? `${sentence} ${entry.detail}` : sentence;
+  }
+
+  function readApp(entry, at) {
+    if (!apps.has(entry.app)) apps.set(entry.app, { id: entry.app, states: new Track(from), open: [], tasks: [],
+      marks: [] });
+    const app = apps.get(entry.app);
+    const mark = kind => app.marks.push({ at, kind, note: note(entry) });
+    switch (entry.decision) {
+      case "appEntered":
+        app.states.change(appStates[entry.detail] ?? null, at);
+        break;
+      case "appWoken":
+        app.states.change("background", at);
+        mark("woken");
+        break;
+      case "stintBegan":
+      case "backgroundTimeResumed":
+        app.states.change("background", at);
+        break;
+      case "backgroundTimeStopped":
+        app.states.change("standing", at);
+        break;
+      case "backgroundTimeExpiring":
+        mark("expiring");
+        break;
+      case "backgroundTaskBegan":
+        app.open.push({ name: entry.detail ?? "", since: at });
+        break;
+      case "backgroundTaskEnded":
+        endTask(app, entry.detail ?? "", at);
+        break;
+      case "appEnded":
+        app.states.change(null, at);
+        for (const task of [...app.open]) endTask(app, task.name, at);
+        if (words.kills.includes(entry.inputs?.cause)) mark("killed");
+        break;
+      default:
+        break;
+    }
+  }
+
+  function endTask(app, name, at) {
+    const index = app.open.findIndex(task => task.name === name);
+    if (index < 0) return;
+    const [task] = app.open.splice(index, 1);
+    app.tasks.push({ from: Math.max(from, task.since), to: Math.max(at, task.since), value: name });
+  }
+
+  function transfer(id, app) {
+    if (!transfers.has(id)) transfers.set(id, { id, app, track: new Track(from) });
+    return transfers.get(id).track;
+  }
+
+  function readTransfer(entry, at) {
+    if (entry.decision === "accepted") {
+      const last = Number(/^Tasks \d+ to (\d+)\.$/.exec(entry.detail ?? "")?.[1] ?? entry.task);
+      for (let id = entry.task; id <= Math.min(last, entry.task + 10000); id += 1) transfer(id, entry.app).change(
+        "waiting", at, "Accepted.");
+      return;
+    }
+    const track = transfer(entry.task, entry.app);
+    if (starts.has(entry.decision)) track.change("running", at);
+    else if (entry.decision === "held") {
+      track.change(null, at);
+      track.change("waiting", at, entry.wait &&
+        `${words.waits[entry.wait.reason] ?? entry.wait.reason} ${entry.wait.detail ?? ""}`);
+    } else if (ends.has(entry.decision)) track.change(null, at);
+    else if (entry.decision === "resumed" || entry.decision === "retargeted") track.change("waiting", at);
+  }
+
+  if (entries.length) show(from);
+  for (const entry of entries) {
+    const at = Date.parse(entry.time);
+    if (readDevice(entry)) show(at, entry.detail);
+    else if (onlyApp && entry.app !== onlyApp) continue;
+    else if (entry.task) readTransfer(entry, at);
+    else if (entry.app) readApp(entry, at);
+  }
+  const rows = [...transfers.values()].sort((a, b) => a.id - b.id).map(one => ({ label: `Task ${one.id}`, task: one
+      .id, app: one.app, count: 1, spans: one.track.finish(to) }));
+  const shown = rows.length > mostTransferRows ? grouped(rows) : rows;
+  return {
+    from,
+    to,
+    device: device.finish(to),
+    power: power.finish(to),
+    network: network.finish(to),
+    apps: [...apps.values()].map(app => {
+      for (const task of [...app.open]) endTask(app, task.name, to);
+      return { id: app.id, states: app.states.finish(to), tasks: app.tasks, marks: app.marks };
+    }),
+    transfers: shown.slice(0, mostTransferRows),
+    hidden: shown.slice(mostTransferRows).reduce((sum, row) => sum + row.count, 0)
+  };
+}
+
+/** Many transfers as one row for each app: where any of them runs, it runs; else it waits where any does. */
+function grouped(rows) {
+  const groups = new Map();
+  for (const row of rows) {
+    const app = row.app ?? "";
+    if (!groups.has(app)) groups.set(app, []);
+    groups.get(app).push(row);
+  }
+  return [...groups].sort().map(([app, members]) => {
+    const edges = members.flatMap(row => row.spans).flatMap(span => [
+      [span.from, span.value, 1],
+      [span.to, span.value, -1]
+    ]).sort((a, b) => a[0] - b[0] || a[2] - b[2]);
+    const track = new Track(edges[0]?.[0] ?? 0);
+    const now = { running: 0, waiting: 0 };
+    edges.forEach(([at, value, step], index) => {
+      now[value] += step;
+      if (edges[index + 1]?.[0] === at) return;
+      track.change(now.running ? "running" : now.waiting ? "waiting" : null, at, now.running ?
+        `${now.running} run, ${now.waiting} wait` : `${now.waiting} wait`);
+    });
+    return { label: `${app || "no app"} (${members.length})`, app, count: members.length, spans: track.finish(
+        edges[edges.length - 1]?.[0] ?? 0) };
+  });
+}
+
+/** Moves the end of a timeline on to a later moment at which nothing else has changed. */
+export function extend(timeline, to) {
+  const all = [timeline.device, timeline.power, timeline.network, ...timeline.transfers.map(row => row.spans)];
+  for (const app of timeline.apps) all.push(app.states, app.tasks);
+  for (const spans of all)
+    for (const span of spans) if (span.to === timeline.to) span.to = to;
+  timeline.to = to;
+}

@@ -1,0 +1,46 @@
+import CPage
+import Foundation
+
+/// The page's own files, which are part of the program.
+struct Assets: Sendable {
+    struct File: Sendable {
+        let type: String
+        let bytes: [UInt8]
+    }
+
+    let files: [String: File]
+
+    /// Where the page's token stands in the document.
+    static let tokenMark = "{{token}}"
+    static let documentName = "index.html"
+
+    /// The files of this program.
+    init() {
+        var count = 0
+        let first = nightshift_page_files(&count)
+        var files: [String: File] = [:]
+        for file in UnsafeBufferPointer(start: first, count: count) {
+            let name = String(cString: file.name)
+            guard let type = Self.type(of: name) else { continue }
+            files[name] = File(type: type, bytes: Array(UnsafeBufferPointer(start: file.bytes, count: file.count)))
+        }
+        self.files = files
+    }
+
+    /// The document, with the token that its scripts send along.
+    func document(token: Secret) -> File? {
+        guard let file = files[Self.documentName] else { return nil }
+        let text = String(decoding: file.bytes, as: UTF8.self).replacing(Self.tokenMark, with: token.text)
+        return File(type: file.type, bytes: Array(text.utf8))
+    }
+
+    private static func type(of name: String) -> String? {
+        switch name.split(separator: ".").last {
+        case "html": "text/html; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import NightshiftAPI
+import NightshiftClient
+import NightshiftCurl
+import Synchronization
+
+/// One run of the page: its secrets, and the answers to the requests that may have one.
+final class PageSession: Sendable {
+    private let site: PageSite
+    private let gate: RequestGate
+    private let oneTime: Mutex<OneTimeLink>
+    private let visits: VisitorBook
+    private let logger: Logger
+    /// What a browser opens to be let in.
+    let link: String
+
+    /// Pasted URLs: ten thousand of them, or few that are long.
+    private static let mostBody = 4 << 20
+
+    init(site: PageSite, port: Int, visits: VisitorBook, logger: Logger) {
+        self.site = site
+        self.visits = visits
+        self.logger = logger
+        gate = RequestGate(port: port, cookie: Secret(), token: Secret())
+        let secret = Secret()
+        oneTime = Mutex(OneTimeLink(secret: secret))
+        link = gate.origin + RequestGate.linkPrefix + secret.text
+    }
+
+    @concurrent func respond(to request: Request, _ writer: consuming ResponseWriter) async throws {
+        let decision = gate.decide(PageRequest(request))
+        switch decision {
+        case .link, .refused: break
+        default: visits.enter()
+        }
+        defer {
+            switch decision {
+            case .link, .refused: break
+            default: visits.leave()
+            }
+        }
+        let response = await answer(decision, request)
+        try await writer.write(response: response.head, body: response.body)
+    }
+
+    private func answer(_ decision: RequestGate.Decision, _ request: Request) async -> Response {
+        switch decision {
+        case .link(let candidate): return open(candidate)
+        case .toPage: return Self.toPage()
+        case .page: return Self.file(site.assets.document(token: gate.token))
+        case .asset(let name): return Self.file(site.assets.files[name])
+        case .setup: return Self.json(site.setup)
+        case .api(let forwarded): return await forward(forwarded, request)
+        case .refused(let refusal):
+            logger.debug("request refused", metadata: ["reason": "\(refusal)"])
+            return Self.plain(refusal.status, refusal.words)
+        }
+    }
+
+    private func open(_ candidate: String) -> Response {
+        guard oneTime.withLock({ $0.take(candidate) }) else {
+            return Self.plain(
+                403, "This link was used already, or is another page's. Ask for a new one: nightshift page")
+        }
+        var response = Self.toPage()
+        response.headers[.setCookie] = Cookies.setting(gate.cookieName, to: gate.cookie)
+        return response
+    }
+
+    // MARK: - The service
+
+    private func forward(_ forwarded: ForwardedRequest, _ request: Request) async -> Response {
+        var forwarded = forwarded
+        do {
+            if forwarded.isStream {
+                forwarded.lastEventID = request.headers[.lastEventID]
+                return try await stream(forwarded, request)
+            }
+            if request.method != .get {
+                let body = try await request.body.collect(upTo: Self.mostBody)
+                if body.readableBytes > 0 { forwarded.body = Data(body.readableBytesView) }
+            }
+            let answer = try await site.client.forward(forwarded)
+            return Self.response(answer.head.status, Self.type(answer.head), answer.body)
+        } catch let failure as ServiceUnreachable {
+            return Self.unreachable(failure.message)
+        } catch let failure as ServiceUnusable {
+            return Self.unreachable(failure.message)
+        } catch is NIOTooManyBytesError {
+            return Self.problem(.tooLarge("The body is larger than the page takes."))
+        } catch {
+            logger.error("request failed", metadata: ["error": "\(error)"])
+            return Self.unreachable("The request could not be passed on.")
+        }
+    }
+
+    private func stream(_ forwarded: ForwardedRequest, _ request: Request) async throws -> Response {
+        let stream = try await site.client.forwardStream(forwarded)
+        guard stream.head.status == 200 else {
+            var body: [UInt8] = []
+            while let bytes = try await stream.next(isolation: nil), body.count < Self.mostBody { body += bytes }
+            return Self.response(stream.head.status, Self.type(stream.head), body)
+        }
+        var fields = Self.fields(type: Self.type(stream.head))
+        fields[.connection] = "close"
+        let body = ResponseBody { writer in
+            do {
+                try await request.body.consumeWithCancellationOnInboundClose { _ in
+                    while let bytes = try await stream.next(isolation: nil) {
+                        try await writer.write(ByteBuffer(bytes: bytes))
+                    }
+                }
+            } catch is CancellationError {
+                // The browser has had enough.
+            } catch is CurlEnd {
+                // The service has gone: the browser learns of it by the end of the stream.
+            }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: fields, body: body)
+    }
+
+    private static func type(_ head: CurlHead) -> String {
+        HeaderPolicy.contentType(head.fields.first { $0.name.lowercased() == "content-type" }?.value)
+    }
+}

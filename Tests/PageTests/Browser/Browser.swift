@@ -1,0 +1,255 @@
+import Foundation
+import NightshiftCurl
+import TestSupport
+
+/// Debian's chromium without a window, driven over WebDriver (W3C) by chromedriver; both end with this object.
+final class Browser: Sendable {
+    static let isThere = Programs.has("chromium") && Programs.has("chromedriver")
+
+    enum Width: String, Sendable, CaseIterable {
+        case desktop, phone
+    }
+
+    private static let loop = CurlLoop()
+    private let driver: ChildProcess
+    private let base: String
+    private let session: String
+    private let files: TemporaryDirectory
+
+    init(_ width: Width = .desktop, isDark: Bool = false) async throws {
+        let port = try freePort()
+        files = try TemporaryDirectory()
+        driver = try ChildProcess(
+            "chromedriver", arguments: ["--port=\(port)"],
+            environment: ["HOME": files.path, "TMPDIR": files.path, "PATH": "/usr/bin:/bin", "TZ": "UTC"],
+            ownGroup: true)
+        base = "http://127.0.0.1:\(port)"
+        let base = base
+        try await eventually("chromedriver", within: .seconds(60)) {
+            (try? await Self.exchange("GET", base + "/status", nil)) != nil
+        }
+        var arguments = [
+            "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-proxy-server",
+            "--user-data-dir=\(files.path("profile"))", "--window-size=1280,900",
+        ]
+        // Its sandbox is not for root; the pages here are the tests' own.
+        if geteuid() == 0 { arguments.append("--no-sandbox") }
+        if isDark { arguments.append("--blink-settings=preferredColorScheme=0") }
+        var options = Options(args: arguments)
+        if width == .phone {
+            options.mobileEmulation = .init(deviceMetrics: .init(width: 390, height: 844, pixelRatio: 1, touch: true))
+        }
+        let wanted = NewSession(capabilities: .init(alwaysMatch: Wanted(options: options)))
+        let made = try await Self.exchange("POST", base + "/session", try JSONEncoder().encode(wanted))
+        session = try JSONDecoder().decode(Answer<Made>.self, from: made).value.sessionId
+    }
+
+    deinit {
+        // Its group: the browser and what that has started.
+        kill(-driver.pid, SIGKILL)
+    }
+
+    // MARK: - What a person does
+
+    func open(_ address: String) async throws {
+        try await command("POST", "/url", ["url": address])
+    }
+
+    /// Clicks what is there and can be clicked, as soon as that is so.
+    func click(_ selector: String) async throws {
+        try await retrying("a click on \(selector)") {
+            try await command("POST", "/element/\(try await element(selector))/click", [String: String]())
+        }
+    }
+
+    func type(_ text: String, into selector: String) async throws {
+        try await retrying("typing into \(selector)") {
+            let id = try await element(selector)
+            try await command("POST", "/element/\(id)/clear", [String: String]())
+            try await command("POST", "/element/\(id)/value", ["text": text])
+        }
+    }
+
+    /// Moves the pressed pointer from the middle of an element, so many dots upwards, and lets go.
+    func swipeUp(_ selector: String, by dots: Int) async throws {
+        // One that still falls back from the last time is not where it will be.
+        try await wait("document.querySelector(arguments[0]) && !document.getAnimations().length", [selector])
+        let middle: [Double] = try await run(
+            """
+            const box = document.querySelector(arguments[0]).getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2];
+            """, [selector])
+        let (x, y) = (middle[0].rounded(), middle[1].rounded())
+        func move(_ up: Int) -> String {
+            "{\"type\":\"pointerMove\",\"duration\":60,\"x\":\(Int(exactly: x) ?? 0),\"y\":\((Int(exactly: y) ?? 0) - up)}"
+        }
+        let steps = [
+            move(0), "{\"type\":\"pointerDown\",\"button\":0}", move(dots / 3), move(dots),
+            "{\"type\":\"pointerUp\",\"button\":0}",
+        ]
+        let body =
+            "{\"actions\":[{\"type\":\"pointer\",\"id\":\"hand\",\"parameters\":{\"pointerType\":\"mouse\"},\"actions\":["
+            + steps.joined(separator: ",") + "]}]}"
+        _ = try await Self.exchange("POST", base + "/session/\(session)/actions", Data(body.utf8))
+    }
+
+    /// Moves the pointer over an element: so far along its width, so many dots below its top.
+    func point(at selector: String, along part: Double, down dots: Double) async throws {
+        let place: [Int] = try await run(
+            """
+            const box = document.querySelector(arguments[0]).getBoundingClientRect();
+            return [Math.round(box.x + box.width * Number(arguments[1])), Math.round(box.y + Number(arguments[2]))];
+            """, [selector, String(part), String(dots)])
+        let body =
+            "{\"actions\":[{\"type\":\"pointer\",\"id\":\"hand\",\"parameters\":{\"pointerType\":\"mouse\"},\"actions\":"
+            + "[{\"type\":\"pointerMove\",\"duration\":60,\"x\":\(place[0]),\"y\":\(place[1])}]}]}"
+        _ = try await Self.exchange("POST", base + "/session/\(session)/actions", Data(body.utf8))
+    }
+
+    // MARK: - What is seen
+
+    /// What a script returns, run in the page.
+    func run<Value: Decodable>(_ script: String, _ arguments: [String] = []) async throws -> Value {
+        try await evaluate("sync", script, arguments)
+    }
+
+    /// The same of a script that calls its last argument with what it returns.
+    func runLater<Value: Decodable>(_ script: String, _ arguments: [String] = []) async throws -> Value {
+        try await evaluate("async", script, arguments)
+    }
+
+    /// Suspends until an expression of the page is true.
+    func wait(_ expression: String, _ arguments: [String] = []) async throws {
+        try await eventually("\(expression) \(arguments)", within: .seconds(30)) {
+            try await run("return Boolean(\(expression));", arguments)
+        }
+    }
+
+    /// What the page has complained of since the last time.
+    func complaints() async throws -> [String] {
+        let data = try await Self.exchange(
+            "POST", base + "/session/\(session)/se/log", try JSONEncoder().encode(["type": "browser"]))
+        return try JSONDecoder().decode(Answer<[Complaint]>.self, from: data).value
+            .filter { $0.level == "SEVERE" }.map(\.message)
+    }
+
+    /// A picture of the page, in PNG.
+    func screenshot() async throws -> Data {
+        let data = try await Self.exchange("GET", base + "/session/\(session)/screenshot", nil)
+        return Data(base64Encoded: try JSONDecoder().decode(Answer<String>.self, from: data).value) ?? Data()
+    }
+
+    // MARK: - The wire
+
+    private func evaluate<Value: Decodable>(
+        _ kind: String, _ script: String, _ arguments: [String]
+    ) async throws -> Value {
+        let body = try JSONEncoder().encode(Script(script: script, args: arguments))
+        let data = try await Self.exchange("POST", base + "/session/\(session)/execute/\(kind)", body)
+        return try JSONDecoder().decode(Answer<Value>.self, from: data).value
+    }
+
+    private func element(_ selector: String) async throws -> String {
+        let body = try JSONEncoder().encode(["using": "css selector", "value": selector])
+        let data = try await Self.exchange("POST", base + "/session/\(session)/element", body)
+        guard let id = try JSONDecoder().decode(Answer<[String: String]>.self, from: data).value.values.first else {
+            throw Refused(description: "no element \(selector)")
+        }
+        return id
+    }
+
+    private func command(_ method: String, _ path: String, _ body: [String: String]) async throws {
+        _ = try await Self.exchange(method, base + "/session/\(session)" + path, try JSONEncoder().encode(body))
+    }
+
+    /// Rows are taken again, and dialogs come and go: what cannot be done yet may be possible at once.
+    private func retrying(_ what: String, _ action: () async throws -> Void) async throws {
+        var last = ""
+        do {
+            try await eventually(what, within: .seconds(20)) {
+                do {
+                    try await action()
+                    return true
+                } catch let refused as Refused {
+                    last = refused.description
+                    return false
+                }
+            }
+        } catch is WaitedTooLong {
+            throw Refused(description: "\(what): \(last)")
+        }
+    }
+
+    struct Refused: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static func exchange(_ method: String, _ url: String, _ body: Data?) async throws -> Data {
+        var request = CurlRequest(url: url, method: method)
+        request.proxy = ""
+        request.idleTimeout = 240
+        if let body {
+            request.headers = [CurlField(name: "Content-Type", value: "application/json")]
+            request.body = .bytes([UInt8](body))
+        }
+        let response = try await loop.send(request)
+        guard response.head.status == 200 else {
+            throw Refused(description: String(decoding: response.body.prefix(400), as: UTF8.self))
+        }
+        return Data(response.body)
+    }
+
+    private struct Answer<Value: Decodable>: Decodable {
+        var value: Value
+    }
+
+    private struct Made: Decodable {
+        var sessionId: String
+    }
+
+    private struct Complaint: Decodable {
+        var level: String
+        var message: String
+    }
+
+    private struct Script: Encodable {
+        var script: String
+        var args: [String]
+    }
+
+    private struct NewSession: Encodable {
+        var capabilities: Capabilities
+    }
+
+    private struct Capabilities: Encodable {
+        var alwaysMatch: Wanted
+    }
+
+    private struct Wanted: Encodable {
+        var browserName = "chrome"
+        var options: Options
+        var logs = ["browser": "ALL"]
+
+        enum CodingKeys: String, CodingKey {
+            case browserName
+            case options = "goog:chromeOptions"
+            case logs = "goog:loggingPrefs"
+        }
+    }
+
+    private struct Options: Encodable {
+        var args: [String]
+        var mobileEmulation: Emulation?
+    }
+
+    private struct Emulation: Encodable {
+        var deviceMetrics: Metrics
+    }
+
+    private struct Metrics: Encodable {
+        var width: Int
+        var height: Int
+        var pixelRatio: Double
+        var touch: Bool
+    }
+}

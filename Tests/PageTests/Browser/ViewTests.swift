@@ -1,0 +1,142 @@
+import Foundation
+import NightshiftAPI
+import NightshiftClient
+import TestSupport
+import Testing
+
+/// B5: each view in a real browser, at the width of a desk and of a hand, in light and dark, against the real service.
+@Suite(.serialized, .enabled(if: Browser.isThere, "chromium and chromium-driver are not installed here"))
+struct ViewTests {
+    static let views = ["switcher", "transfers", "timeline", "device", "why", "journal"]
+
+    /// A service with something of everything.
+    private func scene() async throws -> (PageFixture, AppID) {
+        let fixture = try await PageFixture()
+        _ = try await fixture.slowTransfer("film.mkv")
+        fixture.origin.serve("/done.txt", .text("here"))
+        let done = try await fixture.enqueue(["/done.txt", "/missing.txt"])
+        for id in done { try await fixture.wait(for: id, "the end") { $0.state.isTerminal } }
+        _ = try await fixture.enqueue(["/later.bin"]) { $0.suspended = true }
+        let app = try await fixture.install("org.example.Photos", name: "Photos")
+        _ = try await fixture.client.send(.launch(app, LaunchRequest()))
+        return (fixture, app)
+    }
+
+    @Test(
+        "B5: every view shows itself, complains of nothing and keeps to the rules of accessibility",
+        arguments: Browser.Width.allCases, [false, true])
+    func views(_ width: Browser.Width, _ isDark: Bool) async throws {
+        let (fixture, _) = try await scene()
+        let browser = try await Browser(width, isDark: isDark)
+        try await browser.open(try await fixture.open().url)
+        try await browser.wait("document.getElementById('link').dataset.link === 'live'")
+        for view in Self.views {
+            try await browser.click("[data-view=\(view)]")
+            try await browser.wait("document.querySelector('main.view-' + arguments[0] + ' h1')", [view])
+            try await browser.wait(Self.shows[view] ?? "true")
+            let broken: [String] = try await browser.run(AccessibilityRules.script)
+            #expect(broken == [], "\(view), \(width.rawValue)")
+            try keep(try await browser.screenshot(), "\(view)-\(width.rawValue)\(isDark ? "-dark" : "")")
+        }
+        #expect(try await browser.complaints() == [])
+        let dark: Bool = try await browser.run("return matchMedia('(prefers-color-scheme: dark)').matches;")
+        #expect(dark == isDark)
+    }
+
+    /// What is there once a view has what it shows.
+    static let shows = [
+        "switcher": "document.querySelector('.card[data-state=active] .name')?.textContent === 'Photos'",
+        "transfers": "document.querySelector('.virtual-row[data-state=running] .name')?.textContent === 'film.mkv'",
+        "timeline": "document.querySelector('canvas').getAttribute('aria-label').includes('3 transfers') "
+            + "|| document.querySelector('canvas').getAttribute('aria-label').includes('4 transfers')",
+        "device": "document.querySelectorAll('tr[data-key]').length > 5",
+        "journal": "document.querySelectorAll('.journal-list .virtual-row').length > 5",
+    ]
+
+    /// Where somebody wants to look: PAGE_SCREENSHOTS names a folder.
+    private func keep(_ picture: Data, _ name: String) throws {
+        #expect(picture.count > 5_000)
+        guard let folder = ProcessInfo.processInfo.environment["PAGE_SCREENSHOTS"] else { return }
+        try picture.write(to: URL(filePath: folder).appending(path: "\(name).png"))
+    }
+
+    @Test("B5: progress moves, and nothing else does")
+    func noShift() async throws {
+        let (fixture, _) = try await scene()
+        let browser = try await Browser()
+        try await browser.open(try await fixture.open().url)
+        try await browser.wait(Self.shows["transfers"] ?? "true")
+        try await browser.wait(
+            "document.querySelector('.virtual-row[data-state=running] .amount').textContent.includes('MiB of')")
+        try await browser.click("h1")
+        // Each change of a text is one of the list's drawings: at most four a second, and their shifts add up.
+        let watched: [Double] = try await browser.runLater(
+            """
+            const done = arguments[arguments.length - 1];
+            let shift = 0, draws = 0;
+            new PerformanceObserver(list => {
+              for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value;
+            }).observe({ type: "layout-shift" });
+            const amount = document.querySelector(".virtual-row[data-state=running] .amount");
+            const start = performance.now();
+            new MutationObserver(() => {
+              draws += 1;
+              if (draws === 8) done([shift, draws / ((performance.now() - start) / 1000)]);
+            }).observe(amount, { childList: true, characterData: true, subtree: true });
+            """)
+        #expect(watched[0] < 0.01, "shifted by \(watched[0])")
+        #expect(watched[1] < 4.6, "drawn \(watched[1]) times a second")
+    }
+
+    @Test("B5: the page says that the service is away, keeps what it said last, and goes on when it is back")
+    func away() async throws {
+        let (fixture, _) = try await scene()
+        let browser = try await Browser()
+        try await browser.open(try await fixture.open().url)
+        try await browser.wait(Self.shows["transfers"] ?? "true")
+        try await fixture.stop()
+        try await browser.wait("document.getElementById('link').dataset.link === 'away'")
+        try await browser.wait("!document.getElementById('banner').hidden")
+        #expect(try await browser.run("return document.querySelectorAll('.virtual-row').length > 0;") as Bool)
+        try await fixture.start()
+        fixture.origin.serve("/new.txt", .text("new"))
+        _ = try await fixture.enqueue(["/new.txt"])
+        try await browser.click("#banner button")
+        try await browser.wait("document.getElementById('link').dataset.link === 'live'")
+        try await browser.click("[data-filter=all]")
+        try await browser.wait("[...document.querySelectorAll('.name')].some(node => node.textContent === 'new.txt')")
+    }
+
+    @Test("B5: strings from outside are text: names of files and apps, URLs, and what servers say")
+    func strings() async throws {
+        let fixture = try await PageFixture()
+        let markup = "<img src=x onerror=document.title='in'>"
+        let encoded = "%3Cimg%20src=x%20onerror=document.title='in'%3E"
+        fixture.origin.serve(
+            "/\(encoded)", .text("x", .status(404, body: "<script>document.title='in'</script>")))
+        let failed = try await fixture.enqueue(["/\(encoded)"])[0]
+        let named = try await fixture.enqueue(["/\(encoded)?q=<script>document.title='in'</script>"]) {
+            $0.suspended = true
+            $0.description = markup
+        }[0]
+        try await fixture.wait(for: failed, "the end") { $0.state.isTerminal }
+        let app = try await fixture.install("org.example.Markup", name: markup)
+        let browser = try await Browser()
+        try await browser.open(try await fixture.open().url)
+        try await browser.click("[data-filter=all]")
+        try await browser.wait(
+            "[...document.querySelectorAll('.name')].some(node => node.textContent.includes('<img'))")
+        for view in ["switcher", "timeline", "device", "journal", "why/\(failed)", "why/\(named)", "why/\(app)"] {
+            let _: Bool = try await browser.run("location.hash = arguments[0]; return true;", [view])
+            try await browser.wait("document.querySelector('main h1')")
+            if view.hasPrefix("why") { try await browser.wait("document.querySelector('.answer')") }
+            if view == "switcher" {
+                try await browser.wait("document.querySelector('.card .name')?.textContent.includes('<img')")
+            }
+            let made: Int = try await browser.run("return document.querySelectorAll('img[src=x], main script').length;")
+            #expect(made == 0, "\(view)")
+            #expect(try await browser.run("return document.title.includes('Nightshift');") as Bool, "\(view)")
+        }
+        #expect(try await browser.complaints() == [])
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import Page
+
+/// B5: the page's own files, as the program has them.
+@Suite struct AssetTests {
+    let assets = Assets()
+
+    private var texts: [(name: String, text: String)] {
+        assets.files.map { ($0.key, String(decoding: $0.value.bytes, as: UTF8.self)) }
+    }
+
+    @Test("B5: all of it is under 200 kB")
+    func size() {
+        #expect(assets.files.values.reduce(0) { $0 + $1.bytes.count } < 200_000)
+        #expect(assets.files.keys.contains("index.html") && assets.files.keys.contains("app.js"))
+    }
+
+    @Test("B5: nothing is fetched from elsewhere, inline, or made markup of a string")
+    func plain() {
+        let forbidden = [
+            "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "DOMParser",
+            "createContextualFragment", "@import", "localStorage", "url(", "javascript:",
+        ]
+        for (name, text) in texts {
+            for word in forbidden { #expect(!text.contains(word), "\(name): \(word)") }
+            for address in text.matches(of: /https?:\/\/[a-z0-9.]+/).map({ String(text[$0.range]) }) {
+                #expect(address == "http://www.w3.org", "\(name): \(address)")
+            }
+        }
+        let document = String(decoding: assets.files["index.html"]?.bytes ?? [], as: UTF8.self)
+        #expect(!document.contains("style=") && !document.contains(" onclick") && !document.contains("<style"))
+        #expect(document.matches(of: /<script(?![^>]* src=)/).isEmpty)
+    }
+
+    @Test("B5: what a script imports is there")
+    func imports() {
+        for (name, text) in texts where name.hasSuffix(".js") {
+            for match in text.matches(of: /from "\.\/([a-z-]+\.js)"/) {
+                #expect(assets.files[String(match.output.1)] != nil, "\(name) imports \(match.output.1)")
+            }
+        }
+    }
+
+    @Test("B5: the document has the token, and nothing else has")
+    func token() throws {
+        let token = Secret()
+        let document = try #require(assets.document(token: token))
+        let text = String(decoding: document.bytes, as: UTF8.self)
+        #expect(text.contains("content=\"\(token.text)\""))
+        #expect(!text.contains(Assets.tokenMark))
+        for (name, text) in texts where name != "index.html" { #expect(!text.contains(Assets.tokenMark)) }
+    }
+
+    @Test("B5: every word of the closed vocabularies is told in a sentence")
+    func words() throws {
+        let setup = Setup(downloads: "/d")
+        #expect(setup.decisions.count == Decision.allCases.count)
+        #expect(setup.waits.count == WaitReason.allCases.count)
+        #expect(setup.kills.contains("taskOverdue") && !setup.kills.contains("quit"))
+        #expect(try JSON.encode(setup).count < 40_000)
+    }
+
+    @Test(
+        "B5: downloads go where the user's directories say",
+        arguments: [
+            (nil, "/home/ada/Downloads"), ("XDG_DOWNLOAD_DIR=\"$HOME/Laden\"\n", "/home/ada/Laden"),
+            ("# x\nXDG_DOWNLOAD_DIR=\"/data/in\"", "/data/in"),
+            ("XDG_DOWNLOAD_DIR=\"relative\"", "/home/ada/Downloads"),
+            ("XDG_MUSIC_DIR=\"$HOME/Music\"", "/home/ada/Downloads"),
+        ] as [(String?, String)])
+    func downloads(_ text: String?, _ folder: String) {
+        #expect(Setup.downloads(userDirectories: text, home: "/home/ada") == folder)
+    }
+}

@@ -1,0 +1,69 @@
+import NightshiftAPI
+import Testing
+
+@testable import Page
+
+/// B5: links, cookies and the fields of every answer.
+@Suite struct SecretTests {
+    @Test("B5: a secret has 256 bits, each its own, and matches only itself")
+    func secrets() {
+        let secrets = (0..<100).map { _ in Secret() }
+        #expect(Set(secrets).count == secrets.count)
+        for secret in secrets {
+            #expect(secret.text.utf8.count == 64)
+            #expect(secret.text.allSatisfy { $0.isHexDigit && !$0.isUppercase })
+            #expect(secret.matches(secret.text))
+            #expect(!secret.matches(secret.text.dropLast()))
+            #expect(!secret.matches(secret.text + "0"))
+            #expect(!secret.matches(""))
+        }
+        #expect(!secrets[0].matches(secrets[1].text))
+    }
+
+    @Test("B5: a link lets one in, and wrong ones do not use it up")
+    func oneTime() {
+        let secret = Secret()
+        var link = OneTimeLink(secret: secret)
+        let takes = [link.take(Secret().text), link.take(""), link.take(secret.text), link.take(secret.text)]
+        #expect(takes == [false, false, true, false])
+    }
+
+    @Test(
+        "B5: cookies are found by their whole name",
+        arguments: [
+            (["a=1"], ["1"]), (["b=2; a=1"], ["1"]), (["b=2;a=1 "], ["1"]), (["a=1; a=2"], ["1", "2"]),
+            (["a=1", "a=2"], ["1", "2"]), (["aa=1; xa=2"], []), (["a"], []), (["a="], [""]), (["a=x=y"], ["x=y"]),
+            (["A=1"], []), ([], []),
+        ] as [([String], [String])])
+    func cookies(_ fields: [String], _ values: [String]) {
+        #expect(Cookies.values(of: "a", in: fields) == values)
+    }
+
+    @Test("B5: a cookie is for no script and no other site")
+    func cookieAttributes() {
+        let secret = Secret()
+        #expect(Cookies.setting("n", to: secret) == "n=\(secret.text); Path=/; HttpOnly; SameSite=Strict")
+    }
+
+    @Test("B5: nothing inline, nothing from elsewhere, no frames, no leave for other origins")
+    func headers() {
+        let fields = Dictionary(uniqueKeysWithValues: HeaderPolicy.fields.map { ($0.name, $0.value) })
+        let policy = HeaderPolicy.contentSecurity
+        for part in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
+            #expect(policy.contains(part))
+        }
+        #expect(!policy.contains("unsafe") && !policy.contains("*") && !policy.contains("data:"))
+        #expect(fields["X-Content-Type-Options"] == "nosniff")
+        #expect(fields["Cross-Origin-Resource-Policy"] == "same-origin")
+        #expect(fields.keys.allSatisfy { !$0.hasPrefix("Access-Control") })
+    }
+
+    @Test("B5: whatever the service sends is never taken for a page")
+    func contentTypes() {
+        #expect(HeaderPolicy.contentType("text/html") == "application/octet-stream")
+        #expect(HeaderPolicy.contentType("image/svg+xml") == "application/octet-stream")
+        #expect(HeaderPolicy.contentType(nil) == "application/octet-stream")
+        #expect(HeaderPolicy.contentType("image/png") == "image/png")
+        #expect(HeaderPolicy.contentType("text/plain; charset=utf-8") == "text/plain; charset=utf-8")
+    }
+}
