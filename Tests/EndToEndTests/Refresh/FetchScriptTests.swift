@@ -32,7 +32,7 @@ import Testing
         try await feed.install(
             """
             '\(Programs.commandLine)' get --app \(FetchingScript.id) --session news -o $FOLDER/news \
-                '\(origin.url("/news"))' --no-wait >$FOLDER/said 2>&1 || exit 1
+                '\(origin.url("/news"))' --detach >$FOLDER/said 2>&1 || exit 1
             """, modes: "fetch;transfer;")
         try await feed.fetchNow()
         #expect(try await feed.ended(1).map(\.result) == [.newData], "\(feed.text("said") ?? "")")
@@ -101,7 +101,7 @@ import Testing
         let feed = try FetchingScript()
         try await feed.install("exit 0")
         let outcome = try await feed.service.cli(["app", "refresh", FetchingScript.id.rawValue, "--off"])
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.code == 0, "\(outcome.errors)")
         let status = try await feed.refresh()
         #expect(status.hold == "appSwitchedOff" && status.availability == .denied)
         let shown = try await feed.service.cli(["refresh"])
