@@ -1,0 +1,79 @@
+package import NightshiftAPI
+
+/// All regions of all apps on one receiver: where the device is goes in, crossings and the next fix come out.
+package struct LocationPlan: Hashable, Sendable, Codable {
+    private var machines: [AppID: [String: RegionMachine]] = [:]
+    package private(set) var schedule = FixSchedule()
+    /// The last fix, as long as it is of this run of the machine.
+    package private(set) var last: Fix?
+
+    /// A boundary that was crossed.
+    package struct Event: Hashable, Sendable {
+        package var app: AppID
+        package var region: MonitoredRegion
+        package var crossing: RegionMachine.Crossing
+    }
+
+    package init() {}
+
+    /// Starts to watch a region, in place of an earlier one of the same identifier. An unchanged one goes on as it was.
+    package mutating func add(_ region: MonitoredRegion, for app: AppID) {
+        if machines[app]?[region.identifier]?.region == region { return }
+        var machine = RegionMachine(region)
+        // What is known already need not be asked again: one that is added while inside it tells nothing.
+        if let last { _ = machine.moved(to: last) }
+        machines[app, default: [:]][region.identifier] = machine
+    }
+
+    package mutating func remove(_ identifier: String, of app: AppID) {
+        machines[app]?[identifier] = nil
+        if machines[app]?.isEmpty == true { machines[app] = nil }
+    }
+
+    package mutating func remove(_ app: AppID) { machines[app] = nil }
+
+    package func regions(of app: AppID) -> [MonitoredRegion] {
+        (machines[app] ?? [:]).values.map(\.region).sorted { $0.identifier < $1.identifier }
+    }
+
+    package func state(of identifier: String, of app: AppID) -> RegionState {
+        machines[app]?[identifier]?.state ?? .unknown
+    }
+
+    /// The receiver has told where the device is.
+    ///
+    /// - Returns: the crossings that are certain now and that the regions notify of, in an order that is the same everywhere.
+    package mutating func moved(to fix: Fix) -> [Event] {
+        if let last, fix.time < last.time { return [] }
+        last = fix
+        schedule.moved(to: fix)
+        var events: [Event] = []
+        for app in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            for identifier in (machines[app] ?? [:]).keys.sorted() {
+                guard let crossing = machines[app]?[identifier]?.moved(to: fix),
+                    let region = machines[app]?[identifier]?.region
+                else { continue }
+                let isWanted = crossing == .entered ? region.notifiesOnEntry : region.notifiesOnExit
+                if isWanted { events.append(Event(app: app, region: region, crossing: crossing)) }
+            }
+        }
+        return events
+    }
+
+    /// When the next fix is due, on the clock of fixes; nil where nothing is watched and the receiver may stay off.
+    package var due: Double? {
+        let watched = machines.values.flatMap(\.values)
+        guard !watched.isEmpty else { return nil }
+        let distance = last.map { fix in watched.map { $0.distanceToChange(from: fix) }.min() ?? 0 } ?? 0
+        return schedule.due(distance: distance, confirmation: watched.compactMap(\.confirmation).min())
+    }
+
+    /// The clock of fixes began anew, with the machine; on which side of each boundary the device was stays known.
+    package mutating func restarted() {
+        last = nil
+        schedule.restarted()
+        for app in machines.keys {
+            for identifier in (machines[app] ?? [:]).keys { machines[app]?[identifier]?.restarted() }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package import NightshiftAPI
+
+/// On which side of one region's boundary the device is, and when it has crossed it.
+///
+/// Pure: fixes go in, crossings come out. A crossing counts when the device is past the boundary for certain, a minimum distance beyond it, and
+/// has stayed there for ``dwell`` seconds, so that jitter at the edge tells nothing. Facts: `docs/decisions/0043`.
+package struct RegionMachine: Hashable, Sendable, Codable {
+    /// As it was last told; ``MonitoredRegion/identifier`` stays the same.
+    package private(set) var region: MonitoredRegion
+    /// Kept across restarts: what was crossed while nobody looked is told when somebody looks again.
+    package private(set) var state: RegionState
+    /// A side that the device may have changed to.
+    private var candidate: Candidate?
+    /// The time of the last fix that was looked at.
+    private var lastTime: Double?
+
+    private struct Candidate: Hashable, Sendable, Codable {
+        var state: RegionState
+        var since: Double
+    }
+
+    /// Seconds that the device has to stay beyond the boundary (Apple: at least 20).
+    package static let dwell = 20.0
+
+    package init(_ region: MonitoredRegion) {
+        self.region = region
+        state = .unknown
+    }
+
+    /// The boundary was crossed.
+    package enum Crossing: String, Hashable, Sendable, Codable {
+        case entered
+        case left
+
+        init(to state: RegionState) { self = state == .inside ? .entered : .left }
+    }
+
+    /// Metres past the boundary before which a crossing does not count: a tenth of the radius, 10 to 50 m, and never more than a quarter of it.
+    package static func margin(ofRadius radius: Double) -> Double {
+        min(max(10, min(50, radius / 10)), radius / 4)
+    }
+
+    /// The device is there now. A fix that is older than the last one is not looked at.
+    ///
+    /// - Returns: the crossing that is certain now, whether or not the region notifies of it.
+    package mutating func moved(to fix: Fix) -> Crossing? {
+        if let lastTime, fix.time < lastTime { return nil }
+        lastTime = fix.time
+        guard let side = side(fix) else { return nil }
+        // Where it is at first is no crossing.
+        guard state != .unknown else {
+            state = side.state
+            return nil
+        }
+        guard side.state != state else {
+            candidate = nil
+            return nil
+        }
+        guard side.isBeyondMargin else { return nil }
+        guard let candidate, candidate.state == side.state else {
+            candidate = Candidate(state: side.state, since: fix.time)
+            return nil
+        }
+        guard fix.time - candidate.since >= Self.dwell else { return nil }
+        state = side.state
+        self.candidate = nil
+        return Crossing(to: side.state)
+    }
+
+    /// The clock of fixes began anew: the machine was started again.
+    package mutating func restarted() {
+        candidate = nil
+        lastTime = nil
+    }
+
+    /// When a fix would make a crossing certain; nil while none is possible.
+    package var confirmation: Double? { candidate.map { $0.since + Self.dwell } }
+
+    /// Metres between the device and the next place at which something would change; nil while nothing is known.
+    package func distanceToChange(from fix: Fix) -> Double {
+        let distance = region.center.distance(to: fix.place)
+        return max(0, abs(distance - region.radius) - fix.accuracy)
+    }
+
+    /// Where the device is for certain; nil where the fix is too coarse to tell.
+    private func side(_ fix: Fix) -> (state: RegionState, isBeyondMargin: Bool)? {
+        let distance = region.center.distance(to: fix.place)
+        let margin = Self.margin(ofRadius: region.radius)
+        if distance + fix.accuracy < region.radius {
+            return (.inside, distance + fix.accuracy < region.radius - margin)
+        }
+        if distance - fix.accuracy > region.radius {
+            return (.outside, distance - fix.accuracy > region.radius + margin)
+        }
+        return nil
+    }
+}

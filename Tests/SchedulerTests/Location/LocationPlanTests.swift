@@ -1,0 +1,90 @@
+import NightshiftAPI
+import Scheduler
+import TestSupport
+import Testing
+
+/// R6: all regions on one receiver.
+@Suite struct LocationPlanTests {
+    private let around: Surroundings
+    private let first = AppID(rawValue: "org.example.First")
+    private let second = AppID(rawValue: "org.example.Second")
+
+    init() throws { around = try Surroundings() }
+
+    @Test func `R6: With nothing to watch the receiver stays off`() throws {
+        var plan = LocationPlan()
+        #expect(plan.due == nil)
+        plan.add(try around.region(), for: first)
+        #expect(plan.due != nil)
+        plan.remove("home", of: first)
+        #expect(plan.due == nil && plan.regions(of: first) == [])
+    }
+
+    @Test func `R6: Each app hears of its own regions, as they notify`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region("home"), for: first)
+        var silent = try around.region("home")
+        silent.notifiesOnEntry = false
+        plan.add(silent, for: second)
+        var events: [LocationPlan.Event] = []
+        for (index, east) in [500.0, 0, 0, 0, 500, 500, 500].enumerated() {
+            events += plan.moved(to: try around.fix(east, at: Double(index) * 10))
+        }
+        #expect(
+            events.map { "\($0.app) \($0.crossing)" } == [
+                "org.example.First entered", "org.example.First left", "org.example.Second left",
+            ])
+    }
+
+    @Test func `R6: A region that is added while inside it tells nothing, and the same identifier replaces`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region("far", east: 5_000), for: first)
+        _ = plan.moved(to: try around.fix(0, at: 0))
+        plan.add(try around.region("home"), for: first)
+        #expect(plan.state(of: "home", of: first) == .inside)
+        #expect(plan.moved(to: try around.fix(0, at: 60)) == [])
+        // Elsewhere, under the same name: what was known of the old one does not count.
+        plan.add(try around.region("home", east: 5_000), for: first)
+        #expect(plan.state(of: "home", of: first) == .outside)
+        #expect(plan.regions(of: first).count == 2)
+        // Said again unchanged it goes on as it was.
+        _ = plan.moved(to: try around.fix(5_000, at: 70))
+        let before = plan
+        plan.add(try around.region("home", east: 5_000), for: first)
+        #expect(plan == before)
+    }
+
+    @Test func `R6: Far from every boundary the next fix is far away, near one it is near`() throws {
+        func pause(_ east: Double) throws -> Double {
+            var plan = LocationPlan()
+            plan.add(try around.region(), for: first)
+            for time in [0.0, 30] { _ = plan.moved(to: try around.fix(east, at: time)) }
+            return try #require(plan.due) - 30
+        }
+        let pauses = try [200.0, 1_000, 3_000, 100_000].map(pause)
+        #expect(pauses == pauses.sorted() && pauses[0] < pauses[3])
+        #expect(pauses.allSatisfy { (FixSchedule.shortest...FixSchedule.longest).contains($0) })
+    }
+
+    @Test func `R6: A device that drives fast is asked sooner than one that walks`() throws {
+        func pause(_ speed: Double) throws -> Double {
+            var plan = LocationPlan()
+            plan.add(try around.region(), for: first)
+            for step in 0..<4 {
+                _ = plan.moved(to: try around.fix(6_000 - Double(step) * 60 * speed, at: Double(step) * 60))
+            }
+            return try #require(plan.due) - 180
+        }
+        #expect(try pause(20) < pause(1.4))
+    }
+
+    @Test func `R6: It survives in JSON, and a machine that was started again forgets the place only`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region(), for: first)
+        _ = plan.moved(to: try around.fix(0, at: 5_000))
+        plan = try JSON.decode(LocationPlan.self, from: try JSON.encode(plan))
+        plan.restarted()
+        #expect(plan.last == nil && plan.state(of: "home", of: first) == .inside)
+        #expect(plan.moved(to: try around.fix(0, at: 3)) == [])
+    }
+}

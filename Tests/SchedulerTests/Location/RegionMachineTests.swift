@@ -1,0 +1,160 @@
+import NightshiftAPI
+import Scheduler
+import TestSupport
+import Testing
+
+/// R6: when a boundary was crossed.
+@Suite struct RegionMachineTests {
+    private let around: Surroundings
+
+    init() throws { around = try Surroundings() }
+
+    /// Gives fixes at metres east of the centre, ten seconds apart, and returns what was crossed at each.
+    private func crossings(
+        of machine: inout RegionMachine, _ metres: [Double], accuracy: Double = 5, every seconds: Double = 10,
+        from start: Double = 0
+    ) throws -> [RegionMachine.Crossing?] {
+        try metres.enumerated().map {
+            machine.moved(to: try around.fix($1, accuracy: accuracy, at: start + Double($0) * seconds))
+        }
+    }
+
+    @Test func `R6: Where the device is at first is no crossing`() throws {
+        for (metres, state) in [(0.0, RegionState.inside), (500, .outside)] {
+            var machine = RegionMachine(try around.region())
+            #expect(machine.state == .unknown)
+            #expect(try crossings(of: &machine, [metres, metres, metres, metres]) == [nil, nil, nil, nil])
+            #expect(machine.state == state)
+        }
+    }
+
+    @Test func `R6: A crossing counts when the device has stayed beyond the boundary for twenty seconds`() throws {
+        var machine = RegionMachine(try around.region())
+        #expect(
+            try crossings(of: &machine, [300, 50, 50, 50, 50, 300, 300, 300, 300]) == [
+                nil, nil, nil, .entered, nil, nil, nil, .left, nil,
+            ])
+    }
+
+    @Test func `R6: It asks for the fix that makes a crossing certain`() throws {
+        var machine = RegionMachine(try around.region())
+        _ = try crossings(of: &machine, [300, 300])
+        #expect(machine.confirmation == nil)
+        _ = machine.moved(to: try around.fix(0, at: 100))
+        #expect(machine.confirmation == 120)
+        #expect(machine.moved(to: try around.fix(0, at: 119.9)) == nil)
+        #expect(machine.moved(to: try around.fix(0, at: 120)) == .entered)
+        #expect(machine.confirmation == nil)
+    }
+
+    @Test func `R6: Who turns round at the boundary has not crossed it`() throws {
+        var machine = RegionMachine(try around.region())
+        #expect(
+            try crossings(of: &machine, [300, 50, 300, 50, 50, 300, 300]) == Array(repeating: nil, count: 7))
+        #expect(machine.state == .outside)
+    }
+
+    @Test func `R6: A fix that is too coarse to tell changes nothing`() throws {
+        var machine = RegionMachine(try around.region())
+        _ = try crossings(of: &machine, [300])
+        // Inside for all that is known, and outside as well.
+        #expect(try crossings(of: &machine, [0, 0, 0, 0], accuracy: 150, from: 10) == [nil, nil, nil, nil])
+        #expect(machine.state == .outside && machine.confirmation == nil)
+        // In between it interrupts nothing.
+        #expect(machine.moved(to: try around.fix(0, at: 100)) == nil)
+        #expect(machine.moved(to: try around.fix(0, accuracy: 400, at: 110)) == nil)
+        #expect(machine.moved(to: try around.fix(0, at: 120)) == .entered)
+    }
+
+    @Test func `R6: At the very edge nothing is crossed before the minimum distance`() throws {
+        var machine = RegionMachine(try around.region(radius: 200))
+        _ = try crossings(of: &machine, [400])
+        // Within the boundary for certain, and not 20 m within it.
+        #expect(try crossings(of: &machine, [190, 190, 190, 190], from: 10) == [nil, nil, nil, nil])
+        #expect(try crossings(of: &machine, [170, 170, 170], from: 100) == [nil, nil, .entered])
+        #expect(try crossings(of: &machine, [210, 210, 210, 210], from: 200) == [nil, nil, nil, nil])
+        #expect(try crossings(of: &machine, [230, 230, 230], from: 300) == [nil, nil, .left])
+    }
+
+    @Test func `R6: Nobody is inside a region without extent, and everybody outside of it`() throws {
+        var machine = RegionMachine(try around.region(radius: 0))
+        #expect(try crossings(of: &machine, [0, 0, 0, 300, 300, 300, 0, 0, 0]) == Array(repeating: nil, count: 9))
+        #expect(machine.state == .outside)
+    }
+
+    @Test func `R6: Fixes that come late are not looked at`() throws {
+        var machine = RegionMachine(try around.region())
+        _ = try crossings(of: &machine, [300, 0], from: 100)
+        #expect(machine.moved(to: try around.fix(0, at: 50)) == nil)
+        #expect(machine.moved(to: try around.fix(300, at: 60)) == nil)
+        #expect(machine.moved(to: try around.fix(0, at: 130)) == .entered)
+    }
+
+    @Test func `R6: What was crossed while the machine was off is told once`() throws {
+        var machine = RegionMachine(try around.region())
+        _ = try crossings(of: &machine, [0], from: 1_000_000)
+        machine = try JSON.decode(RegionMachine.self, from: try JSON.encode(machine))
+        machine.restarted()
+        #expect(try crossings(of: &machine, [300, 300, 300, 300]) == [nil, nil, .left, nil])
+    }
+
+    @Test(arguments: [(0.0, 179.9999), (89.999, 30), (-89.9995, -170), (0, -180), (52.5, 13.4)])
+    func `R6: It is the same at the antimeridian and at the poles`(_ latitude: Double, _ longitude: Double) throws {
+        let around = try Surroundings(latitude: latitude, longitude: longitude)
+        var machine = RegionMachine(try around.region())
+        var seen: [RegionMachine.Crossing?] = []
+        for (index, metres) in [300.0, 300, 0, 0, 0, 300, 300, 300].enumerated() {
+            // Northwards: over the pole the metres east of a place would be none.
+            let north = latitude > 80 ? -metres : metres
+            seen.append(machine.moved(to: try around.fix(0, north, at: Double(index) * 10)))
+        }
+        #expect(seen == [nil, nil, nil, nil, .entered, nil, nil, .left])
+    }
+
+    /// Jittered walks around a block, with fixes as a receiver gives them: one event for each true crossing, and none without.
+    @Test(arguments: UInt64(1)...40) func `R6: One event for each true crossing, and none without`(_ seed: UInt64)
+        throws
+    {
+        var random = SplitMix64(seed: seed)
+        let radius = Double.random(in: 60...400, using: &random)
+        var machine = RegionMachine(try around.region(radius: radius))
+        var (east, north) = (
+            Double.random(in: -600...600, using: &random), Double.random(in: -600...600, using: &random)
+        )
+        var (goalEast, goalNorth) = (east, north)
+        var truth: [(side: RegionState, since: Double)] = []
+        var told: RegionState?
+        for step in 0..<4_000 {
+            let time = Double(step)
+            let way = max(
+                0.1, ((goalEast - east) * (goalEast - east) + (goalNorth - north) * (goalNorth - north)).squareRoot())
+            if way < 3 {
+                goalEast = Double.random(in: -600...600, using: &random)
+                goalNorth = Double.random(in: -600...600, using: &random)
+            } else {
+                east += (goalEast - east) / way * 2
+                north += (goalNorth - north) / way * 2
+            }
+            let away = (east * east + north * north).squareRoot()
+            let side: RegionState = away < radius ? .inside : .outside
+            if truth.last?.side != side { truth.append((side, time)) }
+            let accuracy = Double.random(in: 3...40, using: &random)
+            let error = Double.random(in: 0...accuracy / 2.squareRoot(), using: &random)
+            let crossing = machine.moved(
+                to: try around.fix(
+                    east + (Bool.random(using: &random) ? error : -error),
+                    north + (Bool.random(using: &random) ? error : -error), accuracy: accuracy * 1.42, at: time))
+            guard let crossing else {
+                if told == nil, machine.state != .unknown { told = machine.state }
+                continue
+            }
+            let state: RegionState = crossing == .entered ? .inside : .outside
+            #expect(state != told, "told twice at \(time)")
+            told = state
+            // True: it is there now, and was for twenty seconds at least.
+            let now = try #require(truth.last)
+            #expect(now.side == state && time - now.since >= RegionMachine.dwell, "at \(time): \(crossing)")
+        }
+        #expect(truth.count > 1)
+    }
+}
