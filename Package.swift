@@ -103,7 +103,8 @@ let package = Package(
             name: "LocalAPI",
             dependencies: [
                 "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Refresh", "Operations", httpTypes, hummingbird,
-                hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
+                hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix,
+                serviceLifecycle,
             ],
             swiftSettings: strict),
 

@@ -46,7 +46,9 @@ import Testing
         #expect(totals.freshOpenings == (result == .failed ? 0 : 1))
     }
 
-    @Test func `R2: A fetch that takes too long is told five seconds before, and ends with its app or by its word`() throws {
+    @Test func `R2: A fetch that takes too long is told five seconds before, and ends with its app or by its word`()
+        throws
+    {
         let slow = #""interval": "minimum", "fetch": 40"#
         let obedient = try Self.feed(slow, Array(Self.morning.prefix(1)), end: #""07:10""#)
         #expect(obedient.times(.wakeExpiring) == [25_225.5])
@@ -77,7 +79,9 @@ import Testing
         #expect(begins.count > 1 && zip(begins, begins.dropFirst()).allSatisfy { $1 - $0 >= 18_000 })
     }
 
-    @Test func `R2: A refresh task that was submitted runs once, not before its time, and no classic fetch does`() throws {
+    @Test func `R2: A refresh task that was submitted runs once, not before its time, and no classic fetch does`()
+        throws
+    {
         let play = try Self.feed(
             #""interval": "minimum""#,
             [#""at": "08:00", "app": "feed", "submit": {"identifier": "feed.new", "kind": "refresh", "after": 7200}"#])
@@ -152,7 +156,9 @@ import Testing
             }
             if let step {
                 // The speed of the network stays what it is.
-                for at in stride(from: step, to: 5 * 86_400, by: step) { lines.append((at, #""bytesPerSecond": 2500000"#)) }
+                for at in stride(from: step, to: 5 * 86_400, by: step) {
+                    lines.append((at, #""bytesPerSecond": 2500000"#))
+                }
             }
             let sorted = lines.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
             return [Self.device] + sorted.map { #""at": \#($0.element.at), \#($0.element.text)"# }

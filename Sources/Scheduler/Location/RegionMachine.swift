@@ -3,7 +3,7 @@ package import NightshiftAPI
 /// On which side of one region's boundary the device is, and when it has crossed it.
 ///
 /// Pure: fixes go in, crossings come out. A crossing counts when the device is past the boundary for certain, a minimum distance beyond it, and
-/// has stayed there for ``dwell`` seconds, so that jitter at the edge tells nothing. Facts: `docs/decisions/0043`.
+/// has stayed there for ``dwell`` seconds, so that jitter at the edge tells nothing. Facts: `docs/decisions/0041`.
 package struct RegionMachine: Hashable, Sendable, Codable {
     /// As it was last told; ``MonitoredRegion/identifier`` stays the same.
     package private(set) var region: MonitoredRegion
