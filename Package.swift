@@ -56,6 +56,7 @@ let package = Package(
         .target(name: "FoundationSessions", swiftSettings: strict),
         .target(name: "CNightshift", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("z")]),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
+        .target(name: "PushProtocol", swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -156,6 +157,7 @@ let package = Package(
             name: "freshness-report", dependencies: ["NightshiftAPI", "Freshness", argumentParser],
             path: "Benchmarks/FreshnessProgram", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        .testTarget(name: "PushProtocolTests", dependencies: ["PushProtocol"], swiftSettings: strict),
         .testTarget(
             name: "TestSupportTests", dependencies: ["NightshiftAPI", "TestSupport"], swiftSettings: strict),
         .testTarget(

@@ -1,0 +1,4 @@
+import JWTKit
+import NIOHTTP2
+import NIOSSL
+import X509

@@ -1,0 +1,4 @@
+import ArgumentParser
+import PushGateway
+
+@main struct NightshiftGateway: ParsableCommand {}
