@@ -48,6 +48,8 @@ let package = Package(
         .testTarget(name: "PushProtocolTests", dependencies: ["PushProtocol"], swiftSettings: strict),
 
         .target(name: "PushRouting", dependencies: ["PushProtocol"], swiftSettings: strict),
+        .testTarget(
+            name: "PushRoutingTests", dependencies: ["PushProtocol", "PushRouting"], swiftSettings: strict),
         .target(name: "PushStore", dependencies: ["PushProtocol", "PushRouting", grdb], swiftSettings: strict),
         .target(
             name: "PushGateway",
