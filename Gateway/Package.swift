@@ -51,6 +51,8 @@ let package = Package(
         .testTarget(
             name: "PushRoutingTests", dependencies: ["PushProtocol", "PushRouting"], swiftSettings: strict),
         .target(name: "PushStore", dependencies: ["PushProtocol", "PushRouting", grdb], swiftSettings: strict),
+        .testTarget(
+            name: "PushStoreTests", dependencies: ["PushProtocol", "PushRouting", "PushStore"], swiftSettings: strict),
         .target(
             name: "PushGateway",
             dependencies: [

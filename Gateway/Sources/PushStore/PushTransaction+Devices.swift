@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import PushProtocol
+import PushRouting
 
 extension PushTransaction {
     // MARK: - Enrolment

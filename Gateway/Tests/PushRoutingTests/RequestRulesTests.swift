@@ -122,7 +122,8 @@ import Testing
     @Test func `R5: A provider that errs is slowed, then ended; one that mends is let go on`() {
         let settings = ProviderConduct.Settings(slowFrom: 4, endFrom: 6)
         var conduct = ProviderConduct()
-        #expect((0..<3).map { _ in conduct.answered(400, settings) } == [.unchanged, .unchanged, .unchanged])
+        let first = (0..<3).map { _ in conduct.answered(400, settings) }
+        #expect(first == [.unchanged, .unchanged, .unchanged])
         #expect(conduct.answered(410, settings) == .unchanged)
         #expect(conduct.answered(403, settings) == .slow)
         #expect(conduct.answered(200, settings) == .unchanged)

@@ -1,4 +1,0 @@
-import JWTKit
-import NIOHTTP2
-import NIOSSL
-import X509

@@ -1,0 +1,103 @@
+import Foundation
+import NIOCore
+import NIOHTTP2
+import PushRouting
+
+/// One provider's connection: what its requests share, and the frames that are about it as a whole.
+///
+/// Belongs to its event loop.
+final class ProviderConnection: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    private let settings: GatewaySettings
+    private let certificate: CertificateBox
+    private let closed: @Sendable () -> Void
+    private var context: ChannelHandlerContext?
+    private var session = ProviderSession()
+    private var conduct = ProviderConduct()
+    private var isSlow = false
+    private var isAuthenticated = false
+    private var isEnding = false
+    private var lastStream = HTTP2StreamID(0)
+
+    init(settings: GatewaySettings, certificate: CertificateBox, closed: @escaping @Sendable () -> Void) {
+        self.settings = settings
+        self.certificate = certificate
+        self.closed = closed
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.context = nil
+        closed()
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent { end(.idleTimeout) }
+        if let event = event as? NIOHTTP2StreamCreatedEvent, event.streamID > lastStream { lastStream = event.streamID }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Whatever a provider does wrong below HTTP ends its connection; HTTP/2 has said why.
+        context.close(promise: nil)
+    }
+
+    // MARK: - What requests ask of it
+
+    var verdict: CertificateVerdict { certificate.verdict }
+
+    /// Nil where requests with this token may go on.
+    func judge(_ token: ProviderSession.Token, now: Moment) -> Rejection? {
+        let rejection = session.judge(token, now: now.wallSeconds)
+        if rejection == nil { authenticated() }
+        return rejection
+    }
+
+    /// The first request that proves who the provider is opens the other streams.
+    func authenticated() {
+        guard !isAuthenticated else { return }
+        isAuthenticated = true
+        offer(settings.streams)
+    }
+
+    func answered(_ status: Int) {
+        switch conduct.answered(status, settings.conduct) {
+        case .unchanged: break
+        case .slow:
+            isSlow = true
+            offer(1)
+        case .restore:
+            isSlow = false
+            if isAuthenticated { offer(settings.streams) }
+        case .end: end(.tooManyRequests)
+        }
+    }
+
+    /// Says why the connection ends, and ends it when what runs is answered.
+    func end(_ rejection: Rejection) {
+        guard !isEnding, let context else { return }
+        isEnding = true
+        var reason = context.channel.allocator.buffer(capacity: 64)
+        reason.writeString("{\"reason\":\"\(rejection.reason)\"}")
+        let code: HTTP2ErrorCode = rejection == .tooManyRequests ? .enhanceYourCalm : .noError
+        write(.init(streamID: .rootStream, payload: .goAway(lastStreamID: lastStream, errorCode: code, opaqueData: reason)))
+        let channel = context.channel
+        context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
+    }
+
+    private func offer(_ streams: Int) {
+        guard !isEnding else { return }
+        let setting = HTTP2Setting(parameter: .maxConcurrentStreams, value: isSlow ? 1 : streams)
+        write(.init(streamID: .rootStream, payload: .settings(.settings([setting]))))
+    }
+
+    private func write(_ frame: HTTP2Frame) {
+        context?.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    }
+}
