@@ -61,6 +61,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "nightshift-gateway", dependencies: ["PushGateway", argumentParser], swiftSettings: strict),
+            name: "nightshift-gateway",
+            dependencies: ["PushGateway", "PushRouting", "PushStore", argumentParser, logging], swiftSettings: strict),
     ]
 )

@@ -148,7 +148,7 @@ package struct DeviceRoute: Sendable {
     /// `stored` is on the disk, in the place of `replaced`.
     package mutating func committed(_ stored: StoredPush, replaced: [PushID], now: Moment) -> [Action] {
         let actions = replaced.compactMap { replace($0, by: stored.push.id) }
-        return actions + committed(stored)
+        return actions + committed(stored, now)
     }
 
     /// One that is on its way may still arrive; what became of it is known then.
@@ -161,7 +161,7 @@ package struct DeviceRoute: Sendable {
         return .log(old, .discarded(.replaced(by: new)))
     }
 
-    private mutating func committed(_ stored: StoredPush) -> [Action] {
+    private mutating func committed(_ stored: StoredPush, _ now: Moment) -> [Action] {
         guard let connection else {
             mayHaveWaiting = true
             return []
@@ -171,6 +171,10 @@ package struct DeviceRoute: Sendable {
             if connection.isLoading { self.connection?.mayMiss = true }
             guard let until = stored.heldUntil else { return [] }
             return [.wake(connection: connection.number, at: until)]
+        }
+        // The disk may have taken its time.
+        guard !stored.push.isExpired(now) else {
+            return [.remove(stored.push.id, topic: stored.push.topic, [.discarded(.expired)])]
         }
         let isOrdinary = !stored.push.isSilent
         if connection.isLoading || (isOrdinary && mayHaveWaiting) || connection.sending.count >= Self.window {
