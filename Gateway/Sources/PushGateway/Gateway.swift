@@ -22,6 +22,7 @@ package final class Gateway: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let stopping = Mutex(false)
     private let channels = Mutex<[any Channel]>([])
+    private let devicePort = Mutex(0)
     private let providers = Places()
     private let devices = Places()
 
@@ -77,6 +78,7 @@ package final class Gateway: Sendable {
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: forDevices.context))
             try channel.pipeline.syncOperations.addHandler(DeviceConnection(gateway: self, closed: leave))
         }
+        devicePort.withLock { $0 = devices.localAddress?.port ?? settings.devices.port }
         let status = try await StatusServer.listen(self, group: group)
         let administration = try await AdministrationServer.listen(self, group: group)
         channels.withLock { $0 += [status, administration] }
@@ -181,6 +183,11 @@ package final class Gateway: Sendable {
         try await store.write { _ in }
         try await group.shutdownGracefully()
         try store.close()
+    }
+
+    /// What a device connects to, to enrol with `code`.
+    func enrolmentURL(_ code: String) -> String {
+        "nightshift-push://\(settings.publicName):\(devicePort.withLock { $0 })/\(code)"
     }
 
     package func counts() -> (providers: Int, devices: Int) {

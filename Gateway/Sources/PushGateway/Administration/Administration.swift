@@ -162,8 +162,8 @@ struct Administration: Sendable {
         let expiresAt = now + Int64(lifetime) * 1_000
         let hash = EnrolmentCode.hash(code)
         try await gateway.store.write { try $0.addEnrolment(hash: hash, name: name, expiresAt: expiresAt, now: now) }
-        let url = "nightshift-push://\(gateway.settings.publicName):\(gateway.settings.devices.port)/\(code)"
-        return .enrolment(.init(url: url, code: code, expiresAt: TimeText.text(expiresAt)))
+        return .enrolment(
+            .init(url: gateway.enrolmentURL(code), code: code, expiresAt: TimeText.text(expiresAt)))
     }
 
     // MARK: - The log

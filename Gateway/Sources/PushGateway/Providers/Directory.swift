@@ -84,7 +84,26 @@ package final class Directory: Sendable {
 
     private struct Claims: JWTPayload {
         var iss: String
+        /// Seconds since 1970.
         var iat: Double
+
+        enum CodingKeys: CodingKey {
+            case iss, iat
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            iss = try container.decode(String.self, forKey: .iss)
+            // Some provider libraries write the number as text, and APNs takes it.
+            if let text = try? container.decode(String.self, forKey: .iat) {
+                guard let number = Double(text), number.isFinite else {
+                    throw DecodingError.dataCorruptedError(forKey: .iat, in: container, debugDescription: "no number")
+                }
+                iat = number
+            } else {
+                iat = try container.decode(Double.self, forKey: .iat)
+            }
+        }
 
         func verify(using key: some JWTAlgorithm) throws {}
     }

@@ -19,7 +19,6 @@ final class ProviderConnection: ChannelInboundHandler {
     private var isSlow = false
     private var isAuthenticated = false
     private var isEnding = false
-    private var lastStream = HTTP2StreamID(0)
 
     init(settings: GatewaySettings, certificate: CertificateBox, closed: @escaping @Sendable () -> Void) {
         self.settings = settings
@@ -39,7 +38,6 @@ final class ProviderConnection: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is IdleStateHandler.IdleStateEvent { end(.idleTimeout) }
-        if let event = event as? NIOHTTP2StreamCreatedEvent, event.streamID > lastStream { lastStream = event.streamID }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -86,7 +84,8 @@ final class ProviderConnection: ChannelInboundHandler {
         var reason = context.channel.allocator.buffer(capacity: 64)
         reason.writeString("{\"reason\":\"\(rejection.reason)\"}")
         let code: HTTP2ErrorCode = rejection == .tooManyRequests ? .enhanceYourCalm : .noError
-        write(.init(streamID: .rootStream, payload: .goAway(lastStreamID: lastStream, errorCode: code, opaqueData: reason)))
+        // What has been sent before the provider reads this is still answered: no stream is refused.
+        write(.init(streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: code, opaqueData: reason)))
         let channel = context.channel
         context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
     }
