@@ -101,11 +101,12 @@ package final class Gateway: Sendable {
             .childChannelOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1_024, maximum: 16_384))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard places.enter(limit: limit) else { throw GatewayError("Too many connections.") }
+                    guard places.enter(channel, limit: limit) else { throw GatewayError("Too many connections.") }
+                    let name = ObjectIdentifier(channel)
                     do {
-                        try initialize(channel) { places.leave() }
+                        try initialize(channel) { places.leave(name) }
                     } catch {
-                        places.leave()
+                        places.leave(name)
                         throw error
                     }
                 }
@@ -179,6 +180,9 @@ package final class Gateway: Sendable {
         stopping.withLock { $0 = true }
         for channel in channels.withLock({ $0 }) { try? await channel.close() }
         switchboard.endAll(Refusal(.shutdown, "The gateway stops."))
+        let ending = providers.channels
+        for channel in ending { channel.pipeline.fireUserInboundEventTriggered(GatewayStops()) }
+        for channel in ending { try? await channel.closeFuture.get() }
         // What was taken is on the disk before the program ends.
         try await store.write { _ in }
         try await group.shutdownGracefully()
@@ -195,24 +199,28 @@ package final class Gateway: Sendable {
     }
 }
 
-/// Connections, counted.
+/// Connections, counted and found again.
 final class Places: Sendable {
-    private let count = Mutex(0)
+    private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
 
-    var taken: Int { count.withLock { $0 } }
+    var taken: Int { open.withLock { $0.count } }
+    var channels: [any Channel] { open.withLock { Array($0.values) } }
 
-    func enter(limit: Int) -> Bool {
-        count.withLock { count in
-            guard count < limit else { return false }
-            count += 1
+    func enter(_ channel: any Channel, limit: Int) -> Bool {
+        open.withLock { open in
+            guard open.count < limit else { return false }
+            open[ObjectIdentifier(channel)] = channel
             return true
         }
     }
 
-    func leave() {
-        count.withLock { $0 -= 1 }
+    func leave(_ channel: ObjectIdentifier) {
+        open.withLock { $0[channel] = nil }
     }
 }
+
+/// Tells a connection that the gateway stops.
+struct GatewayStops: Sendable {}
 
 /// Why the gateway cannot run as it was asked to.
 package struct GatewayError: Error, CustomStringConvertible {

@@ -52,18 +52,20 @@ class Device:
         assert kind == "hello", kind
         self.nonce = fields["nonce"]
 
-    def exactly(self, count):
+    @staticmethod
+    def exactly(connection, count):
         data = b""
         while len(data) < count:
-            piece = self.socket.recv(count - len(data))
+            piece = connection.recv(count - len(data))
             if not piece:
                 raise Closed()
             data += piece
         return data
 
-    def read(self):
-        kind, length = struct.unpack(">BI", self.exactly(5))
-        body = self.exactly(length)
+    def read(self, connection=None):
+        connection = connection or self.socket
+        kind, length = struct.unpack(">BI", self.exactly(connection, 5))
+        body = self.exactly(connection, length)
         fields = {}
         while body:
             name, size = struct.unpack(">BH", body[:3])
@@ -103,8 +105,10 @@ class Device:
     def listen(self, connection):
         try:
             while True:
-                kind, fields = self.read()
+                kind, fields = self.read(connection)
                 with self.changed:
+                    if connection is not self.socket:
+                        return
                     if kind == "message":
                         self.messages.append(fields)
                         if self.acknowledges:
@@ -118,7 +122,9 @@ class Device:
                     self.changed.notify_all()
         except (Closed, OSError):
             with self.changed:
-                self.ended = self.ended or "lost"
+                # A newer connection has nothing to do with the end of this one.
+                if connection is self.socket:
+                    self.ended = self.ended or "lost"
                 self.changed.notify_all()
 
     def wait(self, condition):
@@ -145,6 +151,8 @@ class Device:
 
     def disconnect(self):
         try:
+            # Closing alone would leave the thread that reads it where it is.
+            self.socket.shutdown(socket.SHUT_RDWR)
             self.socket.close()
         except OSError:
             pass

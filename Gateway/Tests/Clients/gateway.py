@@ -99,7 +99,7 @@ class Gateway:
              "--state", self.path("state"), "--providers", "127.0.0.1:0", "--devices", "127.0.0.1:0",
              "--status", "127.0.0.1:0", "--provider-authority", self.path("authority.pem"),
              "--public-name", "localhost", *self.options],
-            stdout=subprocess.PIPE, stderr=open(self.path("log"), "ab"), text=True)
+            stdout=subprocess.PIPE, stderr=open(self.path("log"), "ab"), text=True, encoding="utf-8")
         line = self.process.stdout.readline()
         ports = dict(re.findall(r"(\w+)=(\d+)", line))
         if "providers" not in ports:
@@ -137,10 +137,13 @@ class Gateway:
     def admin(self, *words):
         """Runs a command of the program, and gives what it printed as JSON."""
         result = subprocess.run(
-            [self.binary, *words, "--json", "--socket", self.path("state/admin.sock")], capture_output=True, text=True)
+            [self.binary, *words, "--json", "--socket", self.path("state/admin.sock")], capture_output=True, encoding="utf-8")
         if result.returncode:
             raise RuntimeError(result.stderr)
-        return [json.loads(line) for line in result.stdout.splitlines()]
+        try:
+            return [json.loads(line) for line in result.stdout.split("\n") if line]
+        except ValueError:
+            raise RuntimeError(f"no JSON: {result.stdout!r} {result.stderr!r}") from None
 
     def story(self, push):
         """The events of a push, as the log has them."""

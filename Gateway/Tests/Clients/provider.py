@@ -40,6 +40,7 @@ class Provider:
         self.answers = {}
         self.stream_limits = []
         self.going_away = None
+        self.echoes = 0
         self.is_closed = False
         self.flush()
 
@@ -83,10 +84,20 @@ class Provider:
                     self.stream_limits.append(changed.new_value)
             elif isinstance(event, h2.events.ConnectionTerminated):
                 self.going_away = event.additional_data
+            elif isinstance(event, h2.events.PingAckReceived):
+                self.echoes += 1
         try:
             self.flush()
         except OSError:
             self.is_closed = True
+
+    def synchronise(self):
+        """Returns when the gateway has read all that was sent."""
+        before = self.echoes
+        self.h2.ping(b"nightshi")
+        self.flush()
+        while self.echoes == before:
+            self.read()
 
     def finish(self, stream):
         answer = self.answers[stream]

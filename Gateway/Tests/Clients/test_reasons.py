@@ -205,11 +205,10 @@ class Reasons(unittest.TestCase):
         while len(provider.stream_limits) < 3:
             provider.read()
         self.assertEqual(provider.stream_limits[-1], 1)
+        for _ in range(100):
+            self.expect("BadDeviceToken", token="00", provider=provider, authorization=authorization)
         while not provider.is_closed:
-            if provider.going_away is None:
-                provider.push("00", authorization=authorization, apns_topic=TOPIC)
-            else:
-                provider.read()
+            provider.read()
         self.assertEqual(json.loads(provider.going_away), {"reason": "TooManyRequests"})
 
     def test_without_alpn(self):

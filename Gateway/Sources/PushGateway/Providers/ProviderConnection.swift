@@ -38,6 +38,7 @@ final class ProviderConnection: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is IdleStateHandler.IdleStateEvent { end(.idleTimeout) }
+        if event is GatewayStops { end(.shutdown) }
         context.fireUserInboundEventTriggered(event)
     }
 

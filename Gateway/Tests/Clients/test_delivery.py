@@ -1,0 +1,167 @@
+"""From a provider to a device: direct, stored, held, riding along; and what the log says of it."""
+
+import json
+import os
+import time
+import unittest
+import uuid
+
+from device import Device
+from gateway import KEY, TEAM, TOPIC, Gateway
+from provider import PAYLOAD, SILENT, Provider
+
+BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
+NEWS = "org.example.News"
+ACTIVE, IDLE, DOZING = 1, 2, 3
+ENABLED, IGNORED, OPPORTUNISTIC, PAUSED = 1, 2, 3, 4
+
+
+class Delivery(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.gateway = Gateway(BINARY, "--log-payloads").__enter__()
+        cls.gateway.admin("topic", "add", NEWS, "--team", TEAM)
+        cls.provider = Provider(cls.gateway)
+        cls.authorization = "bearer " + cls.gateway.token()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.gateway.__exit__()
+
+    def setUp(self):
+        self.device = Device.new(self.gateway)
+        self.token = self.device.register(TOPIC)
+
+    def tearDown(self):
+        self.device.disconnect()
+
+    def push(self, body=PAYLOAD, token=None, **options):
+        options.setdefault("apns_topic", TOPIC)
+        answer = self.provider.push(token or self.token, body, authorization=self.authorization, **options)
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.headers["apns-id"]
+
+    def silent(self, **options):
+        return self.push(SILENT, apns_push_type="background", apns_priority="5", **options)
+
+    def alert(self, text, **options):
+        return self.push(json.dumps({"aps": {"alert": text}}).encode(), **options)
+
+    def ids(self):
+        with self.device.changed:
+            return [str(uuid.UUID(bytes=message["push"])) for message in self.device.messages]
+
+    def arrives(self, push):
+        self.device.wait(lambda: push in self.ids())
+
+    def story(self, push, end):
+        """The log's words for a push, once `end` is among them: it is written behind the delivery."""
+        while end not in (words := self.gateway.story(push)):
+            time.sleep(0.02)
+        return words
+
+    def test_direct(self):
+        """R5, B6: A device that is here gets its push at once; storage is empty behind the acknowledgement."""
+        push = self.alert("now")
+        self.arrives(push)
+        self.assertEqual(self.story(push, "delivered"), ["received", "delivered"])
+        shown = self.gateway.admin("device", "show", str(uuid.UUID(bytes=self.device.id)))[0]
+        self.assertEqual(shown["waiting"], [])
+        self.assertTrue(shown["device"]["isConnected"])
+        self.assertIn("now", self.gateway.admin("push", "show", push)[0]["payload"])
+
+    def test_offline(self):
+        """R5, B6: The latest push for a topic waits for its device; one attempt does not."""
+        self.device.disconnect()
+        while self.gateway.admin("device", "show", str(uuid.UUID(bytes=self.device.id)))[0]["device"]["isConnected"]:
+            time.sleep(0.02)
+        first, once, second = self.alert("1"), self.alert("once", apns_expiration="0"), self.alert("2")
+        expired = self.alert("late", apns_expiration=str(int(time.time()) - 5))
+        self.assertEqual(self.device.connect(), "connected")
+        self.arrives(second)
+        self.device.ping()
+        self.assertEqual(self.ids(), [second])
+        self.assertEqual(
+            self.story(second, "delivered-from-storage"), ["received", "stored-offline", "delivered-from-storage"])
+        self.assertEqual(self.story(first, "discarded-replaced"), ["received", "stored-offline", "discarded-replaced"])
+        self.assertEqual(self.gateway.story(once), ["received", "discarded-not-connected"])
+        self.assertEqual(self.gateway.story(expired), ["received", "discarded-expired"])
+
+    def test_silent(self):
+        """R4, R5, B6: Two silent pushes pass, the third is held and rides along with the next alert."""
+        passed = [self.silent(), self.silent()]
+        for push in passed:
+            self.arrives(push)
+        held = self.silent()
+        self.assertEqual(self.gateway.story(held), ["received", "held"])
+        self.assertIn("rate limit", self.gateway.admin("push", "show", held)[1]["sentence"])
+        alert = self.alert("x")
+        self.arrives(held)
+        self.assertEqual(self.ids()[-2:], [held, alert])
+        self.assertEqual(self.story(held, "delivered-from-storage"), ["received", "held", "rode-along", "delivered-from-storage"])
+        self.assertEqual(self.gateway.admin("push", "show", held)[2]["detail"], alert)
+
+    def test_keep_alive(self):
+        """R5: What is held comes before the answer to a keep-alive, and a newer one takes its place."""
+        for push in [self.silent(), self.silent()]:
+            self.arrives(push)
+        older, newer = self.silent(), self.silent()
+        self.device.ping()
+        self.assertIn(newer, self.ids())
+        self.assertNotIn(older, self.ids())
+        self.assertIn("rode-along", self.story(newer, "delivered-from-storage"))
+        self.assertEqual(self.story(older, "discarded-replaced")[-1], "discarded-replaced")
+
+    def test_power(self):
+        """R5, B6: A dozing device is woken by priority 10 alone; what waited rides along."""
+        self.device.disconnect()
+        self.assertEqual(self.device.connect(state=DOZING), "connected")
+        later = self.alert("later", apns_priority="5")
+        self.assertEqual(self.story(later, "stored-power"), ["received", "stored-power"])
+        news = self.device.register(NEWS)
+        urgent = self.alert("urgent", token=news, apns_topic=NEWS)
+        self.arrives(urgent)
+        self.arrives(later)
+        self.assertEqual(self.ids(), [later, urgent])
+
+    def test_filters(self):
+        """R5: A topic is ignored, paused, or taken along."""
+        self.device.disconnect()
+        self.assertEqual(self.device.connect(topics=[(TOPIC, IGNORED)]), "connected")
+        self.assertEqual(self.gateway.story(self.alert("x")), ["received", "discarded-disabled"])
+        self.device.disconnect()
+        self.assertEqual(self.device.connect(topics=[(TOPIC, OPPORTUNISTIC)]), "connected")
+        waiting = self.alert("y")
+        self.assertEqual(self.gateway.story(waiting), ["received", "stored-opportunistic"])
+        self.device.ping()
+        self.assertIn(waiting, self.ids())
+
+    def test_crash(self):
+        """R5: Whatever had its 200 arrives, although the gateway and the connections are killed again and again."""
+        provider, accepted = None, {}
+        for number in range(20):
+            topic = TOPIC if number % 2 else NEWS
+            if number == 0:
+                tokens = {TOPIC: self.token, NEWS: self.device.register(NEWS)}
+            if number % 3 == 0:
+                self.device.disconnect()
+            provider = Provider(self.gateway)
+            for attempt in range(5):
+                text = f"{number}.{attempt}"
+                answer = provider.push(
+                    tokens[topic], json.dumps({"aps": {"alert": text}}).encode(), authorization=self.authorization,
+                    apns_topic=topic)
+                if answer.status == 200:
+                    accepted[topic] = answer.headers["apns-id"]
+            self.gateway.kill()
+            self.gateway.start()
+            self.assertEqual(self.device.connect(acknowledges=number % 4 != 1), "connected")
+        self.device.disconnect()
+        self.device.connect()
+        for push in accepted.values():
+            self.arrives(push)
+        type(self).provider = Provider(self.gateway)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
