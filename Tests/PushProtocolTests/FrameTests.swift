@@ -43,14 +43,15 @@ import Testing
         #expect(decoder.append([99, 0, 0, 0, 0]).error == .unknownType(99))
     }
 
-    @Test(arguments: [
-        [10, 0, 0, 0, 2, 1, 0],  // A field without its length.
-        [8, 0, 0, 0, 4, 8, 0, 2, 1],  // A field longer than its frame.
-        [8, 0, 0, 0, 3, 8, 0, 0],  // An identifier without bytes.
-        [11, 0, 0, 0, 4, 6, 0, 1, 9],  // A state that there is not.
-        [9, 0, 0, 0, 14, 5, 0, 4, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 2],  // A field twice.
-        [6, 0, 0, 0, 5, 7, 0, 2, 1, 0xFF],  // A topic that is not UTF-8.
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [10, 0, 0, 0, 2, 1, 0],  // A field without its length.
+            [8, 0, 0, 0, 4, 8, 0, 2, 1],  // A field longer than its frame.
+            [8, 0, 0, 0, 3, 8, 0, 0],  // An identifier without bytes.
+            [11, 0, 0, 0, 4, 6, 0, 1, 9],  // A state that there is not.
+            [9, 0, 0, 0, 14, 5, 0, 4, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 2],  // A field twice.
+            [6, 0, 0, 0, 5, 7, 0, 2, 1, 0xFF],  // A topic that is not UTF-8.
+        ] as [[UInt8]])
     func `R5: A frame that breaks a rule is an error`(bytes: [UInt8]) {
         var decoder = FrameDecoder()
         let result = decoder.append(bytes)

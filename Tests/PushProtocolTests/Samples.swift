@@ -48,7 +48,8 @@ enum Samples {
         .pong, .registered(request: 4, topic: "org.example.Mail", token: "00ff"), .unregistered(request: 5),
         .refused(request: .max, Refusal(.unknownTopic, "There is no such topic – here.")), .connect(connect),
         .enrol(code: "abc", key: [UInt8](repeating: 1, count: ProtocolLimits.keyLength), name: ""),
-        .topics([]), .topics(connect.topics), .acknowledge(PushID(high: 5, low: 6)), .ping(interval: 0), .state(.dozing),
+        .topics([]), .topics(connect.topics), .acknowledge(PushID(high: 5, low: 6)), .ping(interval: 0),
+        .state(.dozing),
         .register(request: 1, topic: "a", fresh: true), .register(request: 1, topic: "a", fresh: false),
         .unregister(request: 2, topic: "b"), .goAway(Refusal(.shutdown, ""), retryAfter: 30),
     ]

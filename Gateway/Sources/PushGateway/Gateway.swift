@@ -98,7 +98,9 @@ package final class Gateway: Sendable {
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             // A connection that is silent for most of its life keeps no large buffer.
             .childChannelOption(.maxMessagesPerRead, value: 4)
-            .childChannelOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1_024, maximum: 16_384))
+            .childChannelOption(
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1_024, maximum: 16_384)
+            )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard places.enter(channel, limit: limit) else { throw GatewayError("Too many connections.") }
@@ -123,13 +125,15 @@ package final class Gateway: Sendable {
         let box = CertificateBox()
         if let tls, let judge {
             try pipeline.addHandler(
-                NIOSSLServerHandler(context: tls.context, customVerificationCallbackWithMetadata: { chain, promise in
-                    // Who is not trusted is told so by the answer to a request, not by a broken handshake.
-                    promise.completeWithTask {
-                        box.set(await judge.judge(chain))
-                        return .certificateVerified(VerificationMetadata(nil))
-                    }
-                }))
+                NIOSSLServerHandler(
+                    context: tls.context,
+                    customVerificationCallbackWithMetadata: { chain, promise in
+                        // Who is not trusted is told so by the answer to a request, not by a broken handshake.
+                        promise.completeWithTask {
+                            box.set(await judge.judge(chain))
+                            return .certificateVerified(VerificationMetadata(nil))
+                        }
+                    }))
         } else if let tls {
             try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
         }

@@ -32,7 +32,9 @@ package enum GatewayChecks {
             let isGood = end.timeIntervalSinceNow > warning
             return [.init(isGood: isGood, text: "The certificate in \(path) is good until \(end.formatted(.iso8601)).")]
         } catch {
-            return [.init(isGood: false, text: "The certificate in \(path) and the key in \(key) do not work: \(error)")]
+            return [
+                .init(isGood: false, text: "The certificate in \(path) and the key in \(key) do not work: \(error)")
+            ]
         }
     }
 

@@ -201,7 +201,8 @@ package struct DeviceRoute: Sendable {
 
     /// What is stored for the device, in any order.
     package mutating func loaded(
-        _ rows: [StoredPush], connection number: UInt64, occasion: Occasion, _ settings: TokenBucket.Settings, now: Moment
+        _ rows: [StoredPush], connection number: UInt64, occasion: Occasion, _ settings: TokenBucket.Settings,
+        now: Moment
     ) -> [Action] {
         guard connection?.number == number else { return [] }
         var actions: [Action] = []

@@ -3,7 +3,8 @@ import Foundation
 
 /// Where a gateway keeps what it has, and where it is asked.
 struct PlaceOptions: ParsableArguments {
-    @Option(help: "The socket for administration. By default beside the gateway's state, or in systemd's folder for it.")
+    @Option(
+        help: "The socket for administration. By default beside the gateway's state, or in systemd's folder for it.")
     var socket: String?
 
     /// What systemd gives, or what a gateway that is run by hand uses.

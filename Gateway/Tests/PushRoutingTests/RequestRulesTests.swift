@@ -28,7 +28,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("GET", "/3/device/00ff", Rejection.methodNotAllowed), ("POST", "/", .badPath), ("POST", "/2/device/00ff", .badPath),
+        ("GET", "/3/device/00ff", Rejection.methodNotAllowed), ("POST", "/", .badPath),
+        ("POST", "/2/device/00ff", .badPath),
         ("POST", "/3/devices/00ff", .badPath), ("POST", "/3/device/a/b", .badPath), ("POST", "/3/device/a?b", .badPath),
         ("POST", "/3/device/", .missingDeviceToken), ("POST", "/3/device", .missingDeviceToken),
     ])
@@ -40,7 +41,8 @@ import Testing
         ("apns-id", "no", Rejection.badMessageId), ("apns-expiration", "soon", .badExpirationDate),
         ("apns-expiration", "-1", .badExpirationDate), ("apns-expiration", "+1", .badExpirationDate),
         ("apns-priority", "7", .badPriority), ("apns-priority", "", .badPriority),
-        ("apns-push-type", "Alert", .invalidPushType), ("apns-collapse-id", String(repeating: "x", count: 65), .badCollapseId),
+        ("apns-push-type", "Alert", .invalidPushType),
+        ("apns-collapse-id", String(repeating: "x", count: 65), .badCollapseId),
         ("apns-topic", "with space", .badTopic), ("apns-topic", "", .badTopic),
     ])
     func `R5: A header that breaks its rule is refused`(name: String, value: String, expected: Rejection) {
@@ -74,12 +76,14 @@ import Testing
         #expect(Self.rejection(payload: filled(4_097)) == .payloadTooLarge)
         #expect(Self.rejection("POST", "/3/device/a", [("apns-push-type", "voip")], payload: filled(5_120)) == nil)
         #expect(
-            Self.rejection("POST", "/3/device/a", [("apns-push-type", "voip")], payload: filled(5_121)) == .payloadTooLarge)
+            Self.rejection("POST", "/3/device/a", [("apns-push-type", "voip")], payload: filled(5_121))
+                == .payloadTooLarge)
     }
 
     @Test func `R5: Lifetimes are one attempt, a time, or thirty days`() throws {
         #expect(try Self.push("POST", "/3/device/a", [("apns-expiration", "0")]).lifetime == .once)
-        #expect(try Self.push("POST", "/3/device/a", [("apns-expiration", "1700000005")]).lifetime == .until(1_700_000_005))
+        #expect(
+            try Self.push("POST", "/3/device/a", [("apns-expiration", "1700000005")]).lifetime == .until(1_700_000_005))
         let latest = Push.Lifetime.until(1_700_000_000 + 30 * 86_400)
         #expect(try Self.push().lifetime == latest)
         #expect(try Self.push("POST", "/3/device/a", [("apns-expiration", "99999999999")]).lifetime == latest)

@@ -76,7 +76,9 @@ struct RoutingWorld {
 
     mutating func send(_ message: Message, _ number: UInt64) {
         guard number == connection else { return }
-        if let expiry = message.expiry, expiry <= now.wallSeconds { faults.append("sent after its expiry: \(message.id)") }
+        if let expiry = message.expiry, expiry <= now.wallSeconds {
+            faults.append("sent after its expiry: \(message.id)")
+        }
         if !sentOnConnection.insert(message.id).inserted { faults.append("sent twice: \(message.id)") }
         toDevice.append(message)
     }

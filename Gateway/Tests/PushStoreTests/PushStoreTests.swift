@@ -32,7 +32,9 @@ import Testing
             payload: Array("{}".utf8))
     }
 
-    @Test func `R5: The latest push for a topic takes the place of the one before it, and a held one has its own`() async throws {
+    @Test func `R5: The latest push for a topic takes the place of the one before it, and a held one has its own`()
+        async throws
+    {
         let store = try await Self.store()
         let replaced = try await store.write { transaction in
             let first = try transaction.store(Self.push(1), slot: .latest, heldUntil: nil)

@@ -111,7 +111,8 @@ final class DeviceConnection: ChannelInboundHandler {
             case .opened(let device, let state, let topics):
                 self.device = device
                 guard let context else { break }
-                let link = Link(eventLoop: context.eventLoop, connection: NIOLoopBound(self, eventLoop: context.eventLoop))
+                let link = Link(
+                    eventLoop: context.eventLoop, connection: NIOLoopBound(self, eventLoop: context.eventLoop))
                 number = gateway.switchboard.connected(device, state, topics, link: link)
             case .topics(let topics): known { gateway.switchboard.changed($0, to: topics, connection: $1) }
             case .state(let state): known { gateway.switchboard.changed($0, to: state, connection: $1) }
@@ -154,7 +155,8 @@ final class DeviceConnection: ChannelInboundHandler {
             case .success(let refusal):
                 if refusal != nil { self.gateway.metrics.count("nightshift_gateway_refused_devices_total") }
                 self.perform(self.channel.verified(refusal))
-            case .failure: self.perform(self.channel.close(Refusal(.trouble, "The gateway's storage fails."), retryAfter: 60))
+            case .failure:
+                self.perform(self.channel.close(Refusal(.trouble, "The gateway's storage fails."), retryAfter: 60))
             }
             self.restartPatience()
         }

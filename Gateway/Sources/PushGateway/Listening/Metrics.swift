@@ -23,7 +23,8 @@ package final class Metrics: Sendable {
     /// The text format of Prometheus.
     package func text(_ others: [(name: String, value: Int)]) -> String {
         let counters = state.withLock { $0 }.map { ($0.key, $0.value, "counter") }
-        let levels = gauges.withLock { $0 }.map { ($0.key, $0.value, "gauge") } + others.map { ($0.name, $0.value, "gauge") }
+        let levels =
+            gauges.withLock { $0 }.map { ($0.key, $0.value, "gauge") } + others.map { ($0.name, $0.value, "gauge") }
         var text = ""
         var family = ""
         for (name, value, kind) in (counters + levels).sorted(by: { $0.0 < $1.0 }) {

@@ -111,7 +111,9 @@ package final class Directory: Sendable {
     package func verified(_ token: String) -> ProviderSession.Token? { state.withLock { $0.verified[token] } }
 
     /// Checks the signature of a provider's token.
-    package func verify(_ token: String, environment: KeyRecord.Environment) async -> Result<ProviderSession.Token, Rejection> {
+    package func verify(_ token: String, environment: KeyRecord.Environment) async -> Result<
+        ProviderSession.Token, Rejection
+    > {
         guard let parsed = try? DefaultJWTParser().parse(Array(token.utf8), as: Claims.self),
             parsed.header.alg == "ES256", let name = parsed.header.kid, name.count == 10,
             let issuedAt = Int64(exactly: parsed.payload.iat.rounded(.down)), let key = key(name),

@@ -62,7 +62,8 @@ struct Run: AsyncParsableCommand {
     @Option(help: "Seconds for the next piece of a request that has begun.")
     var bodyPatience = 30
 
-    @Option(help: "Errors more than successes after which a provider has one stream, and at twice as many is disconnected.")
+    @Option(
+        help: "Errors more than successes after which a provider has one stream, and at twice as many is disconnected.")
     var errorLimit = 100
 
     func validate() throws {
@@ -79,7 +80,8 @@ struct Run: AsyncParsableCommand {
         let gateway = try await Gateway(settings: settings(), logger: logger)
         let ports = try await gateway.start()
         let plain = ports.plainProviders.map { " plain=\($0)" } ?? ""
-        let line = "nightshift-gateway: providers=\(ports.providers)\(plain) devices=\(ports.devices) status=\(ports.status)\n"
+        let line =
+            "nightshift-gateway: providers=\(ports.providers)\(plain) devices=\(ports.devices) status=\(ports.status)\n"
         FileHandle.standardOutput.write(Data(line.utf8))
         let (signals, sources) = Self.stopSignals()
         try await withThrowingTaskGroup(of: Void.self) { group in
