@@ -60,6 +60,9 @@ let package = Package(
                 nioHTTP2, nioPosix, nioSSL, swiftASN1, x509,
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "PushGatewayTests", dependencies: ["PushGateway", "PushRouting", "PushStore", jwtKit],
+            swiftSettings: strict),
         .executableTarget(
             name: "nightshift-gateway",
             dependencies: ["PushGateway", "PushRouting", "PushStore", argumentParser, logging], swiftSettings: strict),

@@ -1,7 +1,8 @@
 /// The device's end of its channel to a gateway: what came in becomes actions.
 ///
-/// Pure: no clock, no randomness, no disk. The legal exits of its states: `idle` to `awaitingHello`; this to `signing`, or to `enrolling`; `enrolling`
-/// to `enrolled`; `signing` to `awaitingConnected`; this to `open`; every one to `closed`.
+/// Pure: no clock, no randomness, no disk. The legal exits of its states: `idle` to `awaitingHello`; this to
+/// `signing`, or to `enrolling`; `enrolling` to `enrolled`; `signing` to `awaitingConnected`; this to `open`; every
+/// one to `closed`.
 package struct DeviceChannel: Sendable {
     package enum State: Sendable, Hashable {
         case idle
@@ -148,7 +149,8 @@ package struct DeviceChannel: Sendable {
         return [.send(.acknowledge(push))]
     }
 
-    /// Time for a keep-alive: the next one is meant to come in `interval` seconds. Nothing while one waits for its answer.
+    /// Time for a keep-alive: the next one is meant to come in `interval` seconds. Nothing while one waits for its
+    /// answer.
     package mutating func keepAliveDue(next interval: UInt32) -> [Action] {
         keepAlive = interval
         guard state == .open, !isPinging else { return [] }

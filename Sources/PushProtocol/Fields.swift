@@ -13,7 +13,8 @@ struct FieldWriter {
     private(set) var bytes: [UInt8] = []
 
     mutating func put(_ name: FieldName, _ value: some Collection<UInt8>) {
-        // No field that this code makes is longer than its limit; one that is would be cut into nonsense, so it is left out.
+        // No field that this code makes is longer than its limit; one that is would be cut into nonsense, so it is
+        // left out.
         guard let length = UInt16(exactly: value.count) else { return }
         bytes.append(name.rawValue)
         bytes.append(UInt8(length >> 8))

@@ -1,7 +1,8 @@
 /// What the two ends of a device channel say to each other.
 ///
-/// On the wire: a type (1 byte), the length of what follows (4 bytes, the high one first), and fields. A field is its name (1 byte), its
-/// length (2 bytes) and its bytes. Fields that a reader does not know are skipped, and so are frames of a type above 127.
+/// On the wire: a type (1 byte), the length of what follows (4 bytes, the high one first), and fields. A field is its
+/// name (1 byte), its length (2 bytes) and its bytes. Fields that a reader does not know are skipped, and so are
+/// frames of a type above 127.
 package enum Frame: Sendable, Hashable {
     // From the gateway.
     case hello(version: UInt8, nonce: [UInt8])
@@ -51,7 +52,8 @@ package struct Connect: Sendable, Hashable {
         self.topics = topics
     }
 
-    /// What a device signs. A device makes a key of its own for each gateway, so a signature says nothing to another one.
+    /// What a device signs. A device makes a key of its own for each gateway, so a signature says nothing to another
+    /// one.
     package static func signedBytes(device: DeviceID, nonce: [UInt8]) -> [UInt8] {
         Array("nightshift push connect 1\0".utf8) + device.bytes + nonce
     }

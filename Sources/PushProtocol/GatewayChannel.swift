@@ -1,7 +1,7 @@
 /// The gateway's end of one device channel: what came in becomes actions.
 ///
-/// Pure: no clock, no randomness. The legal exits of its states: `greeting` to `checking` and `enrolling`; these to `open`,
-/// `greeting` (after an enrolment) and `closed`; `open` to `closed`. Whoever drives it watches ``patience``.
+/// Pure: no clock, no randomness. The legal exits of its states: `greeting` to `checking` and `enrolling`; these to
+/// `open`, `greeting` (after an enrolment) and `closed`; `open` to `closed`. Whoever drives it watches ``patience``.
 package struct GatewayChannel: Sendable {
     package enum State: Sendable, Hashable {
         /// The device has to say who it is, or to enrol.

@@ -40,7 +40,8 @@ package final class Switchboard: Sendable {
 
     // MARK: - Pushes
 
-    /// Takes a push. `respond` is called when its provider may have the answer: for one that is stored, when that is on the disk.
+    /// Takes a push. `respond` is called when its provider may have the answer: for one that is stored, when that is
+    /// on the disk.
     package func accept(_ push: Push, respond: @escaping @Sendable (Rejection?) -> Void) {
         guard store.depth < settings.commitDepth else { return respond(.serviceUnavailable) }
         let now = GatewayClock.now()

@@ -2,8 +2,9 @@ package import PushProtocol
 
 /// What goes to one device, and when.
 ///
-/// Pure: inputs in, actions out; times are arguments. It holds no payload of what waits: that is read when there is an occasion for
-/// it. Whoever carries the actions out keeps their order: a load sees every store and removal that was asked for before it.
+/// Pure: inputs in, actions out; times are arguments. It holds no payload of what waits: that is read when there is an
+/// occasion for it. Whoever carries the actions out keeps their order: a load sees every store and removal that was
+/// asked for before it.
 package struct DeviceRoute: Sendable {
     /// A device that is here.
     struct Connection: Sendable {

@@ -1,7 +1,8 @@
 import GRDB
 import Synchronization
 
-/// Puts the work that comes while another transaction syncs into one transaction of its own, in the order in which it was asked for.
+/// Puts the work that comes while another transaction syncs into one transaction of its own, in the order in which it
+/// was asked for.
 final class GroupCommit: Sendable {
     private struct Operation {
         /// Does the work inside the transaction; what it returns is called once the transaction's end is known.

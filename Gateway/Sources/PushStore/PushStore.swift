@@ -63,7 +63,8 @@ package final class PushStore: Sendable {
     /// How much waits for the disk.
     package var depth: Int { commits.depth }
 
-    /// Runs `body` in a transaction shared with others, and calls `completion` when that is on the disk. Returns at once.
+    /// Runs `body` in a transaction shared with others, and calls `completion` when that is on the disk. Returns at
+    /// once.
     package func enqueue<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value,
         completion: @escaping @Sendable (Result<Value, StoreError>) -> Void

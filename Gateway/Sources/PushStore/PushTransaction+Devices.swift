@@ -44,7 +44,8 @@ extension PushTransaction {
         try run("UPDATE device SET seenAt = ? WHERE id = ?", [at, id.data])
     }
 
-    /// The device is let in no more, its tokens are unregistered, and what is stored for it is gone; says what that was.
+    /// The device is let in no more, its tokens are unregistered, and what is stored for it is gone; says what that
+    /// was.
     package func revokeDevice(_ id: DeviceID, at: Int64) throws -> (tokens: [String], pushes: [PushID]) {
         try run("UPDATE device SET revokedAt = coalesce(revokedAt, ?) WHERE id = ?", [at, id.data])
         guard db.changesCount == 1 else { throw StoreError(.refused, "There is no device '\(id)'.") }
@@ -95,10 +96,12 @@ extension PushTransaction {
         try run(
             "INSERT INTO token (token, device, topic, createdAt) VALUES (?, ?, ?, ?)",
             [fresh, device.data, topic, at])
-        // Ended ones answer 410 for a time; a device that asks for fresh ones on and on does not fill the disk with them.
+        // Ended ones answer 410 for a time; a device that asks for fresh ones on and on does not fill the disk with
+        // them.
         try run(
             """
-            DELETE FROM token WHERE token IN (SELECT token FROM token WHERE device = ? AND topic = ? AND endedAt IS NOT NULL
+            DELETE FROM token WHERE token IN (
+                SELECT token FROM token WHERE device = ? AND topic = ? AND endedAt IS NOT NULL
                 ORDER BY endedAt DESC LIMIT -1 OFFSET 8)
             """, [device.data, topic])
         return (fresh, current)

@@ -26,8 +26,8 @@ extension PushTransaction {
         }
         try run(
             """
-            INSERT INTO push (id, device, topic, slot, receivedAt, expiry, priority, type, collapseID, isSilent, heldUntil,
-                payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO push (id, device, topic, slot, receivedAt, expiry, priority, type, collapseID, isSilent,
+                heldUntil, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 push.id.data, device, push.topic, slot.rawValue, push.receivedAt, expiry, push.priority.rawValue,

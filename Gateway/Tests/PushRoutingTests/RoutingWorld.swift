@@ -1,7 +1,8 @@
 import PushProtocol
 import PushRouting
 
-/// A gateway around one device's route, with a disk, a network and a device, each of which may be late, and any of which may die.
+/// A gateway around one device's route, with a disk, a network and a device, each of which may be late, and any of
+/// which may die.
 struct RoutingWorld {
     enum Operation {
         case store(StoredPush)

@@ -5,7 +5,8 @@ import Synchronization
 
 /// The gateway's certificate, read again when its files have changed.
 ///
-/// Looked at when a connection comes, so that nothing polls. A file that cannot be read leaves the last good one in use.
+/// Looked at when a connection comes, so that nothing polls. A file that cannot be read leaves the last good one in
+/// use.
 final class TLSFiles: Sendable {
     private struct State {
         var stamp: Stamp?

@@ -16,8 +16,8 @@ package enum CertificateVerdict: Sendable, Hashable {
 
 /// Judges the certificates that providers present.
 ///
-/// A certificate names its topics as user ids (UID) in its subject, as APNs has them. An extension says for which environment it is; without one it is for
-/// any.
+/// A certificate names its topics as user ids (UID) in its subject, as APNs has them. An extension says for which
+/// environment it is; without one it is for any.
 struct CertificateJudge: Sendable {
     private let roots: [Certificate]
 

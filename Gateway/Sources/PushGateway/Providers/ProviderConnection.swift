@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOHTTP2
+import PushProtocol
 import PushRouting
 
 /// One provider's connection: what its requests share, and the frames that are about it as a whole.
@@ -19,6 +20,8 @@ final class ProviderConnection: ChannelInboundHandler {
     private var isSlow = false
     private var isAuthenticated = false
     private var isEnding = false
+    /// Ends a connection that never comes to speak HTTP/2.
+    private var handshake: Scheduled<Void>?
 
     init(settings: GatewaySettings, certificate: CertificateBox, closed: @escaping @Sendable () -> Void) {
         self.settings = settings
@@ -28,9 +31,19 @@ final class ProviderConnection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        let channel = context.channel
+        let patience = TimeAmount.seconds(Int64(ProtocolLimits.handshakePatience))
+        handshake = context.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        handshake?.cancel()
+        handshake = nil
+        context.fireChannelRead(data)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        handshake?.cancel()
         self.context = nil
         closed()
         context.fireChannelInactive()
