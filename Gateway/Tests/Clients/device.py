@@ -40,10 +40,13 @@ class Device:
         self.pongs = 0
         self.ended = None
         self.acknowledges = True
+        self.reader = None
 
     # The wire.
 
     def open(self):
+        if self.reader:
+            self.disconnect()
         plain = socket.create_connection(("127.0.0.1", self.gateway.device_port))
         plain.settimeout(30)
         self.socket = self.gateway.trust(alpn=None).wrap_socket(plain, server_hostname="localhost")
@@ -99,7 +102,8 @@ class Device:
             *(field("choice", bytes([choice]) + topic.encode()) for topic, choice in topics))
         kind, _ = self.read()
         if kind == "connected":
-            threading.Thread(target=self.listen, args=(self.socket,), daemon=True).start()
+            self.reader = threading.Thread(target=self.listen, args=(self.socket,), daemon=True)
+            self.reader.start()
         return kind
 
     def listen(self, connection):
@@ -151,11 +155,14 @@ class Device:
 
     def disconnect(self):
         try:
-            # Closing alone would leave the thread that reads it where it is.
             self.socket.shutdown(socket.SHUT_RDWR)
-            self.socket.close()
         except OSError:
             pass
+        # A descriptor that is closed while its reader has it may be another connection's by then.
+        if self.reader:
+            self.reader.join()
+            self.reader = None
+        self.socket.close()
 
     def payloads(self):
         with self.changed:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import threading
 import time
 import unittest
 import uuid
@@ -13,6 +15,8 @@ from provider import PAYLOAD, SILENT, Provider
 BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
 NEWS = "org.example.News"
 ACTIVE, IDLE, DOZING = 1, 2, 3
+# Kills of the gateway in one run.
+ROUNDS = int(os.environ.get("GATEWAY_CRASH_ROUNDS", "20"))
 ENABLED, IGNORED, OPPORTUNISTIC, PAUSED = 1, 2, 3, 4
 
 
@@ -136,10 +140,28 @@ class Delivery(unittest.TestCase):
         self.device.ping()
         self.assertIn(waiting, self.ids())
 
+    def test_follow(self):
+        """B6: Whoever follows the log reads each entry as it is written."""
+        follower = subprocess.Popen(
+            [BINARY, "log", "--follow", "--count", "0", "--json", "--socket", self.gateway.path("state/admin.sock")],
+            stdout=subprocess.PIPE, encoding="utf-8")
+        # One that was written before the follower listened would not be told, so they are sent until one is.
+        reader = threading.Thread(target=lambda: lines.append(json.loads(follower.stdout.readline())))
+        lines, pushes = [], []
+        reader.start()
+        while reader.is_alive():
+            pushes.append(self.alert("follow"))
+            reader.join(0.1)
+        self.assertIn(lines[0]["push"], pushes)
+        follower.terminate()
+        follower.wait()
+        follower.stdout.close()
+        self.device.ping()
+
     def test_crash(self):
         """R5: Whatever had its 200 arrives, although the gateway and the connections are killed again and again."""
         provider, accepted = None, {}
-        for number in range(20):
+        for number in range(ROUNDS):
             topic = TOPIC if number % 2 else NEWS
             if number == 0:
                 tokens = {TOPIC: self.token, NEWS: self.device.register(NEWS)}
