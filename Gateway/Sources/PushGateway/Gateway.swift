@@ -19,6 +19,7 @@ package final class Gateway: Sendable {
     let requestRates: RequestRates
     let growth: LogSignal
     let logger: Logger
+    private let lock: StateLock
     private let group: MultiThreadedEventLoopGroup
     private let stopping = Mutex(false)
     private let channels = Mutex<[any Channel]>([])
@@ -31,6 +32,7 @@ package final class Gateway: Sendable {
         self.logger = logger
         try FileManager.default.createDirectory(
             atPath: settings.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        lock = try StateLock(settings.state)
         store = try PushStore(path: settings.state + "/gateway.sqlite")
         directory = try await Directory(store: store)
         metrics = Metrics()

@@ -72,6 +72,7 @@ class Device:
         fields = {}
         while body:
             name, size = struct.unpack(">BH", body[:3])
+            assert name > 0 and len(body) >= 3 + size, "no field"
             fields[FIELDS[name - 1]] = body[3:3 + size]
             body = body[3 + size:]
         return KINDS[kind - 1], fields
@@ -155,7 +156,8 @@ class Device:
 
     def disconnect(self):
         try:
-            self.socket.shutdown(socket.SHUT_RDWR)
+            # Not SSLSocket's own, behind which its reader would be given what was encrypted.
+            socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
         except OSError:
             pass
         # A descriptor that is closed while its reader has it may be another connection's by then.

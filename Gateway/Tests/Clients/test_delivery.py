@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import threading
 import time
@@ -159,29 +160,58 @@ class Delivery(unittest.TestCase):
         self.device.ping()
 
     def test_crash(self):
-        """R5: Whatever had its 200 arrives, although the gateway and the connections are killed again and again."""
-        provider, accepted = None, {}
-        for number in range(ROUNDS):
-            topic = TOPIC if number % 2 else NEWS
-            if number == 0:
-                tokens = {TOPIC: self.token, NEWS: self.device.register(NEWS)}
-            if number % 3 == 0:
+        """R5: Whatever had its 200 arrives, although the gateway is killed at any moment, and connections too."""
+        seed = int(os.environ.get("GATEWAY_CRASH_SEED", time.time_ns() % 1_000_000))
+        chance = random.Random(seed)
+        tokens = {TOPIC: self.token, NEWS: self.device.register(NEWS)}
+        numbers, accepted, counts = (dict.fromkeys(tokens, 0) for _ in range(3))
+
+        def send(topic):
+            """Pushes until the gateway is gone. Of a topic there is one such thread at a time."""
+            try:
+                provider = Provider(self.gateway)
+                while not provider.is_closed:
+                    numbers[topic] += 1
+                    number = numbers[topic]
+                    answer = provider.push(
+                        tokens[topic], json.dumps({"aps": {"alert": number}}).encode(),
+                        authorization=self.authorization, apns_topic=topic)
+                    if answer.status == 200:
+                        accepted[topic] = number
+                        counts[topic] += 1
+                    elif answer.status:
+                        problems.append(answer.reason)
+                provider.close()
+            except OSError:
+                pass
+
+        problems = []
+        for _ in range(ROUNDS):
+            threads = [threading.Thread(target=send, args=(topic,)) for topic in tokens]
+            for thread in threads:
+                thread.start()
+            time.sleep(chance.random() * 0.3)
+            if chance.random() < 0.3:
                 self.device.disconnect()
-            provider = Provider(self.gateway)
-            for attempt in range(5):
-                text = f"{number}.{attempt}"
-                answer = provider.push(
-                    tokens[topic], json.dumps({"aps": {"alert": text}}).encode(), authorization=self.authorization,
-                    apns_topic=topic)
-                if answer.status == 200:
-                    accepted[topic] = answer.headers["apns-id"]
+                time.sleep(chance.random() * 0.1)
             self.gateway.kill()
+            for thread in threads:
+                thread.join()
             self.gateway.start()
-            self.assertEqual(self.device.connect(acknowledges=number % 4 != 1), "connected")
-        self.device.disconnect()
-        self.device.connect()
-        for push in accepted.values():
-            self.arrives(push)
+            self.assertEqual(self.device.connect(acknowledges=chance.random() < 0.7), "connected")
+        self.assertEqual(self.device.connect(), "connected")
+        self.assertEqual(problems, [], f"seed {seed}")
+        self.assertGreater(sum(counts.values()), ROUNDS, f"seed {seed}")
+
+        def newest(topic):
+            return max((json.loads(message["payload"])["aps"]["alert"] for message in self.device.messages
+                        if message["topic"].decode() == topic), default=0)
+
+        # The last one with a 200, or one behind it that took its place.
+        for topic, number in accepted.items():
+            self.device.wait(lambda: newest(topic) >= number)
+        print(f"\n    {ROUNDS} kills, {sum(counts.values())} pushes with a 200, "
+              f"{len(set(self.ids()))} arrived, {len(self.ids()) - len(set(self.ids()))} of them twice; seed {seed}")
         type(self).provider = Provider(self.gateway)
 
 

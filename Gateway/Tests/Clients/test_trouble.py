@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import ssl
 import struct
+import subprocess
 import threading
 import time
 import unittest
@@ -99,6 +100,34 @@ class Trouble(unittest.TestCase):
         context.set_ciphers("ALL:@SECLEVEL=0")
         with self.assertRaises((ssl.SSLError, ConnectionError)):
             context.wrap_socket(socket.create_connection(("127.0.0.1", self.gateway.port)), server_hostname="localhost")
+
+    def test_second(self):
+        """R5: A second gateway on the same folder is refused, and the first one goes on."""
+        second = subprocess.run(
+            [BINARY, "run", "--certificate", self.gateway.path("tls.pem"), "--key", self.gateway.path("tls.key"),
+             "--state", self.gateway.path("state"), "--providers", "127.0.0.1:0", "--devices", "127.0.0.1:0",
+             "--status", "127.0.0.1:0"], capture_output=True, encoding="utf-8")
+        self.assertNotEqual(second.returncode, 0)
+        self.assertIn("Another gateway runs", second.stderr)
+        self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], 1)
+
+    def test_trickle(self):
+        """R5: Whoever sends a byte now and then before it is known is disconnected all the same."""
+        device = Device(self.gateway)
+        device.open()
+        device.socket.settimeout(0.5)
+        sent = 0
+        while True:
+            try:
+                device.socket.sendall(b"\2" if sent == 0 else b"\0")
+                sent += 1
+                if not device.socket.recv(100):
+                    break
+            except TimeoutError:
+                pass
+            except OSError:
+                break
+        self.assertGreater(sent, 5)
 
     def test_status(self):
         """R5: Health and metrics."""

@@ -56,8 +56,10 @@ final class DeviceConnection: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let before = channel.state
         perform(channel.received(unwrapInboundIn(data).readableBytesView))
-        restartPatience()
+        // Before a device is known, single bytes do not buy it time.
+        if case .open = channel.state { restartPatience() } else if channel.state != before { restartPatience() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

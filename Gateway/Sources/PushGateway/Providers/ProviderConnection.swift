@@ -20,8 +20,12 @@ final class ProviderConnection: ChannelInboundHandler {
     private var isSlow = false
     private var isAuthenticated = false
     private var isEnding = false
-    /// Ends a connection that never comes to speak HTTP/2.
-    private var handshake: Scheduled<Void>?
+    /// Ends a connection that never comes to speak HTTP/2, or to prove whose it is.
+    private var patience: Scheduled<Void>?
+    private var hasSpoken = false
+
+    /// Seconds from the first frame to the first request that is let in.
+    private static let anonymousLimit: Int64 = 60
 
     init(settings: GatewaySettings, certificate: CertificateBox, closed: @escaping @Sendable () -> Void) {
         self.settings = settings
@@ -33,17 +37,22 @@ final class ProviderConnection: ChannelInboundHandler {
         self.context = context
         let channel = context.channel
         let patience = TimeAmount.seconds(Int64(ProtocolLimits.handshakePatience))
-        handshake = context.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+        self.patience = context.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        handshake?.cancel()
-        handshake = nil
+        if !hasSpoken {
+            hasSpoken = true
+            patience?.cancel()
+            patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Self.anonymousLimit)) {
+                self.end(.idleTimeout)
+            }
+        }
         context.fireChannelRead(data)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        handshake?.cancel()
+        patience?.cancel()
         self.context = nil
         closed()
         context.fireChannelInactive()
@@ -75,6 +84,7 @@ final class ProviderConnection: ChannelInboundHandler {
     func authenticated() {
         guard !isAuthenticated else { return }
         isAuthenticated = true
+        patience?.cancel()
         offer(settings.streams)
     }
 
