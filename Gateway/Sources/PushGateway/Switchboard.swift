@@ -123,7 +123,7 @@ package final class Switchboard: Sendable {
 
     package func acknowledged(_ push: PushID, _ device: DeviceID, connection: UInt64) {
         metrics.count("nightshift_gateway_acknowledged_total")
-        input(device) { $0.acknowledged(push, topic: nil, connection: connection) }
+        input(device) { $0.acknowledged(push, connection: connection) }
     }
 
     package func keptAlive(_ device: DeviceID, connection: UInt64) {
@@ -187,7 +187,7 @@ package final class Switchboard: Sendable {
                 let refusal = Refusal(.replaced, "The device has connected again.")
                 state.links.removeValue(forKey: connection)?.close(refusal)
             case .wake(let connection, let time): state.links[connection]?.wake(at: time)
-            case .remove(let id, _, let events):
+            case .remove(let id, let events):
                 let time = GatewayClock.now().wallMilliseconds
                 note { transaction in
                     try transaction.remove(id, device: device)

@@ -63,7 +63,7 @@ package struct DeviceRoute: Sendable {
         /// Read what is stored for the device, and call ``DeviceRoute/loaded(_:connection:occasion:_:now:)``.
         case load(connection: UInt64, Occasion)
         /// Take the push from storage if it is still this one, and write down why.
-        case remove(PushID, topic: String?, [DeliveryEvent])
+        case remove(PushID, [DeliveryEvent])
         case log(PushID, DeliveryEvent)
         case answerKeepAlive(connection: UInt64)
         /// The device has connected anew.
@@ -175,7 +175,7 @@ package struct DeviceRoute: Sendable {
         }
         // The disk may have taken its time.
         guard !stored.push.isExpired(now) else {
-            return [.remove(stored.push.id, topic: stored.push.topic, [.discarded(.expired)])]
+            return [.remove(stored.push.id, [.discarded(.expired)])]
         }
         let isOrdinary = !stored.push.isSilent
         if connection.isLoading || (isOrdinary && mayHaveWaiting) || connection.sending.count >= Self.window {
@@ -215,12 +215,12 @@ package struct DeviceRoute: Sendable {
             let push = row.push
             if connection?.sending[push.id] != nil || acknowledged.contains(push.id) { continue }
             if push.isExpired(now) {
-                actions.append(.remove(push.id, topic: push.topic, [.discarded(.expired)]))
+                actions.append(.remove(push.id, [.discarded(.expired)]))
                 continue
             }
             switch connection?.filters[push.topic] {
             case .ignored?:
-                actions.append(.remove(push.id, topic: push.topic, [.discarded(.disabled)]))
+                actions.append(.remove(push.id, [.discarded(.disabled)]))
                 continue
             case .paused?:
                 mayHaveWaiting = true
@@ -286,14 +286,14 @@ package struct DeviceRoute: Sendable {
     }
 
     /// The device has the push on its disk.
-    package mutating func acknowledged(_ id: PushID, topic: String?, connection number: UInt64) -> [Action] {
+    package mutating func acknowledged(_ id: PushID, connection number: UInt64) -> [Action] {
         guard connection?.number == number, let sent = connection?.sending.removeValue(forKey: id) else { return [] }
         let words: [DeliveryEvent] =
             (sent.company.map { [.rodeAlong($0)] } ?? []) + [sent.isFromStorage ? .deliveredFromStorage : .delivered]
         var actions: [Action] = []
         if sent.isStored {
             if connection?.isLoading == true { connection?.acknowledged.insert(id) }
-            actions.append(.remove(id, topic: topic, words))
+            actions.append(.remove(id, words))
         } else {
             actions += words.map { .log(id, $0) }
         }

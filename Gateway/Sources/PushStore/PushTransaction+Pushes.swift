@@ -43,10 +43,6 @@ extension PushTransaction {
         return try Row.fetchAll(select, arguments: [device.data]).compactMap(StoredPush.init(row:))
     }
 
-    package func count(waitingFor device: DeviceID) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM push WHERE device = ?", arguments: [device.data]) ?? 0
-    }
-
     /// Takes one push from storage; nothing happens where another has its place.
     package func remove(_ push: PushID, device: DeviceID) throws {
         try run("DELETE FROM push WHERE device = ? AND id = ?", [device.data, push.data])

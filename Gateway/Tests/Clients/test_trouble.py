@@ -89,6 +89,20 @@ class Trouble(unittest.TestCase):
         self.gateway.write("tls.pem", b"nonsense")
         self.assertEqual(serial(), second)
 
+    def test_oversized(self):
+        """R5: Header fields and bodies beyond their limits cost their sender the request, and nobody else anything."""
+        provider = Provider(self.gateway)
+        stream = provider.begin(
+            self.token, authorization="bearer " + "x" * 12_000, apns_topic=TOPIC)
+        self.assertNotEqual(provider.finish(stream).status, 200)
+        provider = Provider(self.gateway)
+        for _ in range(10):
+            answer = provider.push(
+                self.token, b"x" * 50_000, authorization="bearer " + self.gateway.token(), apns_topic=TOPIC)
+            self.assertEqual(answer.reason, "PayloadTooLarge")
+            provider = Provider(self.gateway)
+        self.assertEqual(self.push().status, 200)
+
     def test_plain(self):
         """R5: Without TLS on loopback, where that was asked for."""
         self.assertEqual(self.push(Provider(self.gateway, plain=True)).status, 200)

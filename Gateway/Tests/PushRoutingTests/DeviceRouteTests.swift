@@ -21,9 +21,9 @@ import Testing
         let sent = DeviceRoute.Action.send(push.message(isFromStorage: false), connection: 1)
         #expect(route.committed(push.stored(), replaced: [], now: .at(0)) == [sent])
         #expect(
-            route.acknowledged(push.id, topic: push.topic, connection: 1)
-                == [.remove(push.id, topic: push.topic, [.delivered])])
-        #expect(route.acknowledged(push.id, topic: push.topic, connection: 1) == [])
+            route.acknowledged(push.id, connection: 1)
+                == [.remove(push.id, [.delivered])])
+        #expect(route.acknowledged(push.id, connection: 1) == [])
     }
 
     @Test func `R5: A push for a device that is away is stored, and delivered from storage`() {
@@ -37,8 +37,8 @@ import Testing
             route.loaded([push.stored()], connection: 1, occasion: occasion, settings, now: .at(5))
                 == [.send(push.message(isFromStorage: true), connection: 1)])
         #expect(
-            route.acknowledged(push.id, topic: nil, connection: 1)
-                == [.remove(push.id, topic: nil, [.deliveredFromStorage])])
+            route.acknowledged(push.id, connection: 1)
+                == [.remove(push.id, [.deliveredFromStorage])])
     }
 
     @Test func `R4, R5, B6: Three silent pushes: two pass, the third is held and rides along with the next alert`() {
@@ -47,7 +47,7 @@ import Testing
             let push = Push.sample(number, priority: .considerate, isSilent: true)
             #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, nil))
             #expect(route.committed(push.stored(), replaced: [], now: .at(0)).count == 1)
-            _ = route.acknowledged(push.id, topic: nil, connection: 1)
+            _ = route.acknowledged(push.id, connection: 1)
         }
         let third = Push.sample(3, priority: .considerate, isSilent: true)
         let until = Moment.at(1_800).wallMilliseconds
@@ -68,8 +68,8 @@ import Testing
                 .send(alert.message(isFromStorage: false), connection: 1),
             ])
         #expect(
-            route.acknowledged(third.id, topic: nil, connection: 1)
-                == [.remove(third.id, topic: nil, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
+            route.acknowledged(third.id, connection: 1)
+                == [.remove(third.id, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
     }
 
     @Test func `R4, R5: A held push leaves when it has its turn, and not before`() {
@@ -125,7 +125,7 @@ import Testing
         let held = Push.sample(2, isSilent: true).stored(.held, heldUntil: Moment.at(900).wallMilliseconds)
         _ = route.committed(held, replaced: [], now: .at(0))
         #expect(route.keptAlive(connection: 1).count == 1)
-        _ = route.acknowledged(push.id, topic: nil, connection: 1)
+        _ = route.acknowledged(push.id, connection: 1)
         let actions = route.loaded([push.stored()], connection: 1, occasion: .init(), settings, now: .at(0))
         #expect(actions == [])
     }

@@ -64,7 +64,7 @@ struct RoutingWorld {
             switch action {
             case .send(let message, let number): send(message, number)
             case .load(let number, let occasion): queue.append(.load(number, occasion))
-            case .remove(let id, _, let words):
+            case .remove(let id, let words):
                 queue.append(.remove(id))
                 events[id, default: []] += words
                 if words.contains(.discarded(.disabled)) || words.contains(.discarded(.expired)) { dropped.insert(id) }
@@ -176,7 +176,7 @@ struct RoutingWorld {
     mutating func gatewayReads() {
         guard !toGateway.isEmpty, let number = connection else { return }
         switch toGateway.removeFirst() {
-        case .acknowledge(let id): apply(route.acknowledged(id, topic: nil, connection: number))
+        case .acknowledge(let id): apply(route.acknowledged(id, connection: number))
         case .ping: apply(route.keptAlive(connection: number))
         case .state(let state): apply(route.changed(state: state, connection: number))
         case .topics(let topics): apply(route.changed(topics: topics, connection: number))

@@ -22,12 +22,14 @@ final class ProviderStream: ChannelInboundHandler {
     private var isTooLarge = false
     private var isAnswered = false
     private var hasHead = false
-    private var id = PushID(using: &SystemRandom.shared)
+    private var id: PushID
     private var patience: Scheduled<Void>?
 
     init(gateway: Gateway, connection: ProviderConnection) {
         self.gateway = gateway
         self.connection = connection
+        var random = SystemRandomNumberGenerator()
+        id = PushID(using: &random)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -208,14 +210,5 @@ final class ProviderStream: ChannelInboundHandler {
         }
         context.flush()
         connection.answered(status)
-    }
-}
-
-/// Randomness for identifiers.
-enum SystemRandom {
-    static var shared: SystemRandomNumberGenerator {
-        get { SystemRandomNumberGenerator() }
-        // It has no state of its own.
-        set { _ = newValue }
     }
 }
