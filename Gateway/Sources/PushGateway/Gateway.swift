@@ -165,20 +165,29 @@ package final class Gateway: Sendable {
     /// Throws what nobody wants any more away, now and then, until the task is cancelled.
     package func maintain() async throws {
         while true {
-            let now = GatewayClock.now()
-            var count = 0
-            repeat {
-                count = try await store.write { transaction in
-                    let expired = try transaction.removeExpired(now: now, limit: 1_000)
-                    for push in expired { try transaction.log(push, .discarded(.expired), at: now.wallMilliseconds) }
-                    return expired.count
-                }
-            } while count == 1_000
-            let limit = settings.logLimit
-            try await store.write { try $0.pruneLog(to: limit) }
+            do throws(StoreError) {
+                try await tidy()
+            } catch {
+                // A disk that is full today may have space tomorrow; meanwhile devices are still served.
+                logger.error("What is over could not be removed.", metadata: ["reason": "\(error)"])
+            }
             switchboard.sweep()
             try await Task.sleep(for: .seconds(60))
         }
+    }
+
+    private func tidy() async throws(StoreError) {
+        let now = GatewayClock.now()
+        var count = 0
+        repeat {
+            count = try await store.write { transaction in
+                let expired = try transaction.removeExpired(now: now, limit: 1_000)
+                for push in expired { try transaction.log(push, .discarded(.expired), at: now.wallMilliseconds) }
+                return expired.count
+            }
+        } while count == 1_000
+        let limit = settings.logLimit
+        try await store.write { try $0.pruneLog(to: limit) }
     }
 
     /// Answers what runs, tells devices and providers, and closes.

@@ -101,7 +101,7 @@ class Delivery(unittest.TestCase):
         self.assertEqual(self.gateway.story(held), ["received", "held"])
         self.assertIn("rate limit", self.gateway.admin("push", "show", held)[1]["sentence"])
         alert = self.alert("x")
-        self.arrives(held)
+        self.arrives(alert)
         self.assertEqual(self.ids()[-2:], [held, alert])
         self.assertEqual(self.story(held, "delivered-from-storage"), ["received", "held", "rode-along", "delivered-from-storage"])
         self.assertEqual(self.gateway.admin("push", "show", held)[2]["detail"], alert)
