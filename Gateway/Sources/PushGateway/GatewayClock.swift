@@ -1,16 +1,15 @@
-import Glibc
+import Foundation
 package import PushRouting
 
 /// Reads the machine's clocks.
 package enum GatewayClock {
-    package static func now() -> Moment {
-        Moment(bootSeconds: seconds(CLOCK_BOOTTIME), wallMilliseconds: Int64(seconds(CLOCK_REALTIME) * 1_000))
-    }
+    /// On Linux this clock counts on while the machine sleeps (CLOCK_BOOTTIME).
+    private static let start = ContinuousClock.now
 
-    private static func seconds(_ clock: clockid_t) -> Double {
-        var time = timespec()
-        // Fails only for clocks that there are not.
-        clock_gettime(clock, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    package static func now() -> Moment {
+        let passed = start.duration(to: .now).components
+        return Moment(
+            bootSeconds: Double(passed.seconds) + Double(passed.attoseconds) / 1e18,
+            wallMilliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
     }
 }

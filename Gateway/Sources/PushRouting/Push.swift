@@ -64,7 +64,7 @@ package struct Push: Sendable, Hashable {
 
 /// A reading of the clocks.
 package struct Moment: Sendable, Hashable {
-    /// Seconds since the machine started, asleep or not.
+    /// Seconds that have passed, asleep or not, since some moment before.
     package var bootSeconds: Double
     /// Milliseconds since 1970.
     package var wallMilliseconds: Int64
