@@ -1,6 +1,7 @@
 """A device that speaks the gateway's protocol, written from its description alone."""
 
 import os
+import select
 import socket
 import struct
 import threading
@@ -41,6 +42,7 @@ class Device:
         self.ended = None
         self.acknowledges = True
         self.reader = None
+        self.wire = threading.RLock()
 
     # The wire.
 
@@ -55,11 +57,14 @@ class Device:
         assert kind == "hello", kind
         self.nonce = fields["nonce"]
 
-    @staticmethod
-    def exactly(connection, count):
+    def exactly(self, connection, count):
         data = b""
         while len(data) < count:
-            piece = connection.recv(count - len(data))
+            if not connection.pending():
+                select.select([connection], [], [], 30)
+            # OpenSSL lets one thread at a time use a connection.
+            with self.wire:
+                piece = connection.recv(count - len(data))
             if not piece:
                 raise Closed()
             data += piece
@@ -78,7 +83,8 @@ class Device:
         return KINDS[kind - 1], fields
 
     def send(self, kind, *fields):
-        self.socket.sendall(frame(kind, *fields))
+        with self.wire:
+            self.socket.sendall(frame(kind, *fields))
 
     # What a device does.
 
