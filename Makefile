@@ -18,16 +18,17 @@ fishdir := $(PREFIX)/share/fish/vendor_completions.d
 # Static, so that what is installed does not need the toolchain that built it.
 release := --configuration release --static-swift-stdlib
 binaries := $(shell pwd)/.build/release
-formatted := Sources Tests Examples Benchmarks Package.swift
+formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test tsan bench release install uninstall format lint clean
+.PHONY: help build demo test gateway-test tsan bench release install uninstall format lint clean
 
 help:
 	@echo 'make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)'
 	@echo 'make install PREFIX=   build and install nightshift, nightshiftd, systemd units, completions and documents'
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
 	@echo 'make test LOAD=        every test; with LOAD=8, beside eight busy loops'
+	@echo 'make gateway-test      build the push gateway, and test it with provider libraries from PyPI'
 	@echo 'make tsan              the tests under the thread sanitizer'
 	@echo 'make bench             measure against curl, wget2, aria2 and axel; writes docs/benchmarks.md'
 	@echo 'make format, make lint rewrite to the house format; check it'
@@ -43,6 +44,9 @@ demo: build
 test:
 	@scripts/packages.sh build test
 	@LOAD='$(LOAD)' scripts/test.sh
+
+gateway-test:
+	@scripts/gateway-tests.sh
 
 tsan:
 	@scripts/packages.sh build test
@@ -89,4 +93,4 @@ lint:
 	$(SWIFT) format lint --strict --recursive $(formatted)
 
 clean:
-	rm -rf .build .build-tsan .build-bench .build-consumers Benchmarks/.build
+	rm -rf .build .build-tsan .build-bench .build-consumers .build-gateway .build-gateway-clients Benchmarks/.build

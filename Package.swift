@@ -58,6 +58,7 @@ let package = Package(
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
         .target(name: "CDesktop", linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CPage", exclude: ["Resources"]),
+        .target(name: "PushProtocol", swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -172,6 +173,7 @@ let package = Package(
             name: "freshness-report", dependencies: ["NightshiftAPI", "Freshness", argumentParser],
             path: "Benchmarks/FreshnessProgram", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        .testTarget(name: "PushProtocolTests", dependencies: ["PushProtocol"], swiftSettings: strict),
         .testTarget(
             name: "TestSupportTests", dependencies: ["NightshiftAPI", "TestSupport"], swiftSettings: strict),
         .testTarget(

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sees to it that the system packages of the named groups are there: installs what is missing where it may, and
-# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench ...
+# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench|gateway ...
 set -euo pipefail
 
 build=(
@@ -12,16 +12,17 @@ test=(
     sway foot openbox xdotool x11-utils xvfb xterm chromium chromium-driver
 )
 bench=(aria2 axel wget2 curl nginx openssl)
+gateway=(python3-venv nghttp2-client)
 
 wanted=()
 for group in "$@"; do
     case "$group" in
-        build | test | bench)
+        build | test | bench | gateway)
             declare -n members="$group"
             wanted+=("${members[@]}")
             ;;
         *)
-            echo "packages: no group '$group'; there are build, test and bench" >&2
+            echo "packages: no group '$group'; there are build, test, bench and gateway" >&2
             exit 2
             ;;
     esac

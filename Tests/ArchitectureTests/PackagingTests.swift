@@ -14,8 +14,16 @@ import Testing
     }
 
     @Test(.enabled(if: analyzer != nil, "systemd-analyze is not installed here"))
-    func `A misspelt setting does not pass`() throws {
-        let verdict = try verify { $0.replacing("ExecStart=", with: "ExecStrat=") }
+    func `The gateway's unit, of the whole system, passes too`() throws {
+        let verdict = try verify("nightshift-gateway", "--system") { $0 }
+        #expect(verdict.status == 0, "\(verdict.output)")
+        #expect(verdict.output == "")
+    }
+
+    @Test(.enabled(if: analyzer != nil, "systemd-analyze is not installed here"), arguments: ["--user", "--system"])
+    func `A misspelt setting does not pass`(scope: String) throws {
+        let name = scope == "--user" ? "nightshiftd" : "nightshift-gateway"
+        let verdict = try verify(name, scope) { $0.replacing("ExecStart=", with: "ExecStrat=") }
         #expect(verdict.status != 0 || verdict.output != "")
     }
 
@@ -79,8 +87,10 @@ import Testing
 
     // MARK: - systemd's own verdict
 
-    /// Verifies copies of the units, each changed by `change`, with a program in ExecStart that exists here.
-    private func verify(_ change: (String) -> String) throws -> (status: Int32, output: String) {
+    /// Verifies copies of the units of `name`, each changed by `change`, with a program in ExecStart that exists here.
+    private func verify(
+        _ name: String = "nightshiftd", _ scope: String = "--user", _ change: (String) -> String
+    ) throws -> (status: Int32, output: String) {
         let tree = SourceTree.current
         let folder = FileManager.default.temporaryDirectory.appending(path: "nightshift-units-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -88,16 +98,17 @@ import Testing
 
         var copies: [String] = []
         for path in try tree.files(below: "packaging/systemd", extensions: ["service", "socket"]) {
-            let text = try tree.text(path).replacing(/ExecStart=[^ \n]*nightshiftd/, with: "ExecStart=/bin/sh")
+            guard path.contains("/\(name).") else { continue }
+            let text = try tree.text(path).replacing(/ExecStart=[^ \n]+/, with: "ExecStart=/bin/sh")
             let copy = folder.appending(path: URL(filePath: path).lastPathComponent)
             try change(text).write(to: copy, atomically: false, encoding: .utf8)
             copies.append(copy.path)
         }
-        try #require(copies.count == 2)
+        try #require(copies.count == (scope == "--user" ? 2 : 1))
 
         let process = Process()
         process.executableURL = URL(filePath: try #require(Self.analyzer))
-        process.arguments = ["--user", "--man=no", "verify"] + copies
+        process.arguments = [scope, "--man=no", "verify"] + copies
         process.environment = [
             "HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "PATH": "/usr/bin:/bin", "LC_ALL": "C",
         ]

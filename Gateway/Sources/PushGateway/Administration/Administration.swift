@@ -1,0 +1,199 @@
+import Foundation
+import JWTKit
+import PushProtocol
+import PushRouting
+import PushStore
+
+/// Does what an operator asks.
+struct Administration: Sendable {
+    let gateway: Gateway
+
+    /// Entries that are read from the log at once.
+    private static let page = 500
+    private static let deviceLimit = 10_000
+
+    /// - Parameter reply: called with each line of the answer; false where nobody listens any more.
+    func answer(_ request: AdministrationRequest, reply: @Sendable (AdministrationReply) async -> Bool) async {
+        do {
+            if case .log(let count, let follow) = request {
+                try await log(count, follow, reply)
+            } else {
+                _ = await reply(try await answer(request))
+            }
+        } catch let error as StoreError {
+            _ = await reply(.failed(error.description))
+        } catch {
+            _ = await reply(.failed("\(error)"))
+        }
+    }
+
+    private func answer(_ request: AdministrationRequest) async throws -> AdministrationReply {
+        let store = gateway.store
+        let now = GatewayClock.now().wallMilliseconds
+        switch request {
+        case .addTeam(let id, let name):
+            try Self.check(id, "team")
+            try await change { try $0.addTeam(id, name: name, at: now) }
+            return .done("Team \(id) is known.")
+        case .suspendTeam(let id, let isSuspended):
+            try await change { try $0.suspendTeam(id, at: isSuspended ? now : nil) }
+            return .done(isSuspended ? "Team \(id) may not send." : "Team \(id) may send.")
+        case .addKey(let id, let team, let environment, let pem):
+            try Self.check(id, "key")
+            guard let environment = KeyRecord.Environment(rawValue: environment) else {
+                throw GatewayError("There is no environment '\(environment)'.")
+            }
+            let record = KeyRecord(
+                id: id, team: team, environment: environment, publicKey: try Self.publicKey(pem), createdAt: now)
+            try await change { try $0.addKey(record) }
+            return .done("Key \(id) of team \(team) is known.")
+        case .revokeKey(let id):
+            try await change { try $0.revokeKey(id, at: now) }
+            return .done("Key \(id) is revoked.")
+        case .addTopic(let name, let team):
+            do throws(Rejection) {
+                _ = try TopicName(name, type: nil)
+            } catch {
+                throw GatewayError("'\(name)' is no topic: letters, digits, dots, hyphens and underscores.")
+            }
+            try await change { try $0.addTopic(TopicRecord(name, team: team, at: now)) }
+            return .done("Topic \(name) belongs to team \(team).")
+        case .teams:
+            return .teams(
+                try await store.read { try $0.teams() }.map {
+                    .init(id: $0.id, name: $0.name, isSuspended: $0.suspendedAt != nil)
+                })
+        case .keys:
+            return .keys(
+                try await store.read { try $0.keys() }.map {
+                    .init(
+                        id: $0.id, team: $0.team, environment: $0.environment.rawValue, isRevoked: $0.revokedAt != nil)
+                })
+        case .topics:
+            return .topics(try await store.read { try $0.topics() }.map { .init(name: $0.name, team: $0.team) })
+        case .devices:
+            return .devices(try await store.read { try $0.devices(limit: Self.deviceLimit) }.map(device))
+        case .device(let id): return try await show(try Self.identifier(id))
+        case .revokeDevice(let id): return try await revoke(try Self.identifier(id), now)
+        case .enrol(let name, let lifetime): return try await enrol(name, lifetime, now)
+        case .push(let id):
+            let push = try Self.identifier(id)
+            let entries = try await store.read { try $0.log(of: push) }
+            guard !entries.isEmpty else { throw GatewayError("The log knows no push \(id).") }
+            return .log(entries.map(Self.line))
+        case .status:
+            let counts = try await store.read { try $0.counts() }
+            let connections = gateway.counts()
+            return .status(
+                .init(
+                    teams: counts.teams, devices: counts.devices, tokens: counts.tokens, stored: counts.stored,
+                    held: counts.held, providerConnections: connections.providers,
+                    deviceConnections: connections.devices))
+        case .log: return .failed("A log has many lines.")
+        }
+    }
+
+    /// Changes who may send, and lets it hold at once.
+    private func change(_ body: @escaping @Sendable (PushTransaction) throws -> Void) async throws {
+        try await gateway.store.write(body)
+        try await gateway.directory.reload()
+    }
+
+    private static func check(_ id: String, _ what: String) throws {
+        guard id.utf8.count == 10, id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+            throw GatewayError("The id of a \(what) has ten letters and digits; '\(id)' has not.")
+        }
+    }
+
+    private static func identifier(_ text: String) throws -> Identifier {
+        guard let identifier = Identifier(text, lenient: true) else { throw GatewayError("'\(text)' is no id.") }
+        return identifier
+    }
+
+    /// The public key of a PEM text; of a private key, its public one is all that is kept.
+    private static func publicKey(_ pem: String) throws -> String {
+        if let key = try? ES256PublicKey(pem: pem) { return key.pemRepresentation }
+        if let key = try? ES256PrivateKey(pem: pem) { return key.publicKey.pemRepresentation }
+        throw GatewayError("The file holds no P-256 key in PEM.")
+    }
+
+    // MARK: - Devices
+
+    private func device(_ record: DeviceRecord) -> AdministrationReply.Device {
+        .init(
+            id: record.id.description, name: record.name, isConnected: gateway.switchboard.isConnected(record.id),
+            isRevoked: record.revokedAt != nil, createdAt: TimeText.text(record.createdAt),
+            seenAt: record.seenAt.map(TimeText.text))
+    }
+
+    private func show(_ id: DeviceID) async throws -> AdministrationReply {
+        let (record, tokens, waiting) = try await gateway.store.read { transaction in
+            (try transaction.device(id), try transaction.tokens(of: id), try transaction.waiting(for: id))
+        }
+        guard let record else { throw GatewayError("There is no device \(id).") }
+        return .device(
+            device(record),
+            tokens: tokens.map {
+                .init(
+                    token: $0.token, topic: $0.topic, endedAt: $0.endedAt.map(TimeText.text),
+                    endedBy: $0.endedBy?.rawValue)
+            },
+            waiting: waiting.map {
+                .init(
+                    id: $0.push.id.description, topic: $0.push.topic, isHeld: $0.slot == .held,
+                    heldUntil: $0.heldUntil.map(TimeText.text), expiresAt: TimeText.text(($0.push.expiry ?? 0) * 1_000))
+            })
+    }
+
+    private func revoke(_ id: DeviceID, _ now: Int64) async throws -> AdministrationReply {
+        let ended = try await gateway.store.write { transaction in
+            let ended = try transaction.revokeDevice(id, at: now)
+            for push in ended.pushes { try transaction.log(push, .discarded(.unregistered), at: now) }
+            return ended
+        }
+        gateway.directory.forget(ended.tokens)
+        gateway.switchboard.end(id, Refusal(.notAuthenticated, "The device was revoked."))
+        return .done("Device \(id) is revoked, with \(ended.tokens.count) tokens.")
+    }
+
+    private func enrol(_ name: String, _ lifetime: Int, _ now: Int64) async throws -> AdministrationReply {
+        guard (60...604_800).contains(lifetime) else { throw GatewayError("A code is good for a minute to a week.") }
+        let code = EnrolmentCode.make()
+        let expiresAt = now + Int64(lifetime) * 1_000
+        let hash = EnrolmentCode.hash(code)
+        try await gateway.store.write { try $0.addEnrolment(hash: hash, name: name, expiresAt: expiresAt, now: now) }
+        return .enrolment(
+            .init(url: gateway.enrolmentURL(code), code: code, expiresAt: TimeText.text(expiresAt)))
+    }
+
+    // MARK: - The log
+
+    private func log(
+        _ count: Int, _ follow: Bool, _ reply: @Sendable (AdministrationReply) async -> Bool
+    ) async throws {
+        let growth = gateway.growth.growth()
+        var last = try await gateway.store.read { try $0.lastLogEntry() }
+        last = max(0, last - Int64(max(0, min(count, 100_000))))
+        func pages() async throws -> Bool {
+            while true {
+                let behind = last
+                let entries = try await gateway.store.read { try $0.log(after: behind, limit: Self.page) }
+                guard let end = entries.last else { return true }
+                last = end.entry
+                guard await reply(.log(entries.map(Self.line))) else { return false }
+            }
+        }
+        guard try await pages(), follow else { return }
+        for await _ in growth {
+            guard try await pages() else { return }
+        }
+    }
+
+    private static func line(_ entry: LogEntry) -> AdministrationReply.Line {
+        .init(
+            push: entry.push.description, at: TimeText.text(entry.at), event: entry.event,
+            sentence: DeliveryEvent.sentence(name: entry.event, detail: entry.detail, time: TimeText.text),
+            detail: entry.detail, device: entry.device?.description, topic: entry.topic,
+            payload: entry.payload.map { String(decoding: $0, as: UTF8.self) })
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+
+/// Asks a gateway that runs, over its socket.
+package struct AdministrationClient: Sendable {
+    private let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    /// Sends `request`, and gives each line of the answer to `body` until that returns false.
+    package func ask(_ request: AdministrationRequest, _ body: (AdministrationReply) throws -> Bool) throws {
+        let socket = try connect()
+        defer { close(socket) }
+        var bytes = Array(try JSONEncoder().encode(request))
+        bytes.append(0x0A)
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw GatewayError("The gateway at \(path) hung up.") }
+            sent += count
+        }
+        var pending: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(socket, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            pending += buffer[..<count]
+            while let end = pending.firstIndex(of: 0x0A) {
+                let reply = try JSONDecoder().decode(AdministrationReply.self, from: Data(pending[..<end]))
+                pending.removeSubrange(...end)
+                guard try body(reply) else { return }
+            }
+        }
+    }
+
+    private func connect() throws -> Int32 {
+        let unreachable = "No gateway answers at \(path). 'nightshift-gateway run' starts one; --socket names another."
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw GatewayError(unreachable) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let capacity = MemoryLayout.size(ofValue: address.sun_path)
+        guard path.utf8.count < capacity else {
+            close(descriptor)
+            throw GatewayError("The path \(path) is too long for a socket.")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else {
+            close(descriptor)
+            throw GatewayError(unreachable)
+        }
+        return descriptor
+    }
+}

@@ -1,0 +1,277 @@
+import Crypto
+import Foundation
+import NIOCore
+import PushProtocol
+import PushRouting
+import PushStore
+
+/// One device's connection: bytes in and out of its ``GatewayChannel``, and what that wants.
+///
+/// Belongs to its event loop.
+final class DeviceConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let gateway: Gateway
+    private let closed: @Sendable () -> Void
+    private var channel: GatewayChannel
+    private var context: ChannelHandlerContext?
+    private var device: DeviceID?
+    private var number: UInt64?
+    private var patience: Scheduled<Void>?
+    /// The earliest time at which a held push may have its turn.
+    private var turn: (at: Int64, timer: Scheduled<Void>)?
+
+    init(gateway: Gateway, closed: @escaping @Sendable () -> Void) {
+        self.gateway = gateway
+        self.closed = closed
+        var random = SystemRandomNumberGenerator()
+        let nonce = (0..<ProtocolLimits.nonceLength).map { _ in UInt8.random(in: 0...255, using: &random) }
+        channel = GatewayChannel(nonce: nonce, keepAlive: gateway.settings.keepAlive)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { begin() }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin()
+        context.fireChannelActive()
+    }
+
+    private func begin() {
+        perform(channel.start())
+        restartPatience()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        patience?.cancel()
+        turn?.timer.cancel()
+        channel.lost()
+        self.context = nil
+        if let device, let number { gateway.switchboard.disconnected(device, connection: number) }
+        closed()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let before = channel.state
+        perform(channel.received(unwrapInboundIn(data).readableBytesView))
+        // Before a device is known, single bytes do not buy it time.
+        if case .open = channel.state { restartPatience() } else if channel.state != before { restartPatience() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func restartPatience() {
+        patience?.cancel()
+        guard let context, channel.state != .closed else { return }
+        patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(channel.patience))) {
+            self.perform(self.channel.timedOut())
+        }
+    }
+
+    // MARK: - What the gateway wants of the device
+
+    func send(_ message: Message) {
+        perform(channel.deliver(message))
+    }
+
+    func answerKeepAlive() {
+        perform(channel.answerKeepAlive())
+    }
+
+    func close(_ refusal: Refusal, retryAfter: UInt32 = 0) {
+        perform(channel.close(refusal, retryAfter: retryAfter))
+    }
+
+    func wake(at time: Int64) {
+        guard let context, let device, let number else { return }
+        if let turn, turn.at <= time { return }
+        turn?.timer.cancel()
+        let wait = max(0, time - GatewayClock.now().wallMilliseconds)
+        let timer = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(wait)) {
+            self.turn = nil
+            self.gateway.switchboard.turn(device, connection: number)
+        }
+        turn = (time, timer)
+    }
+
+    // MARK: - What the device wants of the gateway
+
+    private func perform(_ actions: [GatewayChannel.Action]) {
+        for action in actions {
+            switch action {
+            case .send(let frame):
+                guard let context else { break }
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: frame.encoded)), promise: nil)
+            case .verify(let device, let signature, let bytes): verify(device, signature, bytes)
+            case .enrol(let code, let key, let name): enrol(code, key, name)
+            case .opened(let device, let state, let topics):
+                self.device = device
+                guard let context else { break }
+                let link = Link(
+                    eventLoop: context.eventLoop, connection: NIOLoopBound(self, eventLoop: context.eventLoop))
+                number = gateway.switchboard.connected(device, state, topics, link: link)
+            case .topics(let topics): known { gateway.switchboard.changed($0, to: topics, connection: $1) }
+            case .state(let state): known { gateway.switchboard.changed($0, to: state, connection: $1) }
+            case .acknowledged(let push): known { gateway.switchboard.acknowledged(push, $0, connection: $1) }
+            case .keepAlive: known { gateway.switchboard.keptAlive($0, connection: $1) }
+            case .register(let request, let topic, let fresh): register(request, topic, fresh)
+            case .unregister(let request, let topic): unregister(request, topic)
+            case .close: context?.close(promise: nil)
+            }
+        }
+    }
+
+    private func known(_ body: (DeviceID, UInt64) -> Void) {
+        if let device, let number { body(device, number) }
+    }
+
+    /// Runs `body`, and goes on with what it gives on the event loop.
+    private func ask<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value, then: @escaping (Result<Value, any Error>) -> Void
+    ) {
+        guard let context else { return }
+        context.eventLoop.makeFutureWithTask(body).assumeIsolated().whenComplete(then)
+    }
+
+    private func verify(_ device: DeviceID, _ signature: [UInt8], _ bytes: [UInt8]) {
+        let store = gateway.store
+        let refused = Refusal(.notAuthenticated, "The gateway does not know this device, or its signature is wrong.")
+        ask {
+            // Asked for in the order of writes, so that a device that was just made is there.
+            let record = try await store.write { transaction in
+                let record = try transaction.device(device)
+                if record != nil { try transaction.sawDevice(device, at: GatewayClock.now().wallMilliseconds) }
+                return record
+            }
+            guard let record, record.revokedAt == nil else { return refused }
+            let key = try Curve25519.Signing.PublicKey(rawRepresentation: record.publicKey)
+            return key.isValidSignature(signature, for: bytes) ? nil : refused
+        } then: { (result: Result<Refusal?, any Error>) in
+            switch result {
+            case .success(let refusal):
+                if refusal != nil { self.gateway.metrics.count("nightshift_gateway_refused_devices_total") }
+                self.perform(self.channel.verified(refusal))
+            case .failure:
+                self.perform(self.channel.close(Refusal(.trouble, "The gateway's storage fails."), retryAfter: 60))
+            }
+            self.restartPatience()
+        }
+    }
+
+    private func enrol(_ code: String, _ key: [UInt8], _ name: String) {
+        let store = gateway.store
+        ask {
+            let hash = EnrolmentCode.hash(code)
+            var random = SystemRandomNumberGenerator()
+            let id = DeviceID(using: &random)
+            return try await store.write { transaction in
+                let now = GatewayClock.now().wallMilliseconds
+                return try transaction.enrol(id, hash: hash, key: key, name: name.isEmpty ? nil : name, now: now)?.id
+            }
+        } then: { (result: Result<DeviceID?, any Error>) in
+            switch result {
+            case .success(let device?): self.perform(self.channel.enrolled(.success(device)))
+            case .success(nil):
+                let refusal = Refusal(.enrolmentCode, "The code is unknown, used or too old.")
+                self.perform(self.channel.enrolled(.failure(refusal)))
+            case .failure:
+                self.perform(self.channel.enrolled(.failure(Refusal(.trouble, "The device could not be made."))))
+            }
+            self.restartPatience()
+        }
+    }
+
+    private func register(_ request: UInt32, _ topic: String, _ isFreshWanted: Bool) {
+        guard let device else { return }
+        guard gateway.directory.topic(topic) != nil else {
+            let refusal = Refusal(.unknownTopic, "The gateway carries no topic '\(topic)'.")
+            return perform(channel.answer(.refused(request: request, refusal)))
+        }
+        let gateway = self.gateway
+        ask {
+            var random = SystemRandomNumberGenerator()
+            let fresh = (0..<4).map { _ in
+                let digits = String(random.next(), radix: 16)
+                return String(repeating: "0", count: 16 - digits.count) + digits
+            }.joined()
+            let answer = try await gateway.store.write { transaction in
+                try transaction.register(
+                    topic, device: device, fresh: fresh, isFreshWanted: isFreshWanted,
+                    limit: gateway.settings.tokenLimit, at: GatewayClock.now().wallMilliseconds)
+            }
+            if let ended = answer.ended { gateway.directory.forget([ended]) }
+            return answer.token
+        } then: { (result: Result<String, any Error>) in
+            switch result {
+            case .success(let token):
+                self.perform(self.channel.answer(.registered(request: request, topic: topic, token: token)))
+            case .failure(let error):
+                let code: RefusalCode = (error as? StoreError)?.code == .refused ? .tooMuch : .trouble
+                self.perform(self.channel.answer(.refused(request: request, Refusal(code, "\(error)"))))
+            }
+        }
+    }
+
+    private func unregister(_ request: UInt32, _ topic: String) {
+        guard let device else { return }
+        let gateway = self.gateway
+        ask {
+            let now = GatewayClock.now().wallMilliseconds
+            let ended = try await gateway.store.write { transaction in
+                let ended = try transaction.unregister(topic, device: device, at: now)
+                for push in ended.pushes { try transaction.log(push, .discarded(.unregistered), at: now) }
+                return ended
+            }
+            if let token = ended.token { gateway.directory.forget([token]) }
+        } then: { (result: Result<Void, any Error>) in
+            switch result {
+            case .success: self.perform(self.channel.answer(.unregistered(request: request)))
+            case .failure(let error):
+                self.perform(self.channel.answer(.refused(request: request, Refusal(.trouble, "\(error)"))))
+            }
+        }
+    }
+
+    /// What the switchboard holds of a connection.
+    private struct Link: DeviceLink {
+        let eventLoop: any EventLoop
+        let connection: NIOLoopBound<DeviceConnection>
+
+        func send(_ message: Message) {
+            eventLoop.execute { connection.value.send(message) }
+        }
+
+        func answerKeepAlive() {
+            eventLoop.execute { connection.value.answerKeepAlive() }
+        }
+
+        func wake(at time: Int64) {
+            eventLoop.execute { connection.value.wake(at: time) }
+        }
+
+        func close(_ refusal: Refusal) {
+            eventLoop.execute { connection.value.close(refusal, retryAfter: refusal.code == .shutdown ? 5 : 0) }
+        }
+    }
+}
+
+/// A secret that makes one device.
+package enum EnrolmentCode {
+    /// 160 random bits, in letters and digits that a person can read out.
+    package static func make() -> String {
+        let letters = Array("abcdefghjkmnpqrstuvwxyz23456789")
+        var random = SystemRandomNumberGenerator()
+        return String((0..<32).map { _ in letters[Int.random(in: 0..<letters.count, using: &random)] })
+    }
+
+    /// A code has enough bits for a plain hash.
+    package static func hash(_ code: String) -> [UInt8] {
+        Array(SHA256.hash(data: Data(code.utf8)))
+    }
+}

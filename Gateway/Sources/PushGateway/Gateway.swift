@@ -1,0 +1,247 @@
+import Foundation
+package import Logging
+import NIOCore
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import PushProtocol
+import PushRouting
+package import PushStore
+import Synchronization
+
+/// A gateway that runs: its parts, its listeners, and their end.
+package final class Gateway: Sendable {
+    package let settings: GatewaySettings
+    package let store: PushStore
+    package let directory: Directory
+    package let switchboard: Switchboard
+    package let metrics: Metrics
+    let requestRates: RequestRates
+    let growth: LogSignal
+    let logger: Logger
+    private let lock: StateLock
+    private let group: MultiThreadedEventLoopGroup
+    private let stopping = Mutex(false)
+    private let channels = Mutex<[any Channel]>([])
+    private let devicePort = Mutex(0)
+    private let providers = Places()
+    private let devices = Places()
+
+    package init(settings: GatewaySettings, logger: Logger) async throws {
+        self.settings = settings
+        self.logger = logger
+        try FileManager.default.createDirectory(
+            atPath: settings.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        lock = try StateLock(settings.state)
+        store = try PushStore(path: settings.state + "/gateway.sqlite")
+        directory = try await Directory(store: store)
+        metrics = Metrics()
+        growth = LogSignal()
+        requestRates = RequestRates(settings.requests)
+        switchboard = Switchboard(store: store, settings: settings, metrics: metrics, growth: growth, logger: logger)
+        group = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
+    }
+
+    package var isStopping: Bool { stopping.withLock { $0 } }
+
+    /// Where it listens, with the ports that it was given for 0.
+    package struct Ports: Sendable {
+        package var providers: Int
+        package var plainProviders: Int?
+        package var devices: Int
+        package var status: Int
+    }
+
+    /// Opens all listeners.
+    package func start() async throws -> Ports {
+        if let plain = settings.plainProviders, !plain.isLoopback {
+            throw GatewayError("Providers without TLS are for development: '\(plain.host)' is not a loopback address.")
+        }
+        let judge = try settings.providerAuthority.map { try CertificateJudge(file: $0) }
+        let forProviders = try TLSFiles(
+            certificate: settings.certificate, key: settings.privateKey, protocols: ["h2"],
+            asksForCertificate: judge != nil, logger: logger)
+        let forDevices = try TLSFiles(
+            certificate: settings.certificate, key: settings.privateKey, protocols: [], asksForCertificate: false,
+            logger: logger)
+        let providers = try await listen(settings.providers, places: self.providers, limit: settings.providerLimit) {
+            [self] channel, leave in
+            try addProvider(to: channel, tls: forProviders, judge: judge, closed: leave)
+        }
+        var plain: (any Channel)?
+        if let address = settings.plainProviders {
+            plain = try await listen(address, places: self.providers, limit: settings.providerLimit) {
+                [self] channel, leave in
+                try addProvider(to: channel, tls: nil, judge: nil, closed: leave)
+            }
+        }
+        let devices = try await listen(settings.devices, places: self.devices, limit: settings.deviceLimit) {
+            [self] channel, leave in
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: forDevices.context))
+            try channel.pipeline.syncOperations.addHandler(DeviceConnection(gateway: self, closed: leave))
+        }
+        devicePort.withLock { $0 = devices.localAddress?.port ?? settings.devices.port }
+        let status = try await StatusServer.listen(self, group: group)
+        let administration = try await AdministrationServer.listen(self, group: group)
+        channels.withLock { $0 += [status, administration] }
+        return Ports(
+            providers: providers.localAddress?.port ?? 0, plainProviders: plain?.localAddress?.port,
+            devices: devices.localAddress?.port ?? 0, status: status.localAddress?.port ?? 0)
+    }
+
+    /// - Parameter initialize: is given what to call when the connection is gone.
+    private func listen(
+        _ address: GatewaySettings.Address, places: Places, limit: Int,
+        _ initialize: @escaping @Sendable (any Channel, @escaping @Sendable () -> Void) throws -> Void
+    ) async throws -> any Channel {
+        let channel = try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1_024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            // A connection that is silent for most of its life keeps no large buffer.
+            .childChannelOption(.maxMessagesPerRead, value: 4)
+            .childChannelOption(
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1_024, maximum: 16_384)
+            )
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard places.enter(channel, limit: limit) else { throw GatewayError("Too many connections.") }
+                    let name = ObjectIdentifier(channel)
+                    do {
+                        try initialize(channel) { places.leave(name) }
+                    } catch {
+                        places.leave(name)
+                        throw error
+                    }
+                }
+            }
+            .bind(host: address.host, port: address.port).get()
+        channels.withLock { $0.append(channel) }
+        return channel
+    }
+
+    private func addProvider(
+        to channel: any Channel, tls: TLSFiles?, judge: CertificateJudge?, closed: @escaping @Sendable () -> Void
+    ) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let box = CertificateBox()
+        if let tls, let judge {
+            try pipeline.addHandler(
+                NIOSSLServerHandler(
+                    context: tls.context,
+                    customVerificationCallbackWithMetadata: { chain, promise in
+                        // Who is not trusted is told so by the answer to a request, not by a broken handshake.
+                        promise.completeWithTask {
+                            box.set(await judge.judge(chain))
+                            return .certificateVerified(VerificationMetadata(nil))
+                        }
+                    }))
+        } else if let tls {
+            try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
+        }
+        try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(Int64(settings.providerIdle))))
+        let connection = ProviderConnection(settings: settings, certificate: box, closed: closed)
+        let shared = NIOLoopBound(connection, eventLoop: channel.eventLoop)
+        var connectionSettings = NIOHTTP2Handler.ConnectionConfiguration()
+        connectionSettings.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: 1),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: 8_192),
+            HTTP2Setting(parameter: .initialWindowSize, value: 65_535),
+        ]
+        var streamSettings = NIOHTTP2Handler.StreamConfiguration()
+        streamSettings.streamErrorRateLimit.maximumCount = 1_000
+        let http2 = NIOHTTP2Handler(
+            mode: .server, eventLoop: channel.eventLoop, connectionConfiguration: connectionSettings,
+            streamConfiguration: streamSettings
+        ) { stream in
+            stream.eventLoop.makeCompletedFuture {
+                try stream.pipeline.syncOperations.addHandler(ProviderStream(gateway: self, connection: shared.value))
+            }
+        }
+        try pipeline.addHandler(http2)
+        try pipeline.addHandler(connection)
+    }
+
+    /// Throws what nobody wants any more away, now and then, until the task is cancelled.
+    package func maintain() async throws {
+        while true {
+            do throws(StoreError) {
+                try await tidy()
+            } catch {
+                // A disk that is full today may have space tomorrow; meanwhile devices are still served.
+                logger.error("What is over could not be removed.", metadata: ["reason": "\(error)"])
+            }
+            switchboard.sweep()
+            try await Task.sleep(for: .seconds(60))
+        }
+    }
+
+    private func tidy() async throws(StoreError) {
+        let now = GatewayClock.now()
+        var count = 0
+        repeat {
+            count = try await store.write { transaction in
+                let expired = try transaction.removeExpired(now: now, limit: 1_000)
+                for push in expired { try transaction.log(push, .discarded(.expired), at: now.wallMilliseconds) }
+                return expired.count
+            }
+        } while count == 1_000
+        let limit = settings.logLimit
+        try await store.write { try $0.pruneLog(to: limit) }
+    }
+
+    /// Answers what runs, tells devices and providers, and closes.
+    package func stop() async throws {
+        stopping.withLock { $0 = true }
+        for channel in channels.withLock({ $0 }) { try? await channel.close() }
+        switchboard.endAll(Refusal(.shutdown, "The gateway stops."))
+        let ending = providers.channels
+        for channel in ending { channel.pipeline.fireUserInboundEventTriggered(GatewayStops()) }
+        for channel in ending { try? await channel.closeFuture.get() }
+        // What was taken is on the disk before the program ends.
+        try await store.write { _ in }
+        try await group.shutdownGracefully()
+        try store.close()
+    }
+
+    /// What a device connects to, to enrol with `code`.
+    func enrolmentURL(_ code: String) -> String {
+        "nightshift-push://\(settings.publicName):\(devicePort.withLock { $0 })/\(code)"
+    }
+
+    package func counts() -> (providers: Int, devices: Int) {
+        (providers.taken, devices.taken)
+    }
+}
+
+/// Connections, counted and found again.
+final class Places: Sendable {
+    private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
+
+    var taken: Int { open.withLock { $0.count } }
+    var channels: [any Channel] { open.withLock { Array($0.values) } }
+
+    func enter(_ channel: any Channel, limit: Int) -> Bool {
+        open.withLock { open in
+            guard open.count < limit else { return false }
+            open[ObjectIdentifier(channel)] = channel
+            return true
+        }
+    }
+
+    func leave(_ channel: ObjectIdentifier) {
+        open.withLock { $0[channel] = nil }
+    }
+}
+
+/// Tells a connection that the gateway stops.
+struct GatewayStops: Sendable {}
+
+/// Why the gateway cannot run as it was asked to.
+package struct GatewayError: Error, CustomStringConvertible {
+    package var description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,15 @@
+import Foundation
+package import PushRouting
+
+/// Reads the machine's clocks.
+package enum GatewayClock {
+    /// On Linux this clock counts on while the machine sleeps (CLOCK_BOOTTIME).
+    private static let start = ContinuousClock.now
+
+    package static func now() -> Moment {
+        let passed = start.duration(to: .now).components
+        return Moment(
+            bootSeconds: Double(passed.seconds) + Double(passed.attoseconds) / 1e18,
+            wallMilliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+    }
+}

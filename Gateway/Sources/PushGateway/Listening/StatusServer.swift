@@ -1,0 +1,82 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import PushStore
+
+/// Metrics and health, over plain HTTP.
+enum StatusServer {
+    static func listen(_ gateway: Gateway, group: any EventLoopGroup) async throws -> any Channel {
+        let address = gateway.settings.status
+        return try await ServerBootstrap(group: group)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(30)))
+                    try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+                    try pipeline.addHandler(StatusHandler(gateway: gateway))
+                }
+            }
+            .bind(host: address.host, port: address.port).get()
+    }
+}
+
+private final class StatusHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let gateway: Gateway
+
+    init(gateway: Gateway) {
+        self.gateway = gateway
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(let head) = unwrapInboundIn(data) else { return }
+        switch head.uri {
+        case "/healthz", "/metrics":
+            let gateway = self.gateway
+            let isHealth = head.uri == "/healthz"
+            context.eventLoop.makeFutureWithTask { try await gateway.store.read { try $0.counts() } }.assumeIsolated()
+                .whenComplete { result in
+                    switch result {
+                    case .success(let counts):
+                        self.answer(context, .ok, isHealth ? "ok\n" : self.metrics(counts))
+                    case .failure(let error): self.answer(context, .serviceUnavailable, "\(error)\n")
+                    }
+                }
+        default: answer(context, .notFound, "There are /metrics and /healthz.\n")
+        }
+    }
+
+    private func metrics(_ counts: StoreCounts) -> String {
+        let connections = gateway.counts()
+        return gateway.metrics.text([
+            ("nightshift_gateway_connections{kind=\"provider\"}", connections.providers),
+            ("nightshift_gateway_connections{kind=\"device\"}", connections.devices),
+            ("nightshift_gateway_devices", counts.devices),
+            ("nightshift_gateway_tokens", counts.tokens),
+            ("nightshift_gateway_waiting_pushes{slot=\"stored\"}", counts.stored),
+            ("nightshift_gateway_waiting_pushes{slot=\"held\"}", counts.held),
+            ("nightshift_gateway_waiting_writes", gateway.store.depth),
+        ])
+    }
+
+    private func answer(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String) {
+        let headers: HTTPHeaders = [
+            "content-type": "text/plain; version=0.0.4; charset=utf-8", "content-length": "\(text.utf8.count)",
+        ]
+        context.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+package import JWTKit
+package import PushRouting
+package import PushStore
+import Synchronization
+
+/// Who may send what to whom, as it is asked with every push: read from the store once, and again when it changes.
+package final class Directory: Sendable {
+    package struct Key: Sendable {
+        package var record: KeyRecord
+        package var publicKey: ES256PublicKey
+    }
+
+    private struct State {
+        var teams: [String: TeamRecord] = [:]
+        var keys: [String: Key] = [:]
+        var topics: [String: TopicRecord] = [:]
+        var tokens: [String: TokenRecord] = [:]
+        /// Tokens of providers whose signature was good.
+        var verified: [String: ProviderSession.Token] = [:]
+        /// Counts the changes, so that what was read before one is not kept behind it.
+        var generation = 0
+    }
+
+    /// Tokens that are remembered; more are read again.
+    private static let tokenLimit = 200_000
+    private static let verifiedLimit = 10_000
+
+    private let store: PushStore
+    private let state = Mutex(State())
+
+    package init(store: PushStore) async throws(StoreError) {
+        self.store = store
+        try await reload()
+    }
+
+    /// Reads teams, keys and topics again.
+    package func reload() async throws(StoreError) {
+        let (teams, keys, topics) = try await store.read { transaction in
+            (try transaction.teams(), try transaction.keys(), try transaction.topics())
+        }
+        state.withLock { state in
+            state.teams = Dictionary(teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+            state.topics = Dictionary(topics.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+            state.keys = [:]
+            for record in keys where record.revokedAt == nil {
+                guard let key = try? ES256PublicKey(pem: record.publicKey) else { continue }
+                state.keys[record.id] = Key(record: record, publicKey: key)
+            }
+            // A key may be gone.
+            state.verified = [:]
+        }
+    }
+
+    package func team(_ id: String) -> TeamRecord? { state.withLock { $0.teams[id] } }
+    package func key(_ id: String) -> Key? { state.withLock { $0.keys[id] } }
+    package func topic(_ name: String) -> TopicRecord? { state.withLock { $0.topics[name] } }
+
+    // MARK: - Device tokens
+
+    package func known(_ token: String) -> TokenRecord? { state.withLock { $0.tokens[token] } }
+
+    /// Reads a token that is not remembered; nil where there is none.
+    package func token(_ token: String) async throws(StoreError) -> TokenRecord? {
+        let generation = state.withLock { $0.generation }
+        let record = try await store.read { try $0.token(token) }
+        state.withLock { state in
+            guard let record, state.generation == generation else { return }
+            if state.tokens.count >= Self.tokenLimit { state.tokens = [:] }
+            state.tokens[token] = record
+        }
+        return record
+    }
+
+    /// These have changed.
+    package func forget(_ tokens: some Sequence<String>) {
+        state.withLock { state in
+            state.generation += 1
+            for token in tokens { state.tokens[token] = nil }
+        }
+    }
+
+    // MARK: - Providers' tokens
+
+    private struct Claims: JWTPayload {
+        var iss: String
+        /// Seconds since 1970.
+        var iat: Double
+
+        enum CodingKeys: CodingKey {
+            case iss, iat
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            iss = try container.decode(String.self, forKey: .iss)
+            // Some provider libraries write the number as text, and APNs takes it.
+            if let text = try? container.decode(String.self, forKey: .iat) {
+                guard let number = Double(text), number.isFinite else {
+                    throw DecodingError.dataCorruptedError(forKey: .iat, in: container, debugDescription: "no number")
+                }
+                iat = number
+            } else {
+                iat = try container.decode(Double.self, forKey: .iat)
+            }
+        }
+
+        func verify(using key: some JWTAlgorithm) throws {}
+    }
+
+    package func verified(_ token: String) -> ProviderSession.Token? { state.withLock { $0.verified[token] } }
+
+    /// Checks the signature of a provider's token.
+    package func verify(_ token: String, environment: KeyRecord.Environment) async -> Result<
+        ProviderSession.Token, Rejection
+    > {
+        guard let parsed = try? DefaultJWTParser().parse(Array(token.utf8), as: Claims.self),
+            parsed.header.alg == "ES256", let name = parsed.header.kid, name.count == 10,
+            let issuedAt = Int64(exactly: parsed.payload.iat.rounded(.down)), let key = key(name),
+            key.record.team == parsed.payload.iss
+        else { return .failure(.invalidProviderToken) }
+        let keys = await JWTKeyCollection().add(ecdsa: key.publicKey, kid: JWKIdentifier(string: name))
+        guard (try? await keys.verify(token, as: Claims.self)) != nil else { return .failure(.invalidProviderToken) }
+        guard key.record.environment == .any || key.record.environment == environment else {
+            return .failure(.badEnvironmentKeyIdInToken)
+        }
+        let verified = ProviderSession.Token(key: name, team: key.record.team, issuedAt: issuedAt)
+        state.withLock { state in
+            // The key may have been revoked meanwhile.
+            guard state.keys[name]?.record == key.record else { return }
+            if state.verified.count >= Self.verifiedLimit { state.verified = [:] }
+            state.verified[token] = verified
+        }
+        return .success(verified)
+    }
+}

@@ -1,0 +1,214 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import PushProtocol
+import PushRouting
+import PushStore
+
+/// One request of a provider, and its answer.
+///
+/// Belongs to its event loop, which is that of its connection.
+final class ProviderStream: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private let gateway: Gateway
+    private let connection: ProviderConnection
+    private var context: ChannelHandlerContext?
+    private var method = ""
+    private var path = ""
+    private var fields: [(name: String, value: String)] = []
+    private var body: [UInt8] = []
+    private var isTooLarge = false
+    private var isAnswered = false
+    private var hasHead = false
+    private var id: PushID
+    private var patience: Scheduled<Void>?
+
+    init(gateway: Gateway, connection: ProviderConnection) {
+        self.gateway = gateway
+        self.connection = connection
+        var random = SystemRandomNumberGenerator()
+        id = PushID(using: &random)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        patience?.cancel()
+        self.context = nil
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .headers(let headers):
+            // Trailers say nothing that matters here.
+            if !hasHead { read(headers.headers) }
+            hasHead = true
+            if headers.endStream { requested() } else { wait(context) }
+        case .data(let data):
+            if case .byteBuffer(let buffer) = data.data { read(buffer) }
+            if data.endStream { requested() } else { wait(context) }
+        default: break
+        }
+    }
+
+    private func read(_ headers: HPACKHeaders) {
+        fields.reserveCapacity(headers.count)
+        for (name, value, _) in headers {
+            switch name {
+            case ":method": method = value
+            case ":path": path = value
+            default: if !name.hasPrefix(":") { fields.append((name.lowercased(), value)) }
+            }
+        }
+        if let given = ProviderRequest.identifier(fields) { id = given }
+    }
+
+    private func read(_ buffer: ByteBuffer) {
+        guard body.count + buffer.readableBytes <= ProtocolLimits.payloadLength else {
+            isTooLarge = true
+            return
+        }
+        body.append(contentsOf: buffer.readableBytesView)
+    }
+
+    /// The next piece has to come within the gateway's patience.
+    private func wait(_ context: ChannelHandlerContext) {
+        patience?.cancel()
+        patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(gateway.settings.bodyPatience))) {
+            self.answer(.idleTimeout)
+        }
+    }
+
+    private func requested() {
+        patience?.cancel()
+        patience = nil
+        guard !isAnswered else { return }
+        do throws(Rejection) {
+            guard !gateway.isStopping else { throw .shutdown }
+            let request = try ProviderRequest(method: method, path: path, fields: fields)
+            try authenticate(request)
+        } catch {
+            answer(error)
+        }
+    }
+
+    // MARK: - Authentication
+
+    private func authenticate(_ request: ProviderRequest) throws(Rejection) {
+        switch connection.verdict {
+        case .untrusted: throw .badCertificate
+        case .trusted(let topics, let environment):
+            guard environment == .any || environment == gateway.settings.environment else {
+                throw .badCertificateEnvironment
+            }
+            connection.authenticated()
+            try push(request, topics: topics)
+        case .none:
+            let text = try request.bearer()
+            if let token = gateway.directory.verified(text) { return try admit(request, token) }
+            let directory = gateway.directory
+            let environment = gateway.settings.environment
+            guard let loop = context?.eventLoop else { return }
+            loop.makeFutureWithTask { await directory.verify(text, environment: environment) }.assumeIsolated()
+                .whenSuccess { result in
+                    do throws(Rejection) {
+                        try self.admit(request, try result.get())
+                    } catch {
+                        self.answer(error)
+                    }
+                }
+        }
+    }
+
+    private func admit(_ request: ProviderRequest, _ token: ProviderSession.Token) throws(Rejection) {
+        if let rejection = connection.judge(token, now: GatewayClock.now()) { throw rejection }
+        guard let team = gateway.directory.team(token.team), team.suspendedAt == nil else { throw .forbidden }
+        try push(request, team: token.team)
+    }
+
+    // MARK: - The push
+
+    /// - Parameters:
+    ///   - team: whose token the provider has shown.
+    ///   - topics: of the provider's certificate.
+    private func push(_ request: ProviderRequest, team: String? = nil, topics: [String] = []) throws(Rejection) {
+        let headers = try PushHeaders(request)
+        let named = headers.topic ?? (topics.count == 1 ? topics[0] : nil)
+        guard let named else { throw .missingTopic }
+        // A certificate's default topic is the app's: the push type's suffix is only for a topic that is named.
+        let topic = try TopicName(named, type: headers.topic == nil ? nil : headers.type).base
+        let isAllowed = team.map { gateway.directory.topic(topic)?.team == $0 } ?? topics.contains(topic)
+        guard isAllowed else { throw .topicDisallowed }
+        guard !isTooLarge else { throw .payloadTooLarge }
+        guard request.token.utf8.count <= ProtocolLimits.tokenLength else { throw .badDeviceToken }
+        if let record = gateway.directory.known(request.token) { return try push(headers, topic, record) }
+        let directory = gateway.directory
+        let token = request.token
+        guard let loop = context?.eventLoop else { return }
+        loop.makeFutureWithTask { try await directory.token(token) }.assumeIsolated().whenComplete { result in
+            do throws(Rejection) {
+                guard case .success(let record) = result else { throw .internalServerError }
+                guard let record else { throw .badDeviceToken }
+                try self.push(headers, topic, record)
+            } catch {
+                self.answer(error)
+            }
+        }
+    }
+
+    private func push(_ headers: PushHeaders, _ topic: String, _ record: TokenRecord) throws(Rejection) {
+        guard record.topic == topic else { throw .deviceTokenNotForTopic }
+        if let endedAt = record.endedAt {
+            return answer(record.endedBy == .replaced ? .expiredToken : .unregistered, endedAt: endedAt)
+        }
+        let now = GatewayClock.now()
+        guard gateway.requestRates.take(record.token, now: now) else { throw .tooManyRequests }
+        let push = try Push(headers, payload: body, device: record.device, topic: topic, id: id, now: now)
+        guard let loop = context?.eventLoop else { return }
+        let this = NIOLoopBound(self, eventLoop: loop)
+        gateway.switchboard.accept(push) { rejection in
+            if loop.inEventLoop { return this.value.finish(rejection) }
+            loop.execute { this.value.finish(rejection) }
+        }
+    }
+
+    private func finish(_ rejection: Rejection?) {
+        if let rejection { answer(rejection) } else { respond(200, nil) }
+    }
+
+    // MARK: - The answer
+
+    /// - Parameter endedAt: milliseconds since 1970 at which the token was no longer good.
+    private func answer(_ rejection: Rejection, endedAt: Int64? = nil) {
+        let timestamp = endedAt.map { ",\"timestamp\":\($0)" } ?? ""
+        gateway.metrics.count("nightshift_gateway_rejected_total{reason=\"\(rejection.reason)\"}")
+        respond(rejection.status, "{\"reason\":\"\(rejection.reason)\"\(timestamp)}")
+    }
+
+    private func respond(_ status: Int, _ text: String?) {
+        guard !isAnswered, let context else { return }
+        isAnswered = true
+        patience?.cancel()
+        var headers = HPACKHeaders([(":status", "\(status)"), ("apns-id", id.description)])
+        if let text {
+            headers.add(name: "content-type", value: "application/json")
+            headers.add(name: "content-length", value: "\(text.utf8.count)")
+        }
+        context.write(wrapOutboundOut(.headers(.init(headers: headers, endStream: text == nil))), promise: nil)
+        if let text {
+            let buffer = context.channel.allocator.buffer(string: text)
+            context.write(wrapOutboundOut(.data(.init(data: .byteBuffer(buffer), endStream: true))), promise: nil)
+        }
+        context.flush()
+        connection.answered(status)
+    }
+}

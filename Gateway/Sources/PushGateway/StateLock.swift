@@ -1,0 +1,23 @@
+import Glibc
+
+/// Keeps a second gateway from the folder of one that runs. The kernel releases it when the process ends, however it ends.
+final class StateLock: Sendable {
+    private let descriptor: Int32
+
+    init(_ folder: String) throws {
+        let path = folder + "/lock"
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw GatewayError("The folder \(folder) cannot be written: \(String(cString: strerror(errno)))")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw GatewayError("Another gateway runs with the folder \(folder).")
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}

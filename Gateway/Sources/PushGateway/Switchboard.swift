@@ -1,0 +1,231 @@
+package import Logging
+package import PushProtocol
+package import PushRouting
+package import PushStore
+import Synchronization
+
+/// The way to a connected device. Its methods return at once, and keep their order.
+package protocol DeviceLink: Sendable {
+    func send(_ message: Message)
+    func answerKeepAlive()
+    /// Call ``Switchboard/turn(_:connection:)`` at this time, milliseconds since 1970.
+    func wake(at: Int64)
+    func close(_ refusal: Refusal)
+}
+
+/// Carries out what each device's ``DeviceRoute`` wants, on the store and on connections.
+///
+/// Store operations are asked for while the lock is held, so that they have the order of the decisions.
+package final class Switchboard: Sendable {
+    private struct State {
+        var routes: [DeviceID: DeviceRoute] = [:]
+        var links: [UInt64: any DeviceLink] = [:]
+        var lastConnection: UInt64 = 0
+    }
+
+    private let store: PushStore
+    private let settings: GatewaySettings
+    private let metrics: Metrics
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let growth: LogSignal
+
+    package init(store: PushStore, settings: GatewaySettings, metrics: Metrics, growth: LogSignal, logger: Logger) {
+        self.store = store
+        self.settings = settings
+        self.metrics = metrics
+        self.growth = growth
+        self.logger = logger
+    }
+
+    // MARK: - Pushes
+
+    /// Takes a push. `respond` is called when its provider may have the answer: for one that is stored, when that is
+    /// on the disk.
+    package func accept(_ push: Push, respond: @escaping @Sendable (Rejection?) -> Void) {
+        guard store.depth < settings.commitDepth else { return respond(.serviceUnavailable) }
+        let now = GatewayClock.now()
+        let withPayload = settings.isLoggingPayloads
+        state.withLock { state in
+            let admission = state.routes[push.device, default: DeviceRoute()].admit(push, settings.silent, now: now)
+            switch admission {
+            case .discard(let why):
+                metrics.count("nightshift_gateway_pushes_total{outcome=\"discarded\"}")
+                note { transaction in
+                    try transaction.logReceived(push, withPayload: withPayload)
+                    try transaction.log(push.id, .discarded(why), at: now.wallMilliseconds)
+                }
+                respond(nil)
+            case .attempt:
+                metrics.count("nightshift_gateway_pushes_total{outcome=\"attempted\"}")
+                note { try $0.logReceived(push, withPayload: withPayload) }
+                if let actions = state.routes[push.device]?.attempt(push) { perform(actions, push.device, &state) }
+                respond(nil)
+            case .store(let slot, let heldUntil, let event):
+                let outcome = slot == .held ? "held" : "stored"
+                metrics.count("nightshift_gateway_pushes_total{outcome=\"\(outcome)\"}")
+                store.enqueue { transaction in
+                    try transaction.logReceived(push, withPayload: withPayload)
+                    if let event { try transaction.log(push.id, event, at: now.wallMilliseconds) }
+                    return try transaction.store(push, slot: slot, heldUntil: heldUntil)
+                } completion: { result in
+                    self.committed(push, result, respond)
+                }
+            }
+        }
+    }
+
+    private func committed(
+        _ push: Push, _ result: Result<(stored: StoredPush, replaced: [PushID]), StoreError>,
+        _ respond: (Rejection?) -> Void
+    ) {
+        switch result {
+        case .success(let (stored, replaced)):
+            growth.grew()
+            state.withLock { state in
+                // A route that was forgotten meanwhile knew nothing that a new one does not.
+                let actions = state.routes[push.device, default: DeviceRoute()]
+                    .committed(stored, replaced: replaced, now: GatewayClock.now())
+                perform(actions, push.device, &state)
+            }
+            respond(nil)
+        case .failure(let error):
+            logger.error("A push could not be stored.", metadata: ["reason": "\(error)"])
+            respond(error.code == .unavailable ? .serviceUnavailable : .internalServerError)
+        }
+    }
+
+    // MARK: - Devices
+
+    /// A device is here; gives the connection's number.
+    package func connected(
+        _ device: DeviceID, _ deviceState: DeviceState, _ topics: [TopicChoice], link: any DeviceLink
+    ) -> UInt64 {
+        state.withLock { state in
+            state.lastConnection += 1
+            let number = state.lastConnection
+            state.links[number] = link
+            let actions = state.routes[device, default: DeviceRoute()].connected(number, deviceState, topics)
+            perform(actions, device, &state)
+            return number
+        }
+    }
+
+    package func disconnected(_ device: DeviceID, connection: UInt64) {
+        input(device) { $0.disconnected(connection) }
+        state.withLock { state in
+            state.links[connection] = nil
+            if state.routes[device]?.isForgettable(settings.silent, now: GatewayClock.now()) == true {
+                state.routes[device] = nil
+            }
+        }
+    }
+
+    package func acknowledged(_ push: PushID, _ device: DeviceID, connection: UInt64) {
+        metrics.count("nightshift_gateway_acknowledged_total")
+        input(device) { $0.acknowledged(push, connection: connection) }
+    }
+
+    package func keptAlive(_ device: DeviceID, connection: UInt64) {
+        input(device) { $0.keptAlive(connection: connection) }
+    }
+
+    package func changed(_ device: DeviceID, to deviceState: DeviceState, connection: UInt64) {
+        input(device) { $0.changed(state: deviceState, connection: connection) }
+    }
+
+    package func changed(_ device: DeviceID, to topics: [TopicChoice], connection: UInt64) {
+        input(device) { $0.changed(topics: topics, connection: connection) }
+    }
+
+    package func turn(_ device: DeviceID, connection: UInt64) {
+        input(device) { $0.turn(connection: connection) }
+    }
+
+    /// Ends the connection of a device that was revoked.
+    package func end(_ device: DeviceID, _ refusal: Refusal) {
+        state.withLock { state in
+            guard let number = state.routes[device]?.connectionNumber else { return }
+            state.links[number]?.close(refusal)
+        }
+    }
+
+    package func isConnected(_ device: DeviceID) -> Bool {
+        state.withLock { $0.routes[device]?.isConnected ?? false }
+    }
+
+    /// Ends all connections.
+    package func endAll(_ refusal: Refusal) {
+        let links = state.withLock { Array($0.links.values) }
+        for link in links { link.close(refusal) }
+    }
+
+    /// Forgets routes of which nothing is known any more.
+    package func sweep() {
+        let now = GatewayClock.now()
+        state.withLock { state in
+            state.routes = state.routes.filter { !$0.value.isForgettable(settings.silent, now: now) }
+        }
+    }
+
+    private func input(_ device: DeviceID, _ body: (inout DeviceRoute) -> [DeviceRoute.Action]) {
+        state.withLock { state in
+            guard state.routes[device] != nil else { return }
+            let actions = body(&state.routes[device, default: DeviceRoute()])
+            perform(actions, device, &state)
+        }
+    }
+
+    // MARK: - Effects
+
+    private func perform(_ actions: [DeviceRoute.Action], _ device: DeviceID, _ state: inout State) {
+        for action in actions {
+            switch action {
+            case .send(let message, let connection): state.links[connection]?.send(message)
+            case .answerKeepAlive(let connection): state.links[connection]?.answerKeepAlive()
+            case .supersede(let connection):
+                let refusal = Refusal(.replaced, "The device has connected again.")
+                state.links.removeValue(forKey: connection)?.close(refusal)
+            case .wake(let connection, let time): state.links[connection]?.wake(at: time)
+            case .remove(let id, let events):
+                let time = GatewayClock.now().wallMilliseconds
+                note { transaction in
+                    try transaction.remove(id, device: device)
+                    for event in events { try transaction.log(id, event, at: time) }
+                }
+            case .log(let id, let event):
+                let time = GatewayClock.now().wallMilliseconds
+                note { try $0.log(id, event, at: time) }
+            case .load(let connection, let occasion): load(device, connection, occasion)
+            }
+        }
+    }
+
+    private func load(_ device: DeviceID, _ connection: UInt64, _ occasion: DeviceRoute.Occasion) {
+        store.enqueue {
+            try $0.waiting(for: device)
+        } completion: { result in
+            switch result {
+            case .success(let rows):
+                self.input(device) {
+                    $0.loaded(
+                        rows, connection: connection, occasion: occasion, self.settings.silent, now: GatewayClock.now())
+                }
+            case .failure(let error):
+                // The device comes back, and asks again.
+                self.logger.error("What is stored could not be read.", metadata: ["reason": "\(error)"])
+                self.state.withLock { $0.links[connection] }?.close(Refusal(.trouble, "The gateway's storage fails."))
+            }
+        }
+    }
+
+    /// Writes down what nobody waits for.
+    private func note(_ body: @escaping @Sendable (PushTransaction) throws -> Void) {
+        store.enqueue(body) { result in
+            self.growth.grew()
+            if case .failure(let error) = result {
+                self.logger.error("The log could not be written.", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+}

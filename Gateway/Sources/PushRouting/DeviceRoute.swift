@@ -1,0 +1,333 @@
+package import PushProtocol
+
+/// What goes to one device, and when.
+///
+/// Pure: inputs in, actions out; times are arguments. It holds no payload of what waits: that is read when there is an
+/// occasion for it. Whoever carries the actions out keeps their order: a load sees every store and removal that was
+/// asked for before it.
+package struct DeviceRoute: Sendable {
+    /// A device that is here.
+    struct Connection: Sendable {
+        var number: UInt64
+        var state: DeviceState
+        var filters: [String: TopicFilter]
+        /// What was sent and is not acknowledged.
+        var sending: [PushID: Sent] = [:]
+        var isLoading = false
+        /// Asks for a further load behind the one that is under way.
+        var next: Occasion?
+        /// Acknowledged while a load was under way, which may still bring them.
+        var acknowledged: Set<PushID> = []
+        /// Something was stored while a load was under way, which may not bring it.
+        var mayMiss = false
+        /// What could not be sent because too much was on its way.
+        var backlog: Occasion?
+    }
+
+    struct Sent: Sendable {
+        var isStored: Bool
+        var isFromStorage: Bool
+        var company: DeliveryEvent.Company?
+        /// The push that took its place in storage meanwhile.
+        var replacement: PushID?
+    }
+
+    /// Why something may be sent now that waited.
+    package struct Occasion: Sendable, Hashable {
+        /// With what it rides along; nil where only what has its turn may go.
+        package var company: DeliveryEvent.Company?
+        package var answersKeepAlive = false
+
+        package init(company: DeliveryEvent.Company? = nil, answersKeepAlive: Bool = false) {
+            self.company = company
+            self.answersKeepAlive = answersKeepAlive
+        }
+
+        mutating func merge(_ other: Occasion) {
+            company = company ?? other.company
+            answersKeepAlive = answersKeepAlive || other.answersKeepAlive
+        }
+    }
+
+    /// What is done with a push that a provider sends.
+    package enum Admission: Sendable, Hashable {
+        case discard(DeliveryEvent.Discard)
+        /// Send it, and never store it.
+        case attempt
+        /// Store it, with these words in its log, and then call ``DeviceRoute/committed(_:replaced:now:)``.
+        case store(Slot, heldUntil: Int64?, DeliveryEvent?)
+    }
+
+    package enum Action: Sendable, Hashable {
+        case send(Message, connection: UInt64)
+        /// Read what is stored for the device, and call ``DeviceRoute/loaded(_:connection:occasion:_:now:)``.
+        case load(connection: UInt64, Occasion)
+        /// Take the push from storage if it is still this one, and write down why.
+        case remove(PushID, [DeliveryEvent])
+        case log(PushID, DeliveryEvent)
+        case answerKeepAlive(connection: UInt64)
+        /// The device has connected anew.
+        case supersede(connection: UInt64)
+        /// Call ``DeviceRoute/turn(connection:)`` at this time, milliseconds since 1970.
+        case wake(connection: UInt64, at: Int64)
+    }
+
+    /// Pushes that may be on their way to a device.
+    package static let window = 64
+
+    private var connection: Connection?
+    private var buckets: [String: TokenBucket] = [:]
+    /// Whether there may be stored pushes that are not on their way.
+    private var mayHaveWaiting = true
+
+    package init() {}
+
+    package var isConnected: Bool { connection != nil }
+    package var connectionNumber: UInt64? { connection?.number }
+
+    /// Whether nothing is known of it that a new one would not know.
+    package func isForgettable(_ settings: TokenBucket.Settings, now: Moment) -> Bool {
+        connection == nil && buckets.values.allSatisfy { $0.isFull(settings, now: now.bootSeconds) }
+    }
+
+    // MARK: - Pushes
+
+    /// What is done with `push`, which is valid and for this device.
+    package mutating func admit(_ push: Push, _ settings: TokenBucket.Settings, now: Moment) -> Admission {
+        if push.isExpired(now) { return .discard(.expired) }
+        if connection?.filters[push.topic] == .ignored { return .discard(.disabled) }
+        if push.isSilent {
+            var bucket = buckets[push.topic] ?? TokenBucket(settings, now: now.bootSeconds)
+            let passes = bucket.take(settings, now: now.bootSeconds)
+            buckets[push.topic] = bucket
+            if !passes {
+                guard push.lifetime != .once else { return .discard(.rateLimit) }
+                let wait = bucket.wait(settings, now: now.bootSeconds)
+                let until = now.wallMilliseconds + Int64((wait * 1_000).rounded(.up))
+                return .store(.held, heldUntil: until, .held(until: until))
+            }
+        }
+        let hindrance = hindrance(push)
+        guard push.lifetime == .once else { return .store(.latest, heldUntil: nil, hindrance) }
+        switch hindrance {
+        case nil: return .attempt
+        case .storedOffline?: return .discard(.notConnected)
+        case .storedPower? where push.priority > .whenAwake: return .attempt
+        case .storedPower?: return .discard(.power)
+        default: return .discard(.notNow)
+        }
+    }
+
+    /// Why `push` would not go at once; nil where it would.
+    private func hindrance(_ push: Push) -> DeliveryEvent? {
+        guard let connection else { return .storedOffline }
+        switch connection.filters[push.topic] ?? .enabled {
+        case .paused: return .storedPaused
+        case .opportunistic: return .storedOpportunistic
+        case .enabled, .ignored: break
+        }
+        let isWelcome =
+            switch push.priority {
+            case .immediate: true
+            case .considerate: connection.state != .dozing
+            case .whenAwake: connection.state == .active
+            }
+        return isWelcome ? nil : .storedPower
+    }
+
+    /// A push that has one attempt.
+    package mutating func attempt(_ push: Push) -> [Action] {
+        guard var connection else { return [.log(push.id, .discarded(.notConnected))] }
+        guard connection.sending.count < 2 * Self.window else { return [.log(push.id, .discarded(.busy))] }
+        connection.sending[push.id] = Sent(isStored: false, isFromStorage: false, company: nil)
+        self.connection = connection
+        let send = Action.send(push.message(isFromStorage: false), connection: connection.number)
+        guard !push.isSilent, mayHaveWaiting else { return [send] }
+        return [send] + load(Occasion(company: .push(push.id)))
+    }
+
+    /// `stored` is on the disk, in the place of `replaced`.
+    package mutating func committed(_ stored: StoredPush, replaced: [PushID], now: Moment) -> [Action] {
+        let actions = replaced.compactMap { replace($0, by: stored.push.id) }
+        return actions + committed(stored, now)
+    }
+
+    /// One that is on its way may still arrive; what became of it is known then.
+    private mutating func replace(_ old: PushID, by new: PushID) -> Action? {
+        guard old != new else { return nil }
+        guard connection?.sending[old] == nil else {
+            connection?.sending[old]?.replacement = new
+            return nil
+        }
+        return .log(old, .discarded(.replaced(by: new)))
+    }
+
+    private mutating func committed(_ stored: StoredPush, _ now: Moment) -> [Action] {
+        guard let connection else {
+            mayHaveWaiting = true
+            return []
+        }
+        if stored.slot == .held || hindrance(stored.push) != nil {
+            mayHaveWaiting = true
+            if connection.isLoading { self.connection?.mayMiss = true }
+            guard let until = stored.heldUntil else { return [] }
+            return [.wake(connection: connection.number, at: until)]
+        }
+        // The disk may have taken its time.
+        guard !stored.push.isExpired(now) else {
+            return [.remove(stored.push.id, [.discarded(.expired)])]
+        }
+        let isOrdinary = !stored.push.isSilent
+        if connection.isLoading || (isOrdinary && mayHaveWaiting) || connection.sending.count >= Self.window {
+            mayHaveWaiting = true
+            return load(Occasion(company: isOrdinary ? .push(stored.push.id) : nil))
+        }
+        return [send(stored, company: nil, isFromStorage: false)].compactMap(\.self)
+    }
+
+    private mutating func send(_ stored: StoredPush, company: DeliveryEvent.Company?, isFromStorage: Bool) -> Action? {
+        guard let number = connection?.number else { return nil }
+        connection?.sending[stored.push.id] = Sent(isStored: true, isFromStorage: isFromStorage, company: company)
+        return .send(stored.push.message(isFromStorage: isFromStorage), connection: number)
+    }
+
+    private mutating func load(_ occasion: Occasion) -> [Action] {
+        guard let number = connection?.number, connection?.isLoading == false else {
+            if connection?.next?.merge(occasion) == nil { connection?.next = occasion }
+            return []
+        }
+        connection?.isLoading = true
+        return [.load(connection: number, occasion)]
+    }
+
+    /// What is stored for the device, in any order.
+    package mutating func loaded(
+        _ rows: [StoredPush], connection number: UInt64, occasion: Occasion, _ settings: TokenBucket.Settings,
+        now: Moment
+    ) -> [Action] {
+        guard connection?.number == number else { return [] }
+        var actions: [Action] = []
+        var due: Int64?
+        mayHaveWaiting = connection?.mayMiss ?? false
+        connection?.mayMiss = false
+        let acknowledged = connection?.acknowledged ?? []
+        for row in rows.sorted(by: { $0.sequence < $1.sequence }) {
+            let push = row.push
+            if connection?.sending[push.id] != nil || acknowledged.contains(push.id) { continue }
+            if push.isExpired(now) {
+                actions.append(.remove(push.id, [.discarded(.expired)]))
+                continue
+            }
+            switch connection?.filters[push.topic] {
+            case .ignored?:
+                actions.append(.remove(push.id, [.discarded(.disabled)]))
+                continue
+            case .paused?:
+                mayHaveWaiting = true
+                continue
+            default: break
+            }
+            let heldUntil = row.slot == .held ? row.heldUntil ?? 0 : 0
+            let isItself = occasion.company == .push(push.id)
+            let waits = heldUntil > now.wallMilliseconds || hindrance(push) != nil
+            if waits && occasion.company == nil {
+                mayHaveWaiting = true
+                if heldUntil > now.wallMilliseconds { due = min(due ?? heldUntil, heldUntil) }
+                continue
+            }
+            guard (connection?.sending.count ?? 0) < Self.window else {
+                mayHaveWaiting = true
+                if connection?.backlog?.merge(occasion) == nil { connection?.backlog = occasion }
+                continue
+            }
+            let company = waits ? occasion.company : nil
+            // One that has its turn counts as one that passes; what rides along is free.
+            if row.slot == .held, company == nil { _ = buckets[push.topic]?.take(settings, now: now.bootSeconds) }
+            let isFromStorage = !isItself || row.slot == .held
+            if let send = send(row, company: company, isFromStorage: isFromStorage) { actions.append(send) }
+        }
+        if let due { actions.append(.wake(connection: number, at: due)) }
+        if occasion.answersKeepAlive { actions.append(.answerKeepAlive(connection: number)) }
+        connection?.isLoading = false
+        connection?.acknowledged = []
+        connection?.backlog?.answersKeepAlive = false
+        if let next = connection?.next {
+            connection?.next = nil
+            actions += load(next)
+        }
+        return actions
+    }
+
+    // MARK: - The device
+
+    package mutating func connected(
+        _ number: UInt64, _ state: DeviceState, _ topics: [TopicChoice]
+    ) -> [Action] {
+        var actions: [Action] = []
+        if let old = connection {
+            actions = disconnected(old.number) + [.supersede(connection: old.number)]
+        }
+        connection = Connection(number: number, state: state, filters: Self.filters(topics))
+        return actions + load(Occasion(company: .connect))
+    }
+
+    private static func filters(_ topics: [TopicChoice]) -> [String: TopicFilter] {
+        Dictionary(topics.map { ($0.topic, $0.filter) }, uniquingKeysWith: { $1 })
+    }
+
+    package mutating func disconnected(_ number: UInt64) -> [Action] {
+        guard let old = connection, old.number == number else { return [] }
+        connection = nil
+        mayHaveWaiting = true
+        return old.sending.map { id, sent in
+            let stored: DeliveryEvent = sent.replacement.map { .discarded(.replaced(by: $0)) } ?? .storedOffline
+            return .log(id, sent.isStored ? stored : .discarded(.connectionEnded))
+        }
+    }
+
+    /// The device has the push on its disk.
+    package mutating func acknowledged(_ id: PushID, connection number: UInt64) -> [Action] {
+        guard connection?.number == number, let sent = connection?.sending.removeValue(forKey: id) else { return [] }
+        let words: [DeliveryEvent] =
+            (sent.company.map { [.rodeAlong($0)] } ?? []) + [sent.isFromStorage ? .deliveredFromStorage : .delivered]
+        var actions: [Action] = []
+        if sent.isStored {
+            if connection?.isLoading == true { connection?.acknowledged.insert(id) }
+            actions.append(.remove(id, words))
+        } else {
+            actions += words.map { .log(id, $0) }
+        }
+        if let backlog = connection?.backlog, (connection?.sending.count ?? 0) <= Self.window / 2 {
+            connection?.backlog = nil
+            actions += load(backlog)
+        }
+        return actions
+    }
+
+    /// The device has kept its connection alive: what waits goes before the answer.
+    package mutating func keptAlive(connection number: UInt64) -> [Action] {
+        guard let connection, connection.number == number else { return [] }
+        guard mayHaveWaiting || connection.isLoading else { return [.answerKeepAlive(connection: number)] }
+        return load(Occasion(company: .keepAlive, answersKeepAlive: true))
+    }
+
+    package mutating func changed(state: DeviceState, connection number: UInt64) -> [Action] {
+        guard connection?.number == number, connection?.state != state else { return [] }
+        connection?.state = state
+        return mayHaveWaiting ? load(Occasion()) : []
+    }
+
+    package mutating func changed(topics: [TopicChoice], connection number: UInt64) -> [Action] {
+        guard connection?.number == number else { return [] }
+        let filters = Self.filters(topics)
+        guard connection?.filters != filters else { return [] }
+        connection?.filters = filters
+        return mayHaveWaiting ? load(Occasion()) : []
+    }
+
+    /// A held push may have its turn.
+    package mutating func turn(connection number: UInt64) -> [Action] {
+        guard connection?.number == number, mayHaveWaiting else { return [] }
+        return load(Occasion())
+    }
+}

@@ -1,0 +1,86 @@
+import GRDB
+
+/// The schema, step by step. A step that was released is never changed.
+enum Migrations {
+    static let all: DatabaseMigrator = {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            try db.execute(sql: first)
+        }
+        return migrator
+    }()
+
+    /// Times are milliseconds since 1970, but for `expiry`, which is seconds.
+    private static let first = """
+        CREATE TABLE team (
+            id TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 10),
+            name TEXT NOT NULL,
+            createdAt INTEGER NOT NULL,
+            suspendedAt INTEGER
+        ) STRICT;
+        CREATE TABLE signingKey (
+            id TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 10),
+            team TEXT NOT NULL REFERENCES team (id),
+            environment TEXT NOT NULL CHECK (environment IN ('any', 'development', 'production')),
+            publicKey TEXT NOT NULL,
+            createdAt INTEGER NOT NULL,
+            revokedAt INTEGER
+        ) STRICT;
+        CREATE TABLE topic (
+            name TEXT NOT NULL PRIMARY KEY,
+            team TEXT NOT NULL REFERENCES team (id),
+            createdAt INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE device (
+            id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+            publicKey BLOB NOT NULL UNIQUE CHECK (length(publicKey) = 32),
+            name TEXT NOT NULL,
+            createdAt INTEGER NOT NULL,
+            seenAt INTEGER,
+            revokedAt INTEGER
+        ) STRICT;
+        CREATE TABLE enrolment (
+            hash BLOB NOT NULL PRIMARY KEY,
+            name TEXT NOT NULL,
+            expiresAt INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE token (
+            token TEXT NOT NULL PRIMARY KEY,
+            device BLOB NOT NULL REFERENCES device (id),
+            topic TEXT NOT NULL REFERENCES topic (name),
+            createdAt INTEGER NOT NULL,
+            endedAt INTEGER,
+            endedBy TEXT CHECK (endedBy IN ('unregistered', 'replaced')),
+            CHECK ((endedAt IS NULL) = (endedBy IS NULL))
+        ) STRICT;
+        CREATE UNIQUE INDEX tokenInUse ON token (device, topic) WHERE endedAt IS NULL;
+        CREATE TABLE push (
+            sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+            id BLOB NOT NULL CHECK (length(id) = 16),
+            device BLOB NOT NULL REFERENCES device (id),
+            topic TEXT NOT NULL,
+            slot INTEGER NOT NULL CHECK (slot IN (0, 1)),
+            receivedAt INTEGER NOT NULL,
+            expiry INTEGER NOT NULL,
+            priority INTEGER NOT NULL,
+            type INTEGER NOT NULL,
+            collapseID TEXT,
+            isSilent INTEGER NOT NULL,
+            heldUntil INTEGER,
+            payload BLOB NOT NULL,
+            UNIQUE (device, topic, slot)
+        ) STRICT;
+        CREATE INDEX pushExpiry ON push (expiry);
+        CREATE TABLE log (
+            entry INTEGER PRIMARY KEY AUTOINCREMENT,
+            push BLOB NOT NULL,
+            at INTEGER NOT NULL,
+            event TEXT NOT NULL,
+            detail TEXT,
+            device BLOB,
+            topic TEXT,
+            payload BLOB
+        ) STRICT;
+        CREATE INDEX logPush ON log (push);
+        """
+}

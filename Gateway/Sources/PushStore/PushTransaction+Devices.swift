@@ -1,0 +1,141 @@
+import Foundation
+import GRDB
+package import PushProtocol
+import PushRouting
+
+extension PushTransaction {
+    // MARK: - Enrolment
+
+    /// - Parameter hash: of the code; the code itself is nowhere.
+    package func addEnrolment(hash: [UInt8], name: String, expiresAt: Int64, now: Int64) throws {
+        try run("DELETE FROM enrolment WHERE expiresAt <= ?", [now])
+        try run("INSERT INTO enrolment (hash, name, expiresAt) VALUES (?, ?, ?)", [Data(hash), name, expiresAt])
+    }
+
+    /// Makes a device of a code that is good; the code is used up. Nil where it is not good.
+    ///
+    /// - Parameter name: nil takes the name that the code was made for.
+    package func enrol(_ id: DeviceID, hash: [UInt8], key: [UInt8], name: String?, now: Int64) throws -> DeviceRecord? {
+        let row = try Row.fetchOne(
+            db, sql: "SELECT name FROM enrolment WHERE hash = ? AND expiresAt > ?", arguments: [Data(hash), now])
+        guard let row else { return nil }
+        try run("DELETE FROM enrolment WHERE hash = ?", [Data(hash)])
+        let device = DeviceRecord(
+            id: id, publicKey: key, name: name ?? row["name"], createdAt: now, seenAt: nil, revokedAt: nil)
+        try run(
+            "INSERT INTO device (id, publicKey, name, createdAt) VALUES (?, ?, ?, ?)",
+            [id.data, Data(key), device.name, now])
+        return device
+    }
+
+    // MARK: - Devices
+
+    package func device(_ id: DeviceID) throws -> DeviceRecord? {
+        let select = try db.cachedStatement(sql: "SELECT * FROM device WHERE id = ?")
+        return try Row.fetchOne(select, arguments: [id.data]).flatMap(DeviceRecord.init(row:))
+    }
+
+    package func devices(limit: Int) throws -> [DeviceRecord] {
+        try Row.fetchAll(db, sql: "SELECT * FROM device ORDER BY createdAt LIMIT ?", arguments: [limit])
+            .compactMap(DeviceRecord.init(row:))
+    }
+
+    package func sawDevice(_ id: DeviceID, at: Int64) throws {
+        try run("UPDATE device SET seenAt = ? WHERE id = ?", [at, id.data])
+    }
+
+    /// The device is let in no more, its tokens are unregistered, and what is stored for it is gone; says what that
+    /// was.
+    package func revokeDevice(_ id: DeviceID, at: Int64) throws -> (tokens: [String], pushes: [PushID]) {
+        try run("UPDATE device SET revokedAt = coalesce(revokedAt, ?) WHERE id = ?", [at, id.data])
+        guard db.changesCount == 1 else { throw StoreError(.refused, "There is no device '\(id)'.") }
+        let tokens = try tokens(of: id).filter { $0.endedAt == nil }.map(\.token)
+        try run(
+            "UPDATE token SET endedAt = ?, endedBy = 'unregistered' WHERE device = ? AND endedAt IS NULL",
+            [at, id.data])
+        let pushes = try waiting(for: id).map(\.push.id)
+        try run("DELETE FROM push WHERE device = ?", [id.data])
+        return (tokens, pushes)
+    }
+
+    // MARK: - Tokens
+
+    package func token(_ token: String) throws -> TokenRecord? {
+        let select = try db.cachedStatement(sql: "SELECT * FROM token WHERE token = ?")
+        return try Row.fetchOne(select, arguments: [token]).flatMap(TokenRecord.init(row:))
+    }
+
+    package func tokens(of device: DeviceID) throws -> [TokenRecord] {
+        try Row.fetchAll(
+            db, sql: "SELECT * FROM token WHERE device = ? ORDER BY createdAt", arguments: [device.data]
+        ).compactMap(TokenRecord.init(row:))
+    }
+
+    /// The token of `topic` on `device`: the one in use, or `fresh`, which becomes the one in use.
+    ///
+    /// - Parameters:
+    ///   - limit: of tokens in use that a device may have.
+    ///   - isFreshWanted: ends the one in use.
+    /// - Returns: the token, and the one that it has ended.
+    package func register(
+        _ topic: String, device: DeviceID, fresh: String, isFreshWanted: Bool, limit: Int, at: Int64
+    ) throws -> (token: String, ended: String?) {
+        let current = try String.fetchOne(
+            db, sql: "SELECT token FROM token WHERE device = ? AND topic = ? AND endedAt IS NULL",
+            arguments: [device.data, topic])
+        if let current, !isFreshWanted { return (current, nil) }
+        if let current {
+            try run("UPDATE token SET endedAt = ?, endedBy = 'replaced' WHERE token = ?", [at, current])
+        } else {
+            let count =
+                try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM token WHERE device = ? AND endedAt IS NULL",
+                    arguments: [device.data]) ?? 0
+            guard count < limit else { throw StoreError(.refused, "The device has \(count) tokens.") }
+        }
+        try run(
+            "INSERT INTO token (token, device, topic, createdAt) VALUES (?, ?, ?, ?)",
+            [fresh, device.data, topic, at])
+        // Ended ones answer 410 for a time; a device that asks for fresh ones on and on does not fill the disk with
+        // them.
+        try run(
+            """
+            DELETE FROM token WHERE token IN (
+                SELECT token FROM token WHERE device = ? AND topic = ? AND endedAt IS NOT NULL
+                ORDER BY endedAt DESC LIMIT -1 OFFSET 8)
+            """, [device.data, topic])
+        return (fresh, current)
+    }
+
+    /// The app is gone: its token is ended, and what is stored for it is gone, too.
+    package func unregister(
+        _ topic: String, device: DeviceID, at: Int64
+    ) throws -> (token: String?, pushes: [PushID]) {
+        let current = try String.fetchOne(
+            db, sql: "SELECT token FROM token WHERE device = ? AND topic = ? AND endedAt IS NULL",
+            arguments: [device.data, topic])
+        guard let current else { return (nil, []) }
+        try run("UPDATE token SET endedAt = ?, endedBy = 'unregistered' WHERE token = ?", [at, current])
+        let pushes = try waiting(for: device).filter { $0.push.topic == topic }.map(\.push.id)
+        try run("DELETE FROM push WHERE device = ? AND topic = ?", [device.data, topic])
+        return (current, pushes)
+    }
+}
+
+extension DeviceRecord {
+    fileprivate init?(row: Row) {
+        guard let id = DeviceID(bytes: row["id"] as Data) else { return nil }
+        self.init(
+            id: id, publicKey: Array(row["publicKey"] as Data), name: row["name"], createdAt: row["createdAt"],
+            seenAt: row["seenAt"], revokedAt: row["revokedAt"])
+    }
+}
+
+extension TokenRecord {
+    fileprivate init?(row: Row) {
+        guard let device = DeviceID(bytes: row["device"] as Data) else { return nil }
+        self.init(
+            token: row["token"], device: device, topic: row["topic"], createdAt: row["createdAt"],
+            endedAt: row["endedAt"], endedBy: (row["endedBy"] as String?).flatMap(End.init(rawValue:)))
+    }
+}

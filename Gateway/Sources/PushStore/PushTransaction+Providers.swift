@@ -1,0 +1,57 @@
+import Foundation
+import GRDB
+
+extension PushTransaction {
+    package func teams() throws -> [TeamRecord] {
+        try Row.fetchAll(db, sql: "SELECT * FROM team ORDER BY id").map { row in
+            TeamRecord(id: row["id"], name: row["name"], createdAt: row["createdAt"], suspendedAt: row["suspendedAt"])
+        }
+    }
+
+    package func addTeam(_ id: String, name: String, at: Int64) throws {
+        try run("INSERT INTO team (id, name, createdAt) VALUES (?, ?, ?)", [id, name, at])
+    }
+
+    /// - Parameter time: nil lets the team send again.
+    package func suspendTeam(_ id: String, at time: Int64?) throws {
+        try run("UPDATE team SET suspendedAt = ? WHERE id = ?", [time, id])
+        guard db.changesCount == 1 else { throw StoreError(.refused, "There is no team '\(id)'.") }
+    }
+
+    package func keys() throws -> [KeyRecord] {
+        try Row.fetchAll(db, sql: "SELECT * FROM signingKey ORDER BY id").map { row in
+            KeyRecord(
+                id: row["id"], team: row["team"],
+                environment: KeyRecord.Environment(rawValue: row["environment"]) ?? .any,
+                publicKey: row["publicKey"], createdAt: row["createdAt"], revokedAt: row["revokedAt"])
+        }
+    }
+
+    package func addKey(_ key: KeyRecord) throws {
+        try run(
+            "INSERT INTO signingKey (id, team, environment, publicKey, createdAt) VALUES (?, ?, ?, ?, ?)",
+            [key.id, key.team, key.environment.rawValue, key.publicKey, key.createdAt])
+    }
+
+    package func revokeKey(_ id: String, at: Int64) throws {
+        try run("UPDATE signingKey SET revokedAt = coalesce(revokedAt, ?) WHERE id = ?", [at, id])
+        guard db.changesCount == 1 else { throw StoreError(.refused, "There is no key '\(id)'.") }
+    }
+
+    package func topics() throws -> [TopicRecord] {
+        try Row.fetchAll(db, sql: "SELECT * FROM topic ORDER BY name").map { row in
+            TopicRecord(name: row["name"], team: row["team"], createdAt: row["createdAt"])
+        }
+    }
+
+    package func addTopic(_ topic: TopicRecord) throws {
+        try run(
+            "INSERT INTO topic (name, team, createdAt) VALUES (?, ?, ?)", [topic.name, topic.team, topic.createdAt])
+    }
+}
+
+extension TopicRecord {
+    package init(_ name: String, team: String, at: Int64) {
+        self.init(name: name, team: team, createdAt: at)
+    }
+}

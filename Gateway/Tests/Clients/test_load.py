@@ -1,0 +1,72 @@
+"""A load generator that nobody here wrote, and many devices at once: everything is answered, and memory is said."""
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import threading
+import time
+import unittest
+import urllib.request
+
+from device import Device
+from gateway import TOPIC, Gateway
+from provider import PAYLOAD
+
+BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
+REQUESTS = int(os.environ.get("GATEWAY_LOAD_REQUESTS", "4000"))
+DEVICES = int(os.environ.get("GATEWAY_LOAD_DEVICES", "200"))
+
+
+def resident(process):
+    """Bytes of memory."""
+    with open(f"/proc/{process.pid}/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+class Load(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway(BINARY, "--request-rate", "1000000").__enter__()
+
+    def tearDown(self):
+        self.gateway.__exit__()
+
+    @unittest.skipUnless(shutil.which("h2load"), "h2load is in Debian's nghttp2-client")
+    def test_h2load(self):
+        """R5, B7: h2load: every push is answered with 200, and the last one is what the device has in storage."""
+        device = Device.new(self.gateway)
+        token = device.register(TOPIC)
+        device.disconnect()
+        self.gateway.write("payload", PAYLOAD)
+        result = subprocess.run(
+            ["h2load", "-n", str(REQUESTS), "-c", "4", "-m", "50", "-d", self.gateway.path("payload"),
+             "-H", "authorization: bearer " + self.gateway.token(), "-H", "apns-topic: " + TOPIC,
+             f"https://127.0.0.1:{self.gateway.port}/3/device/{token}"], capture_output=True, text=True)
+        self.assertIn(f"{REQUESTS} succeeded, 0 failed, 0 errored", result.stdout, result.stdout)
+        self.assertIn(f"status codes: {REQUESTS} 2xx", result.stdout)
+        rate = re.search(r"finished in .*?, ([\d.]+) req/s", result.stdout).group(1)
+        print(f"\n    {rate} stored pushes a second, each on the disk before its answer")
+        self.assertEqual(device.connect(), "connected")
+        device.wait(lambda: len(device.messages) == 1)
+        device.disconnect()
+
+    def test_devices(self):
+        """R5: Many devices are here at once, and one push reaches each."""
+        device = Device.new(self.gateway)
+        device.register(TOPIC)
+        before = resident(self.gateway.process)
+        devices = []
+        for _ in range(DEVICES):
+            devices.append(Device.new(self.gateway))
+        after = resident(self.gateway.process)
+        print(f"\n    {(after - before) / DEVICES / 1024:.1f} KiB for each of {DEVICES} connected devices")
+        self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], DEVICES + 1)
+        for each in devices + [device]:
+            each.disconnect()
+        while self.gateway.admin("status")[0]["deviceConnections"]:
+            time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,231 @@
+"""A disk that fails, a gateway that stops, certificates that change, and devices that mean harm."""
+
+import json
+import os
+import socket
+import sqlite3
+import ssl
+import struct
+import subprocess
+import threading
+import time
+import unittest
+import uuid
+
+import hyperframe.frame
+from cryptography import x509
+
+from device import Closed, Device, field, frame, noise
+from gateway import TOPIC, Gateway
+from provider import PAYLOAD, Provider
+
+BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
+
+
+class Trouble(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway(BINARY, "--plain-providers", "0").__enter__()
+        self.device = Device.new(self.gateway)
+        self.token = self.device.register(TOPIC)
+
+    def tearDown(self):
+        self.device.disconnect()
+        self.gateway.__exit__()
+
+    def push(self, provider=None):
+        provider = provider or Provider(self.gateway)
+        return provider.push(self.token, authorization="bearer " + self.gateway.token(), apns_topic=TOPIC)
+
+    def test_disk(self):
+        """R5: Nothing is answered with 200 that the disk has not taken."""
+        database = sqlite3.connect(self.gateway.path("state/gateway.sqlite"), isolation_level=None)
+        self.assertEqual(self.push().status, 200)
+        database.execute("BEGIN IMMEDIATE")
+        answer = self.push()
+        self.assertEqual((answer.status, answer.reason), (503, "ServiceUnavailable"))
+        database.execute("ROLLBACK")
+        self.assertEqual(self.push().status, 200)
+        database.execute("ALTER TABLE push RENAME TO elsewhere")
+        answer = self.push()
+        self.assertEqual((answer.status, answer.reason), (500, "InternalServerError"))
+        database.execute("ALTER TABLE elsewhere RENAME TO push")
+        self.assertEqual(self.push().status, 200)
+        database.close()
+
+    def test_stop(self):
+        """R5: A gateway that stops says so, on every connection, and answers what still comes with Shutdown."""
+        provider = Provider(self.gateway)
+        self.assertEqual(self.push(provider).status, 200)
+        stream = provider.begin(
+            self.token, PAYLOAD, ends=False, authorization="bearer " + self.gateway.token(), apns_topic=TOPIC)
+        provider.synchronise()
+        self.gateway.process.terminate()
+        while provider.going_away is None:
+            provider.read()
+        self.assertEqual(json.loads(provider.going_away), {"reason": "Shutdown"})
+        # The library sends no more behind a GOAWAY, so the rest is written by hand.
+        end = hyperframe.frame.DataFrame(stream)
+        end.flags.add("END_STREAM")
+        provider.socket.sendall(end.serialize())
+        received = b""
+        while piece := provider.socket.recv(65536):
+            received += piece
+        self.assertIn(b'{"reason":"Shutdown"}', received)
+        self.device.wait(lambda: self.device.ended)
+        self.assertEqual(self.device.ended, "The gateway stops.")
+        self.assertEqual(self.gateway.process.wait(), 0)
+
+    def test_certificate(self):
+        """R5: A certificate that changes is used from the next connection on; a broken one leaves the last in use."""
+        def serial():
+            plain = socket.create_connection(("127.0.0.1", self.gateway.port))
+            with self.gateway.trust().wrap_socket(plain, server_hostname="localhost") as connection:
+                return x509.load_der_x509_certificate(connection.getpeercert(True)).serial_number
+
+        first = serial()
+        second = self.gateway.renew_certificate()
+        self.assertNotEqual(first, second)
+        self.assertEqual(serial(), second)
+        self.gateway.write("tls.pem", b"nonsense")
+        self.assertEqual(serial(), second)
+
+    def test_oversized(self):
+        """R5: Header fields and bodies beyond their limits cost their sender the request, and nobody else anything."""
+        provider = Provider(self.gateway)
+        stream = provider.begin(
+            self.token, authorization="bearer " + "x" * 12_000, apns_topic=TOPIC)
+        self.assertNotEqual(provider.finish(stream).status, 200)
+        provider = Provider(self.gateway)
+        for _ in range(10):
+            answer = provider.push(
+                self.token, b"x" * 50_000, authorization="bearer " + self.gateway.token(), apns_topic=TOPIC)
+            self.assertEqual(answer.reason, "PayloadTooLarge")
+            provider = Provider(self.gateway)
+        self.assertEqual(self.push().status, 200)
+
+    def test_plain(self):
+        """R5: Without TLS on loopback, where that was asked for."""
+        self.assertEqual(self.push(Provider(self.gateway, plain=True)).status, 200)
+
+    def test_old_versions(self):
+        """R5: TLS 1.1 is refused."""
+        context = self.gateway.trust()
+        context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with self.assertRaises((ssl.SSLError, ConnectionError)):
+            context.wrap_socket(socket.create_connection(("127.0.0.1", self.gateway.port)), server_hostname="localhost")
+
+    def test_second(self):
+        """R5: A second gateway on the same folder is refused, and the first one goes on."""
+        second = subprocess.run(
+            [BINARY, "run", "--certificate", self.gateway.path("tls.pem"), "--key", self.gateway.path("tls.key"),
+             "--state", self.gateway.path("state"), "--providers", "127.0.0.1:0", "--devices", "127.0.0.1:0",
+             "--status", "127.0.0.1:0"], capture_output=True, encoding="utf-8")
+        self.assertNotEqual(second.returncode, 0)
+        self.assertIn("Another gateway runs", second.stderr)
+        self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], 1)
+
+    def test_trickle(self):
+        """R5: Whoever sends a byte now and then before it is known is disconnected all the same."""
+        device = Device(self.gateway)
+        device.open()
+        device.socket.settimeout(0.5)
+        sent = 0
+        while True:
+            try:
+                device.socket.sendall(b"\2" if sent == 0 else b"\0")
+                sent += 1
+                if not device.socket.recv(100):
+                    break
+            except TimeoutError:
+                pass
+            except OSError:
+                break
+        self.assertGreater(sent, 5)
+
+    def test_status(self):
+        """R5: Health and metrics."""
+        self.push()
+        self.assertEqual(self.gateway.status("/healthz"), "ok\n")
+        metrics = self.gateway.status("/metrics")
+        self.assertIn('nightshift_gateway_pushes_total{outcome="stored"} 1', metrics)
+        self.assertIn('nightshift_gateway_connections{kind="device"} 1', metrics)
+        self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], 1)
+
+    def test_impostors(self):
+        """R5: Nobody is let in by a wrong signature, a replayed one, another's id, or a code that was used."""
+        code = self.gateway.enrolment_code()
+        first, second = Device(self.gateway), Device(self.gateway)
+        self.assertEqual(first.enrol(code), "enrolled")
+        self.assertEqual(second.enrol(code), "goAway")
+        self.assertEqual(second.enrol("no" * 16), "goAway")
+        second.id = self.device.id
+        self.assertEqual(second.connect(), "goAway")
+        first.open()
+        signature = first.key.sign(b"nightshift push connect 1\0" + first.id + first.nonce)
+        first.disconnect()
+        self.assertEqual(first.connect(signature=signature), "goAway")
+        second.id = noise(16)
+        self.assertEqual(second.connect(), "goAway")
+        self.assertEqual(first.connect(), "connected")
+        self.assertEqual(first.register("org.example.Unknown"), "refused")
+        # Another device's topic is registered for oneself alone.
+        self.assertNotEqual(first.register(TOPIC), self.token)
+        first.disconnect()
+
+    def test_noise(self):
+        """R5: Whatever bytes come, the connection ends and the gateway goes on."""
+        for number in range(60):
+            device = Device(self.gateway)
+            device.open()
+            bytes_sent = [
+                noise(200), frame("ping", field("keepAlive", b"\0" * 4)), struct.pack(">BI", 2, 1 << 30),
+                frame("connect", field("version", b"\1")), frame("acknowledge", field("push", noise(16))),
+                frame("hello", field("version", b"\1"), field("nonce", noise(32))),
+            ][number % 6]
+            try:
+                device.socket.sendall(bytes_sent)
+                while True:
+                    kind, _ = device.read()
+                    self.assertEqual(kind, "goAway")
+            except (Closed, OSError):
+                pass
+        self.assertEqual(self.push().status, 200)
+        self.device.wait(lambda: self.device.messages)
+
+    def test_twice(self):
+        """R5: A device that connects again takes over, and its older connection is told."""
+        other = Device(self.gateway)
+        other.key, other.id = self.device.key, self.device.id
+        self.assertEqual(other.connect(), "connected")
+        self.device.wait(lambda: self.device.ended)
+        self.assertEqual(self.device.ended, "The device has connected again.")
+        self.assertEqual(self.push().status, 200)
+        other.wait(lambda: other.messages)
+        other.disconnect()
+
+    def test_slow(self):
+        """R5: A device that does not acknowledge has a bounded number of pushes on the way; the rest waits for it."""
+        self.device.disconnect()
+        topics = [f"org.example.Topic{number}" for number in range(100)]
+        self.device.connect(acknowledges=False)
+        provider, tokens = Provider(self.gateway), {}
+        for topic in topics:
+            self.gateway.admin("topic", "add", topic, "--team", "TEAM000001")
+            tokens[topic] = self.device.register(topic)
+        authorization = "bearer " + self.gateway.token()
+        for topic in topics:
+            answer = provider.push(tokens[topic], authorization=authorization, apns_topic=topic)
+            self.assertEqual(answer.status, 200)
+        self.device.ping()
+        with self.device.changed:
+            self.assertEqual(len(self.device.messages), 64)
+            self.device.acknowledges = True
+            on_the_way = [message["push"] for message in self.device.messages]
+        for push in on_the_way:
+            self.device.send("acknowledge", field("push", push))
+        self.device.wait(lambda: len({message["topic"] for message in self.device.messages}) == 100)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

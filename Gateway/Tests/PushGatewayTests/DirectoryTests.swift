@@ -1,0 +1,93 @@
+import JWTKit
+import PushGateway
+import PushRouting
+import PushStore
+import Testing
+
+@Suite struct DirectoryTests {
+    /// What a provider's library puts into its token.
+    struct Claims: JWTPayload {
+        var iss: String
+        var iat: Int
+
+        func verify(using key: some JWTAlgorithm) throws {}
+    }
+
+    /// As some libraries write it.
+    struct TextClaims: JWTPayload {
+        var iss: String
+        var iat: String
+
+        func verify(using key: some JWTAlgorithm) throws {}
+    }
+
+    static let key = ES256PrivateKey()
+
+    static func directory(environment: KeyRecord.Environment = .any) async throws -> (Directory, PushStore) {
+        let store = try PushStore(inMemory: ())
+        try await store.write { transaction in
+            try transaction.addTeam("TEAM000001", name: "Example", at: 1)
+            try transaction.addKey(
+                KeyRecord(
+                    id: "KEY0000001", team: "TEAM000001", environment: environment,
+                    publicKey: key.publicKey.pemRepresentation, createdAt: 1))
+        }
+        return (try await Directory(store: store), store)
+    }
+
+    static func sign(
+        _ claims: some JWTPayload, with key: ES256PrivateKey = Self.key, kid: String = "KEY0000001"
+    ) async throws -> String {
+        let keys = await JWTKeyCollection().add(ecdsa: key, kid: JWKIdentifier(string: kid))
+        return try await keys.sign(claims, kid: JWKIdentifier(string: kid))
+    }
+
+    @Test func `R5: A good token is known by its key, and is remembered`() async throws {
+        let (directory, _) = try await Self.directory()
+        let text = try await Self.sign(Claims(iss: "TEAM000001", iat: 77))
+        let expected = ProviderSession.Token(key: "KEY0000001", team: "TEAM000001", issuedAt: 77)
+        #expect(directory.verified(text) == nil)
+        #expect(await directory.verify(text, environment: .production) == .success(expected))
+        #expect(directory.verified(text) == expected)
+    }
+
+    @Test func `R5, B7: A time that is written as text is taken`() async throws {
+        let (directory, _) = try await Self.directory()
+        let text = try await Self.sign(TextClaims(iss: "TEAM000001", iat: "77"))
+        let verdict = await directory.verify(text, environment: .production)
+        #expect(try verdict.get().issuedAt == 77)
+        let wrong = try await Self.sign(TextClaims(iss: "TEAM000001", iat: "soon"))
+        #expect(await directory.verify(wrong, environment: .production) == .failure(.invalidProviderToken))
+    }
+
+    @Test func `R5: A token of another team, key or signer is refused`() async throws {
+        let (directory, _) = try await Self.directory()
+        let texts = [
+            try await Self.sign(Claims(iss: "TEAM000002", iat: 77)),
+            try await Self.sign(Claims(iss: "TEAM000001", iat: 77), kid: "KEY0000002"),
+            try await Self.sign(Claims(iss: "TEAM000001", iat: 77), with: ES256PrivateKey()),
+            "", "a.b.c", "....",
+        ]
+        for text in texts {
+            #expect(await directory.verify(text, environment: .production) == .failure(.invalidProviderToken))
+            #expect(directory.verified(text) == nil)
+        }
+    }
+
+    @Test func `R5: A revoked key ends what was remembered of it`() async throws {
+        let (directory, store) = try await Self.directory()
+        let text = try await Self.sign(Claims(iss: "TEAM000001", iat: 77))
+        _ = await directory.verify(text, environment: .production)
+        try await store.write { try $0.revokeKey("KEY0000001", at: 2) }
+        try await directory.reload()
+        #expect(directory.verified(text) == nil)
+        #expect(await directory.verify(text, environment: .production) == .failure(.invalidProviderToken))
+    }
+
+    @Test func `R5: A key is for its environment`() async throws {
+        let (directory, _) = try await Self.directory(environment: .development)
+        let text = try await Self.sign(Claims(iss: "TEAM000001", iat: 77))
+        #expect(await directory.verify(text, environment: .production) == .failure(.badEnvironmentKeyIdInToken))
+        #expect(try await directory.verify(text, environment: .development).get().team == "TEAM000001")
+    }
+}

@@ -1,0 +1,210 @@
+import PushProtocol
+import PushRouting
+import Testing
+
+@Suite struct DeviceRouteTests {
+    let settings = TokenBucket.Settings.standard
+
+    /// A route whose device is here and has been sent all that waited.
+    func open(_ state: DeviceState = .active, _ topics: [TopicChoice] = []) -> DeviceRoute {
+        var route = DeviceRoute()
+        let occasion = DeviceRoute.Occasion(company: .connect)
+        #expect(route.connected(1, state, topics) == [.load(connection: 1, occasion)])
+        #expect(route.loaded([], connection: 1, occasion: occasion, settings, now: .at(0)) == [])
+        return route
+    }
+
+    @Test func `R5: A push for a device that is here goes behind its commit, and leaves storage when acknowledged`() {
+        var route = open()
+        let push = Push.sample(1)
+        #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, nil))
+        let sent = DeviceRoute.Action.send(push.message(isFromStorage: false), connection: 1)
+        #expect(route.committed(push.stored(), replaced: [], now: .at(0)) == [sent])
+        #expect(
+            route.acknowledged(push.id, connection: 1)
+                == [.remove(push.id, [.delivered])])
+        #expect(route.acknowledged(push.id, connection: 1) == [])
+    }
+
+    @Test func `R5: A push for a device that is away is stored, and delivered from storage`() {
+        var route = DeviceRoute()
+        let push = Push.sample(1)
+        #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, .storedOffline))
+        #expect(route.committed(push.stored(), replaced: [], now: .at(0)) == [])
+        let occasion = DeviceRoute.Occasion(company: .connect)
+        _ = route.connected(1, .active, [])
+        #expect(
+            route.loaded([push.stored()], connection: 1, occasion: occasion, settings, now: .at(5))
+                == [.send(push.message(isFromStorage: true), connection: 1)])
+        #expect(
+            route.acknowledged(push.id, connection: 1)
+                == [.remove(push.id, [.deliveredFromStorage])])
+    }
+
+    @Test func `R4, R5, B6: Three silent pushes: two pass, the third is held and rides along with the next alert`() {
+        var route = open()
+        for number in 1...2 as ClosedRange<UInt64> {
+            let push = Push.sample(number, priority: .considerate, isSilent: true)
+            #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, nil))
+            #expect(route.committed(push.stored(), replaced: [], now: .at(0)).count == 1)
+            _ = route.acknowledged(push.id, connection: 1)
+        }
+        let third = Push.sample(3, priority: .considerate, isSilent: true)
+        let until = Moment.at(1_800).wallMilliseconds
+        guard case .store(.held, let heldUntil?, .held) = route.admit(third, settings, now: .at(0)) else {
+            return #expect(Bool(false), "not held")
+        }
+        #expect(abs(heldUntil - until) <= 1)
+        let held = third.stored(.held, heldUntil: heldUntil)
+        #expect(route.committed(held, replaced: [], now: .at(0)) == [.wake(connection: 1, at: heldUntil)])
+
+        let alert = Push.sample(4, topic: "org.example.News", at: 60)
+        let occasion = DeviceRoute.Occasion(company: .push(alert.id))
+        #expect(
+            route.committed(alert.stored(), replaced: [], now: .at(60)) == [.load(connection: 1, occasion)])
+        #expect(
+            route.loaded([alert.stored(), held], connection: 1, occasion: occasion, settings, now: .at(60)) == [
+                .send(third.message(isFromStorage: true), connection: 1),
+                .send(alert.message(isFromStorage: false), connection: 1),
+            ])
+        #expect(
+            route.acknowledged(third.id, connection: 1)
+                == [.remove(third.id, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
+    }
+
+    @Test func `R4, R5: A held push leaves when it has its turn, and not before`() {
+        var route = open()
+        let push = Push.sample(1, isSilent: true)
+        let until = Moment.at(100).wallMilliseconds
+        let held = push.stored(.held, heldUntil: until)
+        _ = route.committed(held, replaced: [], now: .at(0))
+        #expect(route.turn(connection: 1) == [.load(connection: 1, .init())])
+        #expect(
+            route.loaded([held], connection: 1, occasion: .init(), settings, now: .at(99))
+                == [.wake(connection: 1, at: until)])
+        #expect(route.turn(connection: 1) == [.load(connection: 1, .init())])
+        #expect(
+            route.loaded([held], connection: 1, occasion: .init(), settings, now: .at(100))
+                == [.send(push.message(isFromStorage: true), connection: 1)])
+        #expect(route.turn(connection: 1) == [])
+    }
+
+    @Test func `R5: What is held goes before the answer to a keep-alive`() {
+        var route = open()
+        #expect(route.keptAlive(connection: 1) == [.answerKeepAlive(connection: 1)])
+        let push = Push.sample(1, isSilent: true)
+        let held = push.stored(.held, heldUntil: Moment.at(900).wallMilliseconds)
+        _ = route.committed(held, replaced: [], now: .at(0))
+        let occasion = DeviceRoute.Occasion(company: .keepAlive, answersKeepAlive: true)
+        #expect(route.keptAlive(connection: 1) == [.load(connection: 1, occasion)])
+        #expect(
+            route.loaded([held], connection: 1, occasion: occasion, settings, now: .at(1)) == [
+                .send(push.message(isFromStorage: true), connection: 1), .answerKeepAlive(connection: 1),
+            ])
+    }
+
+    @Test func `R5: A push that comes while a device connects is sent once, whichever is first`() {
+        // Stored before the device's rows are read: the load brings it, and a further load is asked for.
+        var route = DeviceRoute()
+        let connect = DeviceRoute.Occasion(company: .connect)
+        _ = route.connected(1, .active, [])
+        let push = Push.sample(1)
+        #expect(route.committed(push.stored(), replaced: [], now: .at(0)) == [])
+        let again = DeviceRoute.Occasion(company: .push(push.id))
+        let sent = DeviceRoute.Action.send(push.message(isFromStorage: true), connection: 1)
+        #expect(
+            route.loaded([push.stored()], connection: 1, occasion: connect, settings, now: .at(0))
+                == [sent, .load(connection: 1, again)])
+        #expect(route.loaded([push.stored()], connection: 1, occasion: again, settings, now: .at(0)) == [])
+    }
+
+    @Test func `R5: An acknowledgement that crosses a load does not bring the push again`() {
+        var route = open()
+        let push = Push.sample(1)
+        _ = route.committed(push.stored(), replaced: [], now: .at(0))
+        let held = Push.sample(2, isSilent: true).stored(.held, heldUntil: Moment.at(900).wallMilliseconds)
+        _ = route.committed(held, replaced: [], now: .at(0))
+        #expect(route.keptAlive(connection: 1).count == 1)
+        _ = route.acknowledged(push.id, connection: 1)
+        let actions = route.loaded([push.stored()], connection: 1, occasion: .init(), settings, now: .at(0))
+        #expect(actions == [])
+    }
+
+    @Test func `R5: A device that connects twice is heard on its newer connection only`() {
+        var route = open()
+        #expect(route.connected(2, .active, []).contains(.supersede(connection: 1)))
+        #expect(route.disconnected(1) == [])
+        #expect(route.isConnected)
+        #expect(route.keptAlive(connection: 1) == [])
+    }
+
+    @Test func `R5: A slow device has at most its window on the way, and the rest when it has caught up`() {
+        var route = open()
+        var sent: [PushID] = []
+        for number in 1...80 as ClosedRange<UInt64> {
+            let push = Push.sample(number, topic: "t\(number)")
+            for case .send(let message, _) in route.committed(push.stored(), replaced: [], now: .at(0)) {
+                sent.append(message.id)
+            }
+        }
+        #expect(sent.count == DeviceRoute.window)
+    }
+
+    @Test func `R5: One attempt goes to a device that is here, and nowhere else`() {
+        var away = DeviceRoute()
+        let push = Push.sample(1, lifetime: .once)
+        #expect(away.admit(push, settings, now: .at(0)) == .discard(.notConnected))
+        var route = open()
+        #expect(route.admit(push, settings, now: .at(0)) == .attempt)
+        #expect(route.attempt(push) == [.send(push.message(isFromStorage: false), connection: 1)])
+        #expect(route.disconnected(1) == [.log(push.id, .discarded(.connectionEnded))])
+    }
+
+    @Test(arguments: [
+        (DeviceState.active, [true, true, true]), (.idle, [false, true, true]), (.dozing, [false, false, true]),
+    ])
+    func `R5: Priorities have regard to how awake a device is`(state: DeviceState, goes: [Bool]) {
+        for (priority, goes) in zip(PushPriority.allCases.sorted(), goes) {
+            var route = open(state)
+            let push = Push.sample(1, priority: priority)
+            let expected: DeliveryEvent? = goes ? nil : .storedPower
+            #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, expected))
+            #expect(route.committed(push.stored(), replaced: [], now: .at(0)).isEmpty == !goes)
+            #expect(route.changed(state: .active, connection: 1).isEmpty == (goes || state == .active))
+        }
+    }
+
+    @Test func `R5: Topics are enabled, ignored, opportunistic or paused`() {
+        func admission(_ filter: TopicFilter) -> DeviceRoute.Admission {
+            var route = open(.active, [TopicChoice("org.example.Mail", filter)])
+            return route.admit(.sample(1), settings, now: .at(0))
+        }
+        #expect(admission(.enabled) == .store(.latest, heldUntil: nil, nil))
+        #expect(admission(.ignored) == .discard(.disabled))
+        #expect(admission(.opportunistic) == .store(.latest, heldUntil: nil, .storedOpportunistic))
+        #expect(admission(.paused) == .store(.latest, heldUntil: nil, .storedPaused))
+    }
+
+    @Test func `B6: A push that another took the place of says so, unless it arrives after all`() {
+        var route = open()
+        let first = Push.sample(1)
+        let second = Push.sample(2)
+        _ = route.committed(first.stored(), replaced: [], now: .at(0))
+        // On its way: nothing is said yet.
+        #expect(route.committed(second.stored(), replaced: [first.id], now: .at(0)).count == 1)
+        #expect(route.disconnected(1).contains(.log(first.id, .discarded(.replaced(by: second.id)))))
+        #expect(
+            route.committed(Push.sample(3).stored(), replaced: [second.id], now: .at(0))
+                == [.log(second.id, .discarded(.replaced(by: PushID(high: 0, low: 3))))])
+    }
+
+    @Test func `R5: A bucket refills with time, and never beyond what it holds`() {
+        var bucket = TokenBucket(settings, now: 0)
+        let taken = [0, 0, 1_799].map { bucket.take(settings, now: $0) }
+        #expect(taken == [true, true, false])
+        #expect(abs(bucket.wait(settings, now: 1_799) - 1) < 0.01)
+        let later = [1_800, 1_800, 100_000, 100_000, 100_000].map { bucket.take(settings, now: $0) }
+        #expect(later == [true, false, true, true, false])
+        #expect(bucket.isFull(settings, now: 200_000))
+    }
+}

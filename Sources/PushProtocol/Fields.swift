@@ -1,0 +1,129 @@
+/// The names of fields. A name means the same in every frame.
+enum FieldName: UInt8 {
+    case version = 1
+    case nonce, device, signature, keepAlive, state
+    /// Repeated: one byte of filter, then the topic.
+    case choice
+    case push, topic, timestamp, expiry, priority, type, collapseID, storage, payload, request, token, fresh, code, key
+    case name, refusal, text, retryAfter
+}
+
+/// Writes fields, one behind the other.
+struct FieldWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func put(_ name: FieldName, _ value: some Collection<UInt8>) {
+        // No field that this code makes is longer than its limit; one that is would be cut into nonsense, so it is
+        // left out.
+        guard let length = UInt16(exactly: value.count) else { return }
+        bytes.append(name.rawValue)
+        bytes.append(UInt8(length >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: length))
+        bytes.append(contentsOf: value)
+    }
+
+    mutating func put(_ name: FieldName, _ value: String) {
+        put(name, value.utf8)
+    }
+
+    mutating func put(_ name: FieldName, _ value: some FixedWidthInteger) {
+        put(name, withUnsafeBytes(of: value.bigEndian) { Array($0) })
+    }
+}
+
+/// The fields of a frame, read once.
+struct FieldReader {
+    private var fields: [(name: FieldName, value: ArraySlice<UInt8>)] = []
+
+    init(_ bytes: ArraySlice<UInt8>) throws(FrameError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            guard rest.count >= 3 else { throw .malformed("a field without its length") }
+            let start = rest.startIndex
+            let length = Int(rest[start + 1]) << 8 | Int(rest[start + 2])
+            guard rest.count - 3 >= length else { throw .malformed("a field that is longer than its frame") }
+            if let name = FieldName(rawValue: rest[start]) {
+                fields.append((name, rest[(start + 3)..<(start + 3 + length)]))
+            }
+            rest = rest[(start + 3 + length)...]
+        }
+    }
+
+    func all(_ name: FieldName) -> [ArraySlice<UInt8>] {
+        fields.filter { $0.name == name }.map(\.value)
+    }
+
+    /// Nil where there is none; more than one is refused.
+    func optional(_ name: FieldName) throws(FrameError) -> ArraySlice<UInt8>? {
+        var found: ArraySlice<UInt8>?
+        for field in fields where field.name == name {
+            guard found == nil else { throw .malformed("the field \(name) twice") }
+            found = field.value
+        }
+        return found
+    }
+
+    func bytes(_ name: FieldName, _ lengths: ClosedRange<Int>) throws(FrameError) -> [UInt8] {
+        guard let value = try optional(name) else { throw .malformed("no field \(name)") }
+        guard lengths.contains(value.count) else { throw .malformed("\(value.count) bytes of \(name)") }
+        return Array(value)
+    }
+
+    func text(_ name: FieldName, _ lengths: ClosedRange<Int>) throws(FrameError) -> String {
+        try Self.text(bytes(name, lengths)[...], name)
+    }
+
+    func optionalText(_ name: FieldName, _ lengths: ClosedRange<Int>) throws(FrameError) -> String? {
+        try optional(name) == nil ? nil : text(name, lengths)
+    }
+
+    func number<Number: FixedWidthInteger>(_ name: FieldName, as type: Number.Type) throws(FrameError) -> Number {
+        let width = Number.bitWidth / 8
+        return try bytes(name, width...width).reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
+    }
+
+    func word<Word: RawRepresentable>(_ name: FieldName, as type: Word.Type) throws(FrameError) -> Word
+    where Word.RawValue == UInt8 {
+        let number = try number(name, as: UInt8.self)
+        guard let word = Word(rawValue: number) else { throw .malformed("\(number) as \(name)") }
+        return word
+    }
+
+    func identifier(_ name: FieldName) throws(FrameError) -> Identifier {
+        guard let identifier = Identifier(bytes: try bytes(name, 16...16)) else { throw .malformed("no \(name)") }
+        return identifier
+    }
+
+    func choices() throws(FrameError) -> [TopicChoice] {
+        let values = all(.choice)
+        guard values.count <= ProtocolLimits.topics else { throw .malformed("filters of \(values.count) topics") }
+        var choices: [TopicChoice] = []
+        for value in values {
+            guard let first = value.first, let filter = TopicFilter(rawValue: first),
+                (2...(1 + ProtocolLimits.topicLength)).contains(value.count)
+            else { throw .malformed("a filter") }
+            choices.append(TopicChoice(try Self.text(value.dropFirst(), .choice), filter))
+        }
+        return choices
+    }
+
+    private static func text(_ bytes: ArraySlice<UInt8>, _ name: FieldName) throws(FrameError) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed("\(name) is not UTF-8") }
+        return text
+    }
+}
+
+/// Bytes that are no frame of the protocol.
+package enum FrameError: Error, Sendable, Hashable, CustomStringConvertible {
+    case tooLong(Int)
+    case unknownType(UInt8)
+    case malformed(String)
+
+    package var description: String {
+        switch self {
+        case .tooLong(let length): "A frame of \(length) bytes is longer than \(ProtocolLimits.frameLength)."
+        case .unknownType(let type): "There is no frame of type \(type)."
+        case .malformed(let what): "A frame cannot be read: \(what)."
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// Cuts a stream of bytes into frames, whatever pieces it comes in.
+///
+/// Holds at most one unfinished frame. After an error it takes no more: the stream has no known next frame.
+package struct FrameDecoder: Sendable {
+    private var buffer: [UInt8] = []
+    private var failure: FrameError?
+
+    package init() {}
+
+    /// Bytes that wait for the rest of their frame.
+    package var buffered: Int { buffer.count }
+
+    /// The frames that `bytes` complete, in order; those before an error come with it.
+    package mutating func append(_ bytes: some Collection<UInt8>) -> (frames: [Frame], error: FrameError?) {
+        if let failure { return ([], failure) }
+        buffer.append(contentsOf: bytes)
+        var frames: [Frame] = []
+        var start = 0
+        while buffer.count - start >= Self.headLength {
+            let length = buffer[(start + 1)..<(start + 5)].reduce(0) { $0 << 8 | Int($1) }
+            guard length <= ProtocolLimits.frameLength else { return fail(frames, .tooLong(length)) }
+            let end = start + Self.headLength + length
+            guard buffer.count >= end else { break }
+            let type = buffer[start]
+            if let kind = Frame.Kind(rawValue: type) {
+                do {
+                    frames.append(try Frame(kind, buffer[(start + Self.headLength)..<end]))
+                } catch {
+                    return fail(frames, error)
+                }
+            } else if type < 128 {
+                return fail(frames, .unknownType(type))
+            }
+            start = end
+        }
+        buffer.removeFirst(start)
+        return (frames, nil)
+    }
+
+    private mutating func fail(_ frames: [Frame], _ error: FrameError) -> ([Frame], FrameError?) {
+        failure = error
+        buffer = []
+        return (frames, error)
+    }
+
+    private static let headLength = 5
+}

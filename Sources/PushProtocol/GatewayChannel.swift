@@ -1,0 +1,184 @@
+/// The gateway's end of one device channel: what came in becomes actions.
+///
+/// Pure: no clock, no randomness. The legal exits of its states: `greeting` to `checking` and `enrolling`; these to
+/// `open`, `greeting` (after an enrolment) and `closed`; `open` to `closed`. Whoever drives it watches ``patience``.
+package struct GatewayChannel: Sendable {
+    package enum State: Sendable, Hashable {
+        /// The device has to say who it is, or to enrol.
+        case greeting
+        /// Somebody looks at the device's signature.
+        case checking(Connect)
+        case enrolling
+        case open(DeviceID)
+        case closed
+    }
+
+    package enum Action: Sendable, Hashable {
+        case send(Frame)
+        /// Look whether `signature` is the device's over `bytes`, and answer with ``GatewayChannel/verified(_:)``.
+        case verify(DeviceID, signature: [UInt8], bytes: [UInt8])
+        /// Make a device for whom the code was made; answer with ``GatewayChannel/enrolled(_:)``.
+        case enrol(code: String, key: [UInt8], name: String)
+        /// The device is here: its pushes may be sent.
+        case opened(DeviceID, DeviceState, [TopicChoice])
+        case topics([TopicChoice])
+        case state(DeviceState)
+        /// The device has this push on its disk.
+        case acknowledged(PushID)
+        /// Send what has been held, and then call ``GatewayChannel/answerKeepAlive()``.
+        case keepAlive
+        /// Answer with ``GatewayChannel/answer(_:)``.
+        case register(request: UInt32, topic: String, fresh: Bool)
+        case unregister(request: UInt32, topic: String)
+        /// Close the connection behind what has been sent.
+        case close(Refusal)
+    }
+
+    package private(set) var state = State.greeting
+    /// The seconds within which the next bytes have to come.
+    package private(set) var patience = ProtocolLimits.handshakePatience
+    private var decoder = FrameDecoder()
+    private let nonce: [UInt8]
+    private let keepAlive: UInt32
+    /// Requests that wait for their answer: a device that asks faster than it reads is disconnected.
+    private var requests = 0
+
+    package static let requestLimit = 64
+
+    /// - Parameter keepAlive: seconds between keep-alives where the device names none that is allowed.
+    package init(nonce: [UInt8], keepAlive: UInt32) {
+        self.nonce = nonce
+        self.keepAlive = keepAlive
+    }
+
+    package func start() -> [Action] {
+        [.send(.hello(version: ProtocolLimits.version, nonce: nonce))]
+    }
+
+    // MARK: - Inputs from the network
+
+    package mutating func received(_ bytes: some Collection<UInt8>) -> [Action] {
+        guard state != .closed else { return [] }
+        let (frames, error) = decoder.append(bytes)
+        var actions: [Action] = []
+        for frame in frames where state != .closed { actions += received(frame) }
+        if let error, state != .closed { actions += close(Refusal(.protocolError, error.description)) }
+        return actions
+    }
+
+    private mutating func received(_ frame: Frame) -> [Action] {
+        if case .goAway(let refusal, _) = frame {
+            state = .closed
+            return [.close(refusal)]
+        }
+        return switch (state, frame) {
+        case (.greeting, .connect(let connect)): check(connect)
+        case (.greeting, .enrol(let code, let key, let name)): enrol(code, key, name)
+        case (.open, .topics(let choices)): [.topics(choices)]
+        case (.open, .state(let state)): [.state(state)]
+        case (.open, .acknowledge(let push)): [.acknowledged(push)]
+        case (.open, .ping(let interval)): ping(interval)
+        case (.open, .register(let request, let topic, let fresh)):
+            ask(.register(request: request, topic: topic, fresh: fresh))
+        case (.open, .unregister(let request, let topic)): ask(.unregister(request: request, topic: topic))
+        default: close(Refusal(.protocolError, "The frame '\(frame.kind)' has no place here."))
+        }
+    }
+
+    private mutating func check(_ connect: Connect) -> [Action] {
+        guard connect.version == ProtocolLimits.version else {
+            return close(Refusal(.version, "This gateway speaks version \(ProtocolLimits.version)."))
+        }
+        state = .checking(connect)
+        let bytes = Connect.signedBytes(device: connect.device, nonce: nonce)
+        return [.verify(connect.device, signature: connect.signature, bytes: bytes)]
+    }
+
+    private mutating func enrol(_ code: String, _ key: [UInt8], _ name: String) -> [Action] {
+        state = .enrolling
+        return [.enrol(code: code, key: key, name: name)]
+    }
+
+    private mutating func ping(_ interval: UInt32) -> [Action] {
+        expect(interval)
+        return [.keepAlive]
+    }
+
+    private mutating func ask(_ action: Action) -> [Action] {
+        requests += 1
+        guard requests <= Self.requestLimit else {
+            return close(Refusal(.tooMuch, "More than \(Self.requestLimit) requests wait for their answers."))
+        }
+        return [action]
+    }
+
+    /// A keep-alive may be late by half, and by what a slow network takes.
+    private mutating func expect(_ interval: UInt32) {
+        patience = chosen(interval) * 3 / 2 + 30
+    }
+
+    private func chosen(_ interval: UInt32) -> Int {
+        let range = ProtocolLimits.keepAlive
+        return min(max(Int(interval == 0 ? keepAlive : interval), range.lowerBound), range.upperBound)
+    }
+
+    // MARK: - Inputs from the gateway
+
+    /// - Parameter refusal: nil where the signature is the device's.
+    package mutating func verified(_ refusal: Refusal?) -> [Action] {
+        guard case .checking(let connect) = state else { return [] }
+        if let refusal { return close(refusal) }
+        state = .open(connect.device)
+        expect(connect.keepAlive)
+        return [
+            .send(.connected(keepAlive: UInt32(chosen(connect.keepAlive)))),
+            .opened(connect.device, connect.state, connect.topics),
+        ]
+    }
+
+    package mutating func enrolled(_ result: Result<DeviceID, Refusal>) -> [Action] {
+        guard state == .enrolling else { return [] }
+        switch result {
+        case .success(let device):
+            state = .greeting
+            return [.send(.enrolled(device))]
+        case .failure(let refusal): return close(refusal)
+        }
+    }
+
+    /// The answer to a request: `registered`, `unregistered` or `refused`.
+    package mutating func answer(_ frame: Frame) -> [Action] {
+        guard case .open = state else { return [] }
+        requests -= 1
+        return [.send(frame)]
+    }
+
+    package func deliver(_ message: Message) -> [Action] {
+        guard case .open = state else { return [] }
+        return [.send(.message(message))]
+    }
+
+    package func answerKeepAlive() -> [Action] {
+        guard case .open = state else { return [] }
+        return [.send(.pong)]
+    }
+
+    /// Nothing came within ``patience``.
+    package mutating func timedOut() -> [Action] {
+        close(Refusal(.idle, "Nothing was heard for \(patience) s."))
+    }
+
+    /// Ends the channel, and says why.
+    package mutating func close(_ refusal: Refusal, retryAfter: UInt32 = 0) -> [Action] {
+        guard state != .closed else { return [] }
+        state = .closed
+        return [.send(.goAway(refusal, retryAfter: retryAfter)), .close(refusal)]
+    }
+
+    /// The connection is gone.
+    package mutating func lost() {
+        state = .closed
+    }
+}
+
+extension Refusal: Error {}

@@ -1,0 +1,119 @@
+import PushProtocol
+import Testing
+
+@Suite struct FrameTests {
+    @Test(arguments: Samples.frames)
+    func `R5: A frame is read as it was written, in pieces of any size`(frame: Frame) {
+        for size in [1, 2, 7, 100_000] {
+            var decoder = FrameDecoder()
+            var rest = frame.encoded[...]
+            var read: [Frame] = []
+            while !rest.isEmpty {
+                let result = decoder.append(rest.prefix(size))
+                #expect(result.error == nil)
+                read += result.frames
+                rest = rest.dropFirst(size)
+            }
+            #expect(read == [frame])
+            #expect(decoder.buffered == 0)
+        }
+    }
+
+    @Test func `R5: Frames that come together are read in order`() {
+        var decoder = FrameDecoder()
+        let result = decoder.append(Samples.frames.flatMap(\.encoded))
+        #expect(result.frames == Samples.frames)
+        #expect(result.error == nil)
+    }
+
+    @Test func `R5: A length over the limit is refused by the head alone, and for good`() {
+        var decoder = FrameDecoder()
+        let result = decoder.append(Frame.pong.encoded + [5, 0, 1, 0, 1])
+        #expect(result.frames == [.pong])
+        #expect(result.error == .tooLong(65_537))
+        #expect(decoder.append(Frame.pong.encoded).frames == [])
+        #expect(decoder.buffered == 0)
+    }
+
+    @Test func `R5: What a later version adds is skipped, and what nobody knows is refused`() {
+        var decoder = FrameDecoder()
+        // A frame of a type above 127, and a field 200 in a ping.
+        let later: [UInt8] = [128, 0, 0, 0, 2, 1, 2] + [9, 0, 0, 0, 11, 200, 0, 1, 5, 5, 0, 4, 0, 0, 2, 88]
+        #expect(decoder.append(later).frames == [.ping(interval: 600)])
+        #expect(decoder.append([99, 0, 0, 0, 0]).error == .unknownType(99))
+    }
+
+    @Test(
+        arguments: [
+            [10, 0, 0, 0, 2, 1, 0],  // A field without its length.
+            [8, 0, 0, 0, 4, 8, 0, 2, 1],  // A field longer than its frame.
+            [8, 0, 0, 0, 3, 8, 0, 0],  // An identifier without bytes.
+            [11, 0, 0, 0, 4, 6, 0, 1, 9],  // A state that there is not.
+            [9, 0, 0, 0, 14, 5, 0, 4, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 2],  // A field twice.
+            [6, 0, 0, 0, 5, 7, 0, 2, 1, 0xFF],  // A topic that is not UTF-8.
+        ] as [[UInt8]])
+    func `R5: A frame that breaks a rule is an error`(bytes: [UInt8]) {
+        var decoder = FrameDecoder()
+        let result = decoder.append(bytes)
+        #expect(result.frames == [])
+        #expect(result.error != nil)
+    }
+
+    @Test func `R5: Text that is too long for a frame is cut, not sent broken`() {
+        var decoder = FrameDecoder()
+        let refusal = Refusal(.trouble, String(repeating: "é", count: 5_000))
+        let result = decoder.append(Frame.goAway(refusal, retryAfter: 0).encoded)
+        #expect(result.error == nil)
+        guard case .goAway(let read, _) = result.frames.first else { return #expect(Bool(false), "no frame") }
+        #expect(!read.text.isEmpty && refusal.text.hasPrefix(read.text))
+    }
+
+    /// 20,000 broken streams: valid frames with bytes changed, cut, doubled, or noise.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `R5: The decoder survives whatever it is sent, within its bound of memory`(seed: UInt64) {
+        var random = Seeded(seed)
+        for _ in 0..<1_000 {
+            var bytes = (0..<Int.random(in: 1...3, using: &random)).flatMap { _ in
+                Samples.frames.randomElement(using: &random)?.encoded.prefix(400) ?? []
+            }
+            for _ in 0..<Int.random(in: 0...6, using: &random) where !bytes.isEmpty {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes.remove(at: place)
+                case 2: bytes.insert(contentsOf: random.bytes(3), at: place)
+                default: bytes.removeSubrange(place...)
+                }
+            }
+            var decoder = FrameDecoder()
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Int.random(in: 1...64, using: &random)
+                let result = decoder.append(rest.prefix(count))
+                // Whatever is taken for a frame can be said again, and means the same.
+                for frame in result.frames {
+                    var again = FrameDecoder()
+                    #expect(again.append(frame.encoded).frames == [frame], "seed \(seed)")
+                }
+                #expect(decoder.buffered <= ProtocolLimits.frameLength + 5)
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    @Test func `R5: Identifiers are canonical UUIDs`() {
+        var random = Seeded(3)
+        for _ in 0..<100 {
+            let identifier = Identifier(using: &random)
+            #expect(Identifier(identifier.description) == identifier)
+            #expect(Identifier(bytes: identifier.bytes) == identifier)
+            #expect(Array(identifier.description)[14] == "4")
+        }
+        let upper = "123E4567-E89B-12D3-A456-4266554400A0"
+        #expect(Identifier(upper) == nil)
+        #expect(Identifier(upper, lenient: true)?.description == "123e4567-e89b-12d3-a456-4266554400a0")
+        for text in ["", "123e4567e89b12d3a4564266554400a0", "123e4567-e89b-12d3-a456-4266554400ag"] {
+            #expect(Identifier(text, lenient: true) == nil)
+        }
+    }
+}

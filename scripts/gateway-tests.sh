@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Builds the push gateway and tests it: its own suites, and clients that nobody here wrote against the real program.
+# Usage: scripts/gateway-tests.sh [MODULE...], such as test_reasons; without one, everything.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scratch=$PWD/.build-gateway
+clients=$PWD/.build-gateway-clients
+
+scripts/packages.sh build gateway
+
+if [ "$#" -eq 0 ]; then
+    swift build --package-path Gateway --scratch-path "$scratch" --build-tests
+    swift test --package-path Gateway --scratch-path "$scratch" --skip-build
+    set -- test_reasons test_clients test_delivery test_trouble test_load
+else
+    swift build --package-path Gateway --scratch-path "$scratch"
+fi
+
+if ! cmp --silent Gateway/Tests/Clients/requirements.txt "$clients/requirements.txt"; then
+    rm -rf "$clients"
+    python3 -m venv "$clients"
+    "$clients/bin/pip" install --quiet --requirement Gateway/Tests/Clients/requirements.txt
+    cp Gateway/Tests/Clients/requirements.txt "$clients/requirements.txt"
+fi
+
+export NIGHTSHIFT_GATEWAY=${NIGHTSHIFT_GATEWAY:-$scratch/debug/nightshift-gateway}
+cd Gateway/Tests/Clients
+"$clients/bin/python" -B -W ignore -m unittest --verbose "$@"
