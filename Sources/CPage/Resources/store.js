@@ -1,6 +1,6 @@
 // What the page knows, as the service has confirmed it: read once, then kept up to date by the stream of events.
 
-import { get, segment, Refused } from "./api.js";
+import { get, optional, segment, Refused } from "./api.js";
 
 export const state = {
   /** connecting, live, away (no service), ended (no program behind the page), locked (this browser is not let in) */
@@ -10,6 +10,8 @@ export const state = {
   device: null,
   tasks: new Map(),
   apps: new Map(),
+  /** Background refresh of each app that takes part in it. */
+  refresh: new Map(),
   sessions: new Map(),
   /** The newest entries of the journal that came while this page was open. */
   entries: [],
@@ -148,8 +150,9 @@ async function readNewTasks(onPage = () => {}) {
 }
 
 async function readApps() {
-  const apps = (await get("/v1/apps")).apps;
+  const [{ apps }, refresh] = await Promise.all([get("/v1/apps"), optional("/v1/refresh")]);
   state.apps = new Map(apps.map(app => [app.id, app]));
+  state.refresh = new Map((refresh?.apps ?? []).map(app => [app.app, app]));
   changed("apps");
 }
 

@@ -8,6 +8,7 @@ import { past } from "./transfers.js";
 
 const rank = { active: 0, inactive: 1, background: 2, suspended: 3, notRunning: 4 };
 const throwDistance = 120;
+const fetchResults = { newData: "new data", noData: "nothing new", failed: "failed" };
 
 const front = app => post(appPath(app.id, "activate")).then(tellApp);
 const leave = app => post(appPath(app.id, "background")).then(tellApp);
@@ -162,12 +163,11 @@ function timeLeft(app, readAt) {
   return duration(background.remaining - (performance.now() - readAt) / 1000);
 }
 
-/** Of services that plan fetches; others say nothing of it. */
+/** Of apps that are fetched for in the background; nothing is said of others. */
 function nextFetch(app) {
-  const next = app.nextFetch ?? app.refresh?.next ?? app.fetch?.next;
-  if (!next) return null;
-  return typeof next === "string" ? moment(next) : next.expectedAt || next.from ? moment(next.expectedAt ?? next
-    .from) : null;
+  const refresh = state.refresh.get(app.id);
+  if (!refresh || refresh.interval === "never") return null;
+  return refresh.expected ? moment(refresh.expected) : refresh.sentence || null;
 }
 
 /** Thrown far enough upwards, a card is force-quit; let go before, it falls back. */
@@ -226,6 +226,12 @@ export function appFacts(app) {
     ["Modes", app.manifest?.modes?.join(", ")],
     ["Command", app.manifest?.command?.join(" ")],
     ["Faults", app.faults || null],
+    ["Background refresh", state.refresh.get(app.id)?.sentence],
+    ["Fetches", state.refresh.get(app.id)?.fetches.slice(-5).reverse().map(fetch =>
+      `${moment(fetch.began)}: ${fetchResults[fetch.result] ?? "under way"}`).join("; ")],
+    ["Scheduled tasks", state.refresh.get(app.id)?.scheduled.map(scheduled => [
+      scheduled.task.title ?? scheduled.task.identifier, scheduled.sentence ?? (scheduled.began ? "Running." : "")
+    ].join(": ")).join(" ")],
     ["Last end", app.lastExit && capital(
       `${moment(app.lastExit.time)}: ${words.exits[app.lastExit.cause] ?? app.lastExit.cause} ${app.lastExit.detail ?? ""}`
       )]

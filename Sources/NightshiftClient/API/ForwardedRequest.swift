@@ -61,19 +61,20 @@ package struct ForwardedRequest: Hashable, Sendable {
         looks.map { Route(method: .get, path: $0) }
         + [Route(method: .get, path: "apps/*/snapshot", ignoresQuery: true)]
         + changes.map { Route(method: .post, path: $0) }
-        + ["settings", "device", "tasks/*", "apps/*"].map { Route(method: .patch, path: $0) }
+        + ["settings", "device", "tasks/*", "apps/*", "refresh/*"].map { Route(method: .patch, path: $0) }
         + [Route(method: .delete, path: "tasks/*")]
 
     private static let looks = [
         "status", "settings", "sessions", "tasks", "tasks/*", "tasks/*/why", "journal", "events", "apps", "apps/*",
-        "apps/*/why", "apps/*/log", "device", "openapi.json",
+        "apps/*/why", "apps/*/log", "refresh", "refresh/*", "device", "openapi.json",
         // Of parts that a service may not have: it then says that there is no such path.
-        "pushes", "pushes/*/why", "regions", "regions/*/why", "refresh",
+        "pushes", "pushes/*/why", "regions", "regions/*/why",
     ]
 
     private static let changes = [
         "tasks", "tasks/*/suspend", "tasks/*/resume", "tasks/*/cancel", "tasks/*/retry", "actions", "retry",
-        "apps/*/launch", "apps/*/activate", "apps/*/background", "apps/*/quit", "device/doze",
+        "apps/*/launch", "apps/*/activate", "apps/*/background", "apps/*/quit", "refresh/*/fetch",
+        "device/doze",
     ]
 }
 
