@@ -52,14 +52,14 @@ final class AppFixture: Sendable {
     // MARK: - The app
 
     /// Starts the service and installs the app's entry, with `lines` at its end.
-    func install(_ lines: String = "", wakeLimit: Double = 30) async throws {
+    func install(_ lines: String = "", modes: String = "transfer;", wakeLimit: Double = 30) async throws {
         if service.process?.exit != nil || service.process == nil { try await service.start() }
         let entry = """
             [Desktop Entry]
             Type=Application
             Name=Probe
             Exec=\(Programs.appProbe) \(files.path("orders"))
-            X-Nightshift-BackgroundModes=transfer;
+            X-Nightshift-BackgroundModes=\(modes)
             X-Nightshift-WakeLimit=\(wakeLimit)
             \(lines)
             """
