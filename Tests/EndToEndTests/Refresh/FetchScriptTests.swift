@@ -79,12 +79,9 @@ import Testing
     @Test func `R9: What the entry does not declare is refused, with the key to add`() async throws {
         let feed = try FetchingScript()
         try await feed.install("exit 0", modes: "transfer;")
-        await #expect {
-            try await feed.fetchNow()
-        } throws: { error in
-            let problem = error as? Problem
-            return problem?.status == 409 && problem?.detail.contains("X-Nightshift-BackgroundModes") == true
-        }
+        let problem = await #expect(throws: Problem.self) { try await feed.fetchNow() }
+        #expect(problem?.status == 409)
+        #expect(problem?.detail?.contains("X-Nightshift-BackgroundModes") == true)
     }
 
     @Test func `R1: After a force quit nothing is fetched until its user starts it`() async throws {
