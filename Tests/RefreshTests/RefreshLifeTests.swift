@@ -48,6 +48,21 @@ import Testing
         await scene.service.stop()
     }
 
+    @Test func `R1: What the disk has refused is in the journal when it can be written again`() async throws {
+        let scene = try ServiceScene(Self.manifests)
+        try await scene.service.prepare()
+        _ = try await scene.service.fetchNow(Self.apps[0])
+        try await scene.endWakes(.newData, isHeard: false)
+        scene.gate.open(for: 0)
+        await scene.service.wakesEnded()
+        #expect(try await scene.journal(.fetchEnded).isEmpty)
+        scene.gate.open(for: nil)
+        await scene.pass(3_700)
+        #expect(try await scene.journal(.fetchEnded).count == 1)
+        #expect(try await scene.store.read { try $0.wakeEnds() }.isEmpty)
+        await scene.service.stop()
+    }
+
     /// What is done of the story, and how many ends of wakes came to the disk.
     private static func story(_ scene: ServiceScene, _ done: inout Int) async throws {
         try? await scene.service.prepare()

@@ -1,16 +1,15 @@
 public import Foundation
 import Synchronization
 
+// Unchecked for its subclasses' sake: what changes is in mutexes, and the handler is called by one thread, once.
 /// A task that the app was launched or woken for; which one, its subclass says.
 public class BGTask: NSObject, @unchecked Sendable {
-    // Unchecked for its subclasses' sake: what changes is in mutexes, and the handler is called by one thread, once.
-
     public let identifier: String
     private let state = Mutex(State())
     private let onCompletion: @Sendable (_ success: Bool) -> Void
 
+    // Unchecked for the handler, which whoever takes it out calls, once.
     private struct State: @unchecked Sendable {
-        // Unchecked for the handler, which whoever takes it out calls, once.
         var expirationHandler: (() -> Void)?
         var hasExpired = false
         var isCompleted = false

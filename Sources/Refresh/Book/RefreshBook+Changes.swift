@@ -42,9 +42,18 @@ extension RefreshBook {
         marks.device = marks.device || changes.device != nil
         marks.tasks.formUnion(changes.tasks.keys)
         marks.forgotten = changes.forgotten + marks.forgotten
+        let undone = Set(changes.begun.map(\.app))
+        let told = changes.entries.filter { entry in
+            let isBegin = entry.decision == .fetchBegan || entry.decision == .taskBegan
+            return !isBegin || !(entry.app.map(undone.contains) ?? false)
+        }
+        marks.entries = Array((told + marks.entries).suffix(Self.mostEntries))
         if let through = changes.endsThrough { marks.endsWritten = min(marks.endsWritten, through - 1) }
         for wake in changes.begun { didNotBegin(wake, now) }
         // Not at once: the disk has to have changed.
         nextLook = now.seconds + Self.patience
     }
+
+    /// Journal entries that wait for a disk that can be written again: the newest.
+    private static let mostEntries = 1_000
 }
