@@ -15,9 +15,10 @@ import Testing
         let service = try Service()
         let user = 65_534
         try FileManager.default.createDirectory(atPath: service.home, withIntermediateDirectories: true)
-        // The user may not be let into the folder where this was built.
+        // The user may not be let into the folder where this was built. Copied by another process: a program that a child of this
+        // one still has open for writing cannot be run.
         let program = service.scratch.path("nightshiftd")
-        try FileManager.default.copyItem(atPath: Programs.daemon, toPath: program)
+        #expect(try await ChildProcess.run("cp", [Programs.daemon, program]).code == 0)
         for path in [service.scratch.path, service.home] {
             #expect(chown(path, uid_t(user), gid_t(user)) == 0)
         }
