@@ -169,9 +169,23 @@ import Transfers
         #expect(hasty.heads.isEmpty)
     }
 
-    @Test(
-        "T5: what is appended never goes out twice by itself when a kept connection breaks", arguments: [true, false])
-    func appendsAreNotRepeated(mayRepeat: Bool) async throws {
+    @Test func `T5: what is appended never goes out twice by itself when a kept connection breaks`() async throws {
+        for _ in 0..<5 {
+            let (appends, end) = try await appendOverBrokenConnection(mayRepeat: false)
+            #expect(appends == 1 && end.failure?.code == .connectionLost, "\(end)")
+        }
+        // What libcurl does by itself is what has to be prevented: without it this test shows nothing. It does so where it hears of
+        // the reset before it has sent anything of the next piece.
+        var isRepeated = false
+        for _ in 0..<50 where !isRepeated {
+            let (appends, end) = try await appendOverBrokenConnection(mayRepeat: true)
+            isRepeated = appends == 2 && end.failure == nil
+        }
+        #expect(isRepeated)
+    }
+
+    /// - Returns: how often the body was sent, and the end.
+    private func appendOverBrokenConnection(mayRepeat: Bool) async throws -> (appends: Int, end: ExchangeEnd) {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .resetUploadAfter(1_000_000).on("PATCH").times(1)))
         let file = try TestFile(content)
@@ -181,9 +195,6 @@ import Transfers
         request.asksBeforeLargeBody = false
         request.mayRepeatBody = mayRepeat
         let end = try await transport.end(request)
-        let appends = origin.requests(for: "/up").filter { $0.method == "PATCH" }
-        // What libcurl does by itself is what has to be prevented: without it this test shows nothing.
-        #expect(appends.count == (mayRepeat ? 2 : 1))
-        #expect((end.failure?.code == .connectionLost) != mayRepeat, "\(end)")
+        return (origin.requests(for: "/up").count { $0.method == "PATCH" }, end)
     }
 }

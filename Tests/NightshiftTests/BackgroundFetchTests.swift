@@ -136,12 +136,12 @@ import Testing
         world.service.install()
         let application = launch(DeafDelegate(), in: world)
         application.setMinimumBackgroundFetchInterval(Application.backgroundFetchIntervalMinimum)
-        try await world.service.state.wait(for: "the first") { $0.refresh.intervals == [.minimum] }
+        try await world.service.state.wait(for: "the first") { $0.refresh.intervals.last == .minimum }
         application.setMinimumBackgroundFetchInterval(900)
         try await world.service.state.wait(for: "the second") { $0.refresh.intervals.last == .seconds(900) }
         world.service.state.update { $0.refresh.intervals = [] }
         world.service.breakStreams()
-        try await world.service.state.wait(for: "it again") { $0.refresh.intervals == [.seconds(900)] }
+        try await world.service.state.wait(for: "it again") { $0.refresh.intervals.last == .seconds(900) }
         application.setMinimumBackgroundFetchInterval(Application.backgroundFetchIntervalNever)
         try await world.service.state.wait(for: "the last") { $0.refresh.intervals.last == .never }
     }

@@ -85,7 +85,7 @@ extension AppService {
         // Pauses pass while the machine sleeps; the clock that the alarm counts in does not.
         if woke { await updateWantedWakes() }
         front.isUserAway = moment.conditions.isIdle || moment.conditions.isSleeping
-        await updateFrontUse()
+        updateFrontUse()
         guard phase != moment.phase else { return }
         phase = moment.phase
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {

@@ -17,12 +17,12 @@ extension AppService {
         machines[id] = machine
         writeClock(id)
         reportActivity()
+        // Its states tell of its use from here on, and its windows before: not both at once, and in this order.
+        if front.use.app == id { updateFrontUse() }
         tellRefresh(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
         if actions.isEmpty, machine.record == before { return setAlarm() }
-        // Its states tell of its use from here on, and before: not both at once.
-        if front.use.app == id { await updateFrontUse() }
         await execute(actions, id)
-        if front.app == id { await updateFrontUse() }
+        if front.app == id { updateFrontUse() }
     }
 
     /// The machine of an app, with what its entry says now.

@@ -45,15 +45,16 @@ extension AppService {
             }
             if let id = front.app, machines[id] != nil { await perform(id) { $0.desktopShows(inFront: true, now: $1) } }
         }
-        await updateFrontUse()
+        updateFrontUse()
     }
 
     /// Tells of the use of an app that nothing else tells of.
-    func updateFrontUse() async {
+    func updateFrontUse() {
         let hasStates = front.app.flatMap { machines[$0] }.map { $0.record.state != .notRunning } ?? false
         let changes = front.use.update(
             front: front.isInstalled ? front.app : nil, hasStates: hasStates, isUserAway: front.isUserAway)
-        for change in changes { await environment.refresh.use(change.app, change.isInFront) }
+        let refresh = environment.refresh
+        for change in changes { refreshCalls.add { await refresh.use(change.app, change.isInFront) } }
     }
 
     /// The app that a window is of, and whether it has keys of ours.
