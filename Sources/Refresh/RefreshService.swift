@@ -47,6 +47,9 @@ package actor RefreshService {
     private var alarm = Alarm()
     private var isPrepared = false
     private var isStopping = false
+    /// Transactions that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
+    private var unwritten = 0
+    private var writeWaiters: [CheckedContinuation<Void, Never>] = []
     private let companions = Mailbox<RefreshService>()
 
     package init(_ environment: Environment) {
@@ -166,6 +169,8 @@ package actor RefreshService {
     private func write(_ changes: RefreshChanges) async -> Bool {
         guard !changes.isEmpty else { return true }
         let reading = environment.clock.now()
+        unwritten += 1
+        defer { wasWritten() }
         do {
             try await environment.store.write { try Self.write(changes, $0, reading) }
             return true
@@ -175,6 +180,18 @@ package actor RefreshService {
             setAlarm()
             return false
         }
+    }
+
+    private func wasWritten() {
+        unwritten -= 1
+        guard unwritten == 0 else { return }
+        for waiter in writeWaiters { waiter.resume() }
+        writeWaiters = []
+    }
+
+    /// Returns when everything that was decided is on disk, or could not be written.
+    private func written() async {
+        while unwritten > 0 { await withCheckedContinuation { writeWaiters.append($0) } }
     }
 
     private static func write(
@@ -241,11 +258,13 @@ package actor RefreshService {
 
     package func status() async throws(Problem) -> RefreshStatus {
         try await readEntries()
+        await written()
         return book.status(now)
     }
 
     package func status(of app: AppID) async throws(Problem) -> AppRefreshStatus {
         try await readEntries(for: app)
+        await written()
         return try known(app)
     }
 

@@ -134,8 +134,8 @@ import Testing
                 let client = try server.client()
                 // On a busy machine it is closed before that.
                 if !beginning.isEmpty { try? await client.send(beginning) }
-                // Ends, although nobody did anything.
-                let rest = try await client.receiveAll()
+                // Ends, although nobody did anything: with a reset where it was closed before it has read what was sent.
+                let rest = (try? await client.receiveAll()) ?? []
                 #expect(Answer(rest).map { $0.status == 400 } ?? true)
             }
             #expect(older.isSilent, "It is the limit that ends it.")
