@@ -47,17 +47,18 @@ static void become(const struct nightshift_launch *launch, int report, int nice)
     if (launch->mask >= 0) umask((mode_t)launch->mask);
     // Of a thread it is its own on Linux, and libdispatch gives each of its threads another one.
     setpriority(PRIO_PROCESS, 0, nice);
-    struct rlimit limit;
-    if (launch->open_files >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = (rlim_t)launch->open_files < limit.rlim_max ? (rlim_t)launch->open_files : limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
     int input = open("/dev/null", O_RDONLY);
     if (input < 0) fail(report, nightshift_launch_input);
     if (dup2(input, 0) < 0) fail(report, nightshift_launch_input);
     if (dup2(output, 1) < 0 || dup2(output, 2) < 0) fail(report, nightshift_launch_output);
     if (dup3(report, 3, O_CLOEXEC) < 0) fail(report, nightshift_launch_output);
     closefrom(4);
+    // Behind the service's own descriptors, of which it may have more: below the limit none might be free.
+    struct rlimit limit;
+    if (launch->open_files >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = (rlim_t)launch->open_files < limit.rlim_max ? (rlim_t)launch->open_files : limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
     if (chdir(launch->directory) != 0) fail(3, nightshift_launch_directory);
     sigset_t none;
     sigemptyset(&none);

@@ -16,7 +16,7 @@ extension Routes {
                 let change = try await decoder.decode(RefreshChange.self, from: call.request)
                 return try Reply.json(try await refresh.change(change)).response
             },
-            Route(.post, "/v1/refresh/forget") { _ in
+            Route(.post, "/v1/forget-use") { _ in
                 try Reply.json(try await refresh.forgetAll()).response
             },
         ]

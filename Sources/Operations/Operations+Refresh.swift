@@ -51,7 +51,8 @@ extension Operations {
     /// Submits a task for an app. Its continued tasks are its own to submit, in front of its user.
     package func submit(_ task: ScheduledTask, for app: AppID) async throws(Problem) {
         guard task.kind != .continued else {
-            throw .taskNotPermitted("A continued task is submitted by the app itself, in front of its user.")
+            throw .invalid(
+                "A continued task is submitted by the app itself, in front of its user.", pointer: "/kind")
         }
         try await refresh.submit(task, for: app, isInFront: false)
     }

@@ -8,7 +8,7 @@ struct RefreshCommandTests {
     private func service(_ world: World) throws -> ScriptedService {
         try world.service { request in
             switch (request.method, request.path) {
-            case ("GET", "/v1/refresh"), ("PATCH", "/v1/refresh"), ("POST", "/v1/refresh/forget"):
+            case ("GET", "/v1/refresh"), ("PATCH", "/v1/refresh"), ("POST", "/v1/forget-use"):
                 return try .json(RefreshSamples.device)
             case ("GET", "/v1/apps/org.example.Photos"): return try .json(AppSamples.active)
             case ("GET", "/v1/apps/org.example.Photos/why"):
@@ -35,7 +35,7 @@ struct RefreshCommandTests {
                 ["refresh", "--daily-bytes", "50M", "--daily-energy", "900"], "PATCH /v1/refresh",
                 #"{"dailyBytes":52428800,"dailyEnergy":900}"#
             ),
-            (["refresh", "--forget"], "POST /v1/refresh/forget", nil),
+            (["refresh", "--forget"], "POST /v1/forget-use", nil),
             (["refresh", "--forget", "org.example.Feeds"], "POST /v1/refresh/org.example.Feeds/forget", nil),
             (["app", "refresh", "org.example.Feeds"], "GET /v1/refresh/org.example.Feeds", nil),
             (["app", "refresh", "org.example.Feeds", "--now"], "POST /v1/refresh/org.example.Feeds/fetch", nil),

@@ -90,7 +90,9 @@ import Testing
             try await install(server, test)
             let path = "/v1/apps/org.example.Photos"
             #expect(try await server.request("GET", path + "/log").problem.status == 404)
-            let launched = try await server.request("POST", path + "/launch").decode(AppStatus.self)
+            let answer = try await server.request("POST", path + "/launch")
+            #expect(answer.status == 200, "\(answer.text)")
+            let launched = try answer.decode(AppStatus.self)
             let process = try #require(launched.processID)
             #expect(kill(process, 0) == 0 && launched.isManaged)
             try await eventually("the app's words") {

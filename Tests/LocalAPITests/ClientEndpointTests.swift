@@ -135,7 +135,7 @@ import Testing
             return [
                 try Sample(.refresh, "GET /v1/refresh"),
                 try Sample(.changeRefresh(RefreshChange(isOn: false)), "PATCH /v1/refresh", body: #"{"isOn":false}"#),
-                try Sample(.forgetLearned, "POST /v1/refresh/forget"),
+                try Sample(.forgetLearned, "POST /v1/forget-use"),
                 try Sample(.refresh(of: id), "GET \(path)"),
                 try Sample(
                     .changeRefresh(of: id, AppRefreshChange(dailyCap: -1)), "PATCH \(path)", body: #"{"dailyCap":-1}"#),

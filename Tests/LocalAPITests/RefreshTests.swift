@@ -123,7 +123,7 @@ import Testing
             #expect(other.type == "/problems/task-not-permitted")
             #expect(other.detail?.contains("X-Nightshift-TaskIdentifiers") == true)
             let continued = #"{"identifier":"feeds.clean","kind":"continued","title":"t"}"#
-            #expect(try await server.request("POST", tasks, body: continued).problem.status == 403)
+            #expect(try await server.request("POST", tasks, body: continued).problem.status == 422)
         }
     }
 
@@ -187,7 +187,7 @@ import Testing
             #expect(try await server.request("PATCH", path, body: #"{"dailyCap":7}"#).status == 200)
             let one = try await server.request("POST", path + "/forget").decode(AppRefreshStatus.self)
             #expect(one.dailyCap == 7 && one.openings.allSatisfy { $0.isFinite })
-            let all = try await server.request("POST", "/v1/refresh/forget").decode(RefreshStatus.self)
+            let all = try await server.request("POST", "/v1/forget-use").decode(RefreshStatus.self)
             #expect(all.apps.first?.dailyCap == 7)
             let journal = try await server.request("GET", "/v1/journal?limit=1000").decode(JournalPage.self)
             #expect(journal.entries.contains { $0.decision == .learnedForgotten })

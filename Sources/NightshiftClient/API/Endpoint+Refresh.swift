@@ -8,7 +8,7 @@ extension Endpoint where Answer == RefreshStatus {
     package static func changeRefresh(_ change: RefreshChange) -> Self { Self(.patch, APIPath("refresh"), change) }
 
     /// Forgets what was learned of every app.
-    package static var forgetLearned: Self { Self(.post, APIPath("refresh", "forget")) }
+    package static var forgetLearned: Self { Self(.post, APIPath("forget-use")) }
 }
 
 extension Endpoint where Answer == AppRefreshStatus {
