@@ -109,7 +109,7 @@ import Testing
         first.clock.advance(to: 5_010)
         await first.service.apply(DeviceMoment(phase: .dozing))
         first.clock.advance(to: 5_100)
-        try first.crash()
+        try await first.crash()
 
         let second = try await ServiceScene(moment: DeviceMoment(phase: .dozing), after: first)
         #expect(try await second.status().background.remaining == 170)

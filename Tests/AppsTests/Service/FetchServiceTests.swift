@@ -151,7 +151,7 @@ import Testing
             try await first.store.read { try $0.app(ServiceScene.app) }?.processState?.begun.first?.command
                 == told.number
         }
-        try first.crash()
+        try await first.crash()
         let next = try await ServiceScene(keys: Self.modes, after: first)
         let again = try await connect(next, process).command(.handleWake)
         #expect(again == told)
@@ -168,7 +168,7 @@ import Testing
         try await eventually("the record") {
             try await first.store.read { try $0.app(ServiceScene.app) }?.process != nil
         }
-        try first.crash()
+        try await first.crash()
         first.scripted?.end(process, .exited(0))
         let next = try await ServiceScene(keys: Self.modes, after: first)
         #expect(try await end(next).end.result == .failed)
@@ -253,7 +253,7 @@ import Testing
     @Test func `R1: a service that starts tells of those that it finds in front, and of the force-quit`() async throws {
         let first = try await ServiceScene(keys: Self.modes)
         _ = try await first.service.launch(ServiceScene.app, LaunchRequest())
-        try first.crash()
+        try await first.crash()
         let next = try await ServiceScene(keys: Self.modes, after: first)
         try await next.refreshCalls.wait(for: "what is in front") { $0 == [.use(true)] }
         let process = try #require(next.scripted?.living.first)
@@ -262,7 +262,7 @@ import Testing
         try await eventually("SIGTERM") { next.scripted?.isAskedToEnd(process) == true }
         next.scripted?.end(process, .exited(0))
         _ = try await quit
-        try next.crash()
+        try await next.crash()
         let last = try await ServiceScene(keys: Self.modes, after: next)
         try await last.refreshCalls.wait(for: "who is force-quit") { $0 == [.forceQuit] }
         try await last.end()

@@ -121,13 +121,20 @@ final class ServiceScene {
         scripted?.endAll()
         await service.stop()
         try await running.value
-        try store.close()
+        try await close()
+    }
+
+    /// Closing waits for those who read, and they for one of the few threads that tasks share: it has one of its own.
+    private func close() async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            Thread { [store] in continuation.resume(with: Result { try store.close() }) }.start()
+        }
     }
 
     /// The service is gone without a word; its processes live on.
-    func crash() throws {
+    func crash() async throws {
         clock.halt()
-        try store.close()
+        try await close()
     }
 
     /// The clock goes on, and the service has acted on it.

@@ -76,7 +76,7 @@ import Testing
         let first = try await ServiceScene()
         try await put(first, .push)
         try await eventually("a look") { try await first.status().wakes.isEmpty }
-        try first.crash()
+        try await first.crash()
         let next = try await ServiceScene(keys: Self.modes, after: first)
         let (process, _) = try await launched(next)
         next.scripted?.end(process, .exited(0))
