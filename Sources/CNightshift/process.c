@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +20,8 @@ struct failure {
 
 // The lowest descriptor that a launch's own may have: above those that the program gets.
 enum { first_own_descriptor = 10 };
+// What a child reports that waits for its gate, in place of a step.
+enum { waits_for_gate = -1 };
 
 static void default_signals(void) {
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -30,6 +34,18 @@ static void fail(int report, int step) {
     while (write(report, &failure, sizeof failure) < 0 && errno == EINTR) {
     }
     _exit(127);
+}
+
+// Until its program may run. The other end is closed where nobody would know of it.
+static void wait_for_gate(int report) {
+    struct failure held = {waits_for_gate, 0};
+    while (write(report, &held, sizeof held) < 0 && errno == EINTR) {
+    }
+    char word;
+    ssize_t length;
+    do length = read(report, &word, 1);
+    while (length < 0 && errno == EINTR);
+    if (length != 1) _exit(127);
 }
 
 static void become(const struct nightshift_launch *launch, int report, int nice) {
@@ -60,6 +76,7 @@ static void become(const struct nightshift_launch *launch, int report, int nice)
         setrlimit(RLIMIT_NOFILE, &limit);
     }
     if (chdir(launch->directory) != 0) fail(3, nightshift_launch_directory);
+    wait_for_gate(3);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -74,10 +91,18 @@ static pid_t wait_for(pid_t child) {
     return result;
 }
 
-int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int *step) {
+// 1 and what was said, or 0 at the end of it.
+static int hear(int report, struct failure *failure) {
+    ssize_t length;
+    do length = read(report, failure, sizeof *failure);
+    while (length < 0 && errno == EINTR);
+    return length == sizeof *failure;
+}
+
+int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int *gate, int *step) {
     int report[2];
     *step = nightshift_launch_fork;
-    if (pipe2(report, O_CLOEXEC) != 0) return errno;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, report) != 0) return errno;
     // That of the main thread.
     int nice = getpriority(PRIO_PROCESS, (id_t)getpid());
     // No handler of this program may run in the child, which has only one thread of it.
@@ -95,17 +120,32 @@ int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int 
         return reason;
     }
     struct failure failure;
-    ssize_t length;
-    do length = read(report[0], &failure, sizeof failure);
-    while (length < 0 && errno == EINTR);
-    close(report[0]);
-    if (length == sizeof failure) {
-        wait_for(process);
-        *step = failure.step;
-        return failure.reason;
+    int is_heard = hear(report[0], &failure);
+    if (is_heard && failure.step == waits_for_gate) {
+        *child = process;
+        *gate = report[0];
+        return 0;
     }
-    *child = process;
-    return 0;
+    close(report[0]);
+    wait_for(process);
+    // Without a word, somebody has killed it.
+    if (is_heard) *step = failure.step;
+    return is_heard ? failure.reason : EINTR;
+}
+
+int nightshift_launch_begin(int gate) {
+    struct failure failure;
+    int reason = 0;
+    // Of one that has ended meanwhile its exit tells.
+    if (send(gate, "", 1, MSG_NOSIGNAL) == 1) {
+        struct pollfd ready = {.fd = gate, .events = POLLIN};
+        int count;
+        do count = poll(&ready, 1, 5000);
+        while (count < 0 && errno == EINTR);
+        if (count == 1 && hear(gate, &failure)) reason = failure.reason;
+    }
+    close(gate);
+    return reason;
 }
 
 int nightshift_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }

@@ -125,6 +125,22 @@ extension ProcessTests {
             }
         }
 
+        @Test func `A program begins only when it may, and never where its service dies before`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let plans = ["one", "two"].map { scene.plan("touch", [scene.scratch.path($0)], app: $0) }
+            let (first, second) = (try scene.host.launch(plans[0]), try scene.host.launch(plans[1]))
+            try scene.host.begin(second)
+            #expect(try await scene.end(of: second) == .exited(0))
+            scene.host.shutdown()
+            try await eventually("the end of whoever waits") { !Proc.isRunning(first.pid) }
+            waitpid(first.pid, nil, WNOHANG)
+            let files = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path)
+            #expect(files.contains("two") && !files.contains("one"))
+            // It is too late.
+            try scene.host.begin(first)
+        }
+
         @Test func `What cannot be started is said, and leaves nothing`() async throws {
             let scene = try Scene()
             defer { scene.end() }

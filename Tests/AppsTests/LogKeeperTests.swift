@@ -116,6 +116,7 @@ extension ProcessTests {
             let plan = plan(scene, "while :; do echo line; sleep 0.01; done")
             // Not as one that the scene ends.
             let process = try scene.host.launch(plan)
+            try scene.host.begin(process)
             let keeper = try #require(scene.host.keepers.first)
             scene.host.shutdown()
             defer { for member in Proc.members(ofSession: process.pid) { kill(member, SIGKILL) } }

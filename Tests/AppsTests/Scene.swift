@@ -61,6 +61,7 @@ final class Scene: Sendable {
 
     func launch(_ plan: LaunchPlan) throws(LaunchFailure) -> ProcessIdentity {
         let process = try host.launch(plan)
+        try host.begin(process)
         launched.update { $0.append(process) }
         return process
     }

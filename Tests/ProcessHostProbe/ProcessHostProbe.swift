@@ -24,7 +24,7 @@ enum ProcessHostProbe {
                 app: AppID(rawValue: "probe\(number)"), program: "/bin/sh", arguments: ["-c", arguments[4]],
                 environment: ["PATH": "/usr/bin:/bin", "NUMBER": "\(number)"], directory: arguments[3],
                 log: arguments[3] + "/log\(number)")
-            guard let process = try? host.launch(plan) else { exit(70) }
+            guard let process = try? host.launch(plan), (try? host.begin(process)) != nil else { exit(70) }
             report.append("\(process.pid) \(process.startTime) \(host.suspend(process) ? "frozen" : "running")")
         }
         report.append("guardian \(host.guardian ?? 0)")

@@ -21,6 +21,8 @@ package final class ScriptedProcessHost: ProcessHost {
         var process: ProcessIdentity
         var plan: LaunchPlan?
         var isSuspended = false
+        /// Whether its program runs.
+        var hasBegun: Bool
         /// Whether this host may know how it ends.
         var isChild: Bool
         var isWatched: Bool
@@ -62,7 +64,12 @@ package final class ScriptedProcessHost: ProcessHost {
             return (state.entries, state.deeds)
         }
         next.deeds = deeds
-        next.entries = entries.mapValues { entry in
+        // Whoever waited for the service ends with it.
+        for (pid, entry) in entries where !entry.hasBegun {
+            Self.remove(pid)
+            next.deeds.append(.ended(pid, .exited(127)))
+        }
+        next.entries = entries.filter(\.value.hasBegun).mapValues { entry in
             var entry = entry
             entry.isSuspended = false
             entry.isChild = false
@@ -80,7 +87,8 @@ package final class ScriptedProcessHost: ProcessHost {
     package func startByUser() throws(LaunchFailure) -> ProcessIdentity {
         let process = try Self.standIn()
         state.withLock {
-            $0.entries[process.pid] = Entry(process: process, plan: nil, isChild: false, isWatched: false)
+            $0.entries[process.pid] = Entry(
+                process: process, plan: nil, hasBegun: true, isChild: false, isWatched: false)
         }
         return process
     }
@@ -99,11 +107,11 @@ package final class ScriptedProcessHost: ProcessHost {
 
     /// Ends everything. Every test ends with it.
     package func endAll() {
-        for pid in living { end(pid, .signalled(SIGKILL)) }
+        for pid in state.withLock({ $0.entries.keys.sorted() }) { end(pid, .signalled(SIGKILL)) }
     }
 
-    /// In the order of their numbers.
-    package var living: [Int32] { state.withLock { $0.entries.keys.sorted() } }
+    /// Those whose programs run, in the order of their numbers.
+    package var living: [Int32] { state.withLock { $0.entries.filter(\.value.hasBegun).keys.sorted() } }
 
     package func plan(_ pid: Int32) -> LaunchPlan? { state.withLock { $0.entries[pid]?.plan } }
 
@@ -143,10 +151,16 @@ package final class ScriptedProcessHost: ProcessHost {
         if let failure = state.withLock({ $0.launchFailure }) { throw failure }
         let process = try Self.standIn()
         state.withLock { state in
-            state.entries[process.pid] = Entry(process: process, plan: plan, isChild: true, isWatched: true)
+            state.entries[process.pid] = Entry(
+                process: process, plan: plan, hasBegun: false, isChild: true, isWatched: true)
             state.deeds.append(.launched(process.pid, plan))
         }
         return process
+    }
+
+    package func begin(_ process: ProcessIdentity) throws(LaunchFailure) {
+        guard isInService else { return }
+        state.withLock { $0.entries[process.pid]?.hasBegun = true }
     }
 
     package func adopt(_ process: ProcessIdentity) -> Bool {

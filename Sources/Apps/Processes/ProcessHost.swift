@@ -11,8 +11,11 @@ package protocol ProcessHost: AnyObject, Sendable {
     /// Processes that were launched or adopted and have ended. For one reader.
     var exits: AsyncStream<(ProcessIdentity, ProcessEnd)> { get }
 
-    /// Starts a program; returns when it runs.
+    /// Makes the process of a program, which waits for ``begin(_:)``: whoever dies before leaves nothing behind that nobody knows of.
     func launch(_ plan: LaunchPlan) throws(LaunchFailure) -> ProcessIdentity
+
+    /// Lets the program of a process run that ``launch(_:)`` has made; returns when it does. One that cannot be executed has ended.
+    func begin(_ process: ProcessIdentity) throws(LaunchFailure)
 
     /// Takes over a process that a service before this one has launched: false where it has ended.
     ///

@@ -25,7 +25,7 @@ extension SystemProcessHost {
             state.forget(identity)
             close(hosted.pidfd)
             if let group = hosted.group { state.remove(group) }
-            return (identity, end)
+            return state.tells(end, of: identity) ? (identity, end) : nil
         }
         if let ended { continuation.yield(ended) }
     }
@@ -39,6 +39,22 @@ extension SystemProcessHost {
 }
 
 extension SystemProcessHost.State {
+    /// Whether the end of a process is told now, and not by whoever lets its program begin.
+    fileprivate mutating func tells(_ end: ProcessEnd, of process: ProcessIdentity) -> Bool {
+        switch waiting[process]?.phase {
+        case nil: return true
+        case .beginning:
+            waiting[process]?.end = end
+            return false
+        case .atGate:
+            if let waiting = waiting.removeValue(forKey: process) { close(waiting.gate) }
+            return true
+        case .failed:
+            waiting[process] = nil
+            return false
+        }
+    }
+
     /// Removes a cgroup, now or when what its process has started and left behind has ended as well.
     fileprivate mutating func remove(_ group: ControlGroup) {
         let notices = group.openEvents()

@@ -18,13 +18,35 @@ extension SystemProcessHost {
         let descriptor = try output.open()
         defer { close(descriptor) }
         try keep(output)
-        let (pid, group) = try start(program, plan, output: descriptor, besides: taken)
-        guard let identity = ProcessIdentity.of(pid, bootID: bootID), host(identity, group: group) else {
-            Glibc.kill(pid, SIGKILL)
-            waitpid(pid, nil, 0)
+        let (started, group) = try start(program, plan, output: descriptor, besides: taken)
+        guard let identity = ProcessIdentity.of(started.pid, bootID: bootID),
+            host(identity, group: group, waiting: Waiting(gate: started.gate, program: program))
+        else {
+            close(started.gate)
+            Glibc.kill(started.pid, SIGKILL)
+            waitpid(started.pid, nil, 0)
             throw LaunchFailure(reason: EMFILE, "The process of \(plan.app) could not be watched")
         }
         return identity
+    }
+
+    package func begin(_ process: ProcessIdentity) throws(LaunchFailure) {
+        let waiting = state.withLock { state -> Waiting? in
+            guard state.waiting[process]?.phase == .atGate else { return nil }
+            state.waiting[process]?.phase = .beginning
+            return state.waiting[process]
+        }
+        guard let waiting else { return }
+        let result = nightshift_launch_begin(waiting.gate)
+        let end = state.withLock { state -> ProcessEnd? in
+            let end = state.waiting.removeValue(forKey: process)?.end
+            if result != 0, end == nil {
+                state.waiting[process] = Waiting(gate: -1, program: waiting.program, phase: .failed)
+            }
+            return end
+        }
+        guard result == 0 else { throw LaunchFailure("\(waiting.program) cannot be executed", code: result) }
+        if let end { continuation.yield((process, end)) }
     }
 
     package func adopt(_ process: ProcessIdentity) -> Bool {
@@ -37,7 +59,7 @@ extension SystemProcessHost {
             return false
         }
         let group = groups?.group(ofProcess: process.pid)
-        guard host(process, group: group) else { return false }
+        guard host(process, group: group, waiting: nil) else { return false }
         // The service before this one, and its guardian with it, may have been ended without a chance to thaw.
         _ = group?.thaw()
         if statistics.isStopped(as: process.pid) { process.signalGroup(SIGCONT) }
@@ -65,7 +87,7 @@ extension SystemProcessHost {
     }
 
     /// Watches a process from now on; false where it cannot be, or is another one.
-    private func host(_ process: ProcessIdentity, group: ControlGroup?) -> Bool {
+    private func host(_ process: ProcessIdentity, group: ControlGroup?, waiting: Waiting?) -> Bool {
         let pidfd = nightshift_pidfd_open(process.pid)
         guard pidfd >= 0 else { return false }
         let isHosted = state.withLock { state in
@@ -81,6 +103,7 @@ extension SystemProcessHost {
                 state.forget(process)
                 return false
             }
+            state.waiting[process] = waiting
             return true
         }
         if !isHosted { close(pidfd) }
@@ -90,7 +113,7 @@ extension SystemProcessHost {
     /// Starts it in a cgroup of its own; where that will not take it, it runs all the same, and signals suspend it.
     private func start(
         _ program: String, _ plan: LaunchPlan, output: Int32, besides taken: Set<ControlGroup>
-    ) throws(LaunchFailure) -> (pid_t, ControlGroup?) {
+    ) throws(LaunchFailure) -> (Started, ControlGroup?) {
         // Twice: the cgroup of a process before may be removed just now.
         for _ in 0..<2 {
             guard let group = groups?.group(of: plan.app, besides: taken) else { break }
@@ -108,6 +131,12 @@ extension SystemProcessHost {
         }
     }
 
+    /// A process that waits at its gate.
+    private struct Started {
+        var pid: pid_t = 0
+        var gate: Int32 = -1
+    }
+
     private struct FailedStart: Error {
         let step: nightshift_launch_step
         let failure: LaunchFailure
@@ -115,7 +144,7 @@ extension SystemProcessHost {
 
     private static func start(
         _ program: String, _ plan: LaunchPlan, output: Int32, group: ControlGroup?
-    ) throws(FailedStart) -> pid_t {
+    ) throws(FailedStart) -> Started {
         let processes = group?.openProcesses() ?? -1
         defer {
             if processes >= 0 { close(processes) }
@@ -123,7 +152,7 @@ extension SystemProcessHost {
         guard group == nil || processes >= 0 else {
             throw FailedStart(step: nightshift_launch_cgroup, failure: LaunchFailure("cgroup", code: errno))
         }
-        var pid: pid_t = 0
+        var started = Started()
         var step: Int32 = 0
         let words = [plan.program] + plan.arguments
         let variables = plan.environment.map { "\($0.key)=\($0.value)" }
@@ -135,17 +164,16 @@ extension SystemProcessHost {
                             program: program, arguments: arguments, environment: environment, directory: directory,
                             output: output, cgroup: processes, mask: plan.fileCreationMask.map { Int32($0) } ?? -1,
                             open_files: plan.openFiles.map { Int64(clamping: $0) } ?? -1)
-                        return nightshift_launch(&launch, &pid, &step)
+                        return nightshift_launch(&launch, &started.pid, &started.gate, &step)
                     }
                 }
             }
         }
-        guard result != 0 else { return pid }
+        guard result != 0 else { return started }
         let failedStep = nightshift_launch_step(rawValue: UInt32(step))
         let what =
             switch failedStep {
             case nightshift_launch_directory: "The directory \(plan.directory) cannot be entered"
-            case nightshift_launch_exec: "\(program) cannot be executed"
             case nightshift_launch_cgroup: "The process cannot be moved to its cgroup"
             default: "\(program) cannot be started"
             }

@@ -34,12 +34,30 @@ package final class SystemProcessHost: ProcessHost {
         var isSuspended = false
     }
 
+    /// A process whose program has not begun.
+    struct Waiting {
+        /// Closed, it ends the process.
+        let gate: Int32
+        let program: String
+        var phase = Phase.atGate
+        /// How it has ended while its program was to begin.
+        var end: ProcessEnd?
+
+        enum Phase {
+            case atGate
+            case beginning
+            /// It is told that the program cannot be executed, and not also that the process has ended.
+            case failed
+        }
+    }
+
     struct State {
         let watcher: DescriptorWatcher
         var guardian: Guardian
         var keepers: LogKeepers
         var processes: [ProcessIdentity: Hosted] = [:]
         var identities: [UInt64: ProcessIdentity] = [:]
+        var waiting: [ProcessIdentity: Waiting] = [:]
         var lastToken: UInt64 = 0
         /// Cgroups of processes that have ended, with others in them still, and their notices.
         var leftovers: [UInt64: (group: ControlGroup, notices: Int32)] = [:]
@@ -96,6 +114,8 @@ package final class SystemProcessHost: ProcessHost {
     package func shutdown() {
         let watcher = state.withLock { state in
             state.isShutDown = true
+            for waiting in state.waiting.values where waiting.phase == .atGate { close(waiting.gate) }
+            state.waiting = state.waiting.filter { $0.value.phase == .beginning }
             for process in state.processes.keys { state.thaw(process) }
             state.guardian.shutdown()
             state.keepers.shutdown()

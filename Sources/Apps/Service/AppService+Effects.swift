@@ -64,10 +64,12 @@ extension AppService {
         var isForceQuit = false
         var isInFront = false
         var listening: Bool?
+        var spawned: ProcessIdentity?
         while !actions.isEmpty {
             switch actions.removeFirst() {
             case .spawn(let background, let wakes, let arguments):
                 actions += spawn(id, background: background, wakes: wakes, arguments: arguments)
+                spawned = process(of: id)
             case .send(let command): connection(of: id)?.continuation.yield(.command(command))
             case .tellGuest(let process, let command):
                 if let guest = connections[process], guest.app == id { guest.continuation.yield(.command(command)) }
@@ -97,6 +99,7 @@ extension AppService {
             await environment.transfers.acknowledge(id, end.wake.key, end.wake.through)
         }
         let hasLifted = await write(id, entries, finished, isInFront: isInFront)
+        if let spawned { await begin(spawned, id) }
         // The caller is answered after this.
         if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
@@ -196,6 +199,16 @@ extension AppService {
             return input(id) { $0.spawned(StoredProcess(process, isManaged: true), now: $1) }
         } catch {
             return input(id) { $0.spawnFailed(error.message, now: $1) }
+        }
+    }
+
+    /// Lets a program run, now that its process is on disk: the next service knows it, and does not launch it a second time.
+    private func begin(_ process: ProcessIdentity, _ id: AppID) async {
+        do throws(LaunchFailure) {
+            try environment.host.begin(process)
+        } catch {
+            guard self.process(of: id) == process else { return }
+            await perform(id) { $0.spawnFailed(error.message, now: $1) }
         }
     }
 

@@ -35,11 +35,17 @@ enum nightshift_launch_step {
     nightshift_launch_exec,
 };
 
-/// Starts a process in a session of its own, with default signals, input from /dev/null, no other descriptor, and the nice
-/// value of the main thread.
+/// Makes a process in a session of its own, with default signals, input from /dev/null, no other descriptor, and the nice
+/// value of the main thread. Its program waits for `nightshift_launch_begin`; where `gate` is closed before, as by the end of this
+/// process, it never runs.
 ///
-/// Returns when the program runs: 0, or an error number and the step. Nothing is left behind by a failure.
-int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int *step);
+/// Returns when everything but the program is done: 0, or an error number and the step. Nothing is left behind by a failure.
+int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int *gate, int *step);
+
+/// Lets the program run, and closes `gate`. Returns when it does: 0, or an error number; then the process ends with status 127.
+///
+/// Does not wait longer than five seconds for a process that something has stopped.
+int nightshift_launch_begin(int gate);
 
 /// pidfd_open(2): a descriptor that becomes readable when the process ends, or -1.
 int nightshift_pidfd_open(pid_t process);

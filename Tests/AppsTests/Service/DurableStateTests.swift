@@ -22,6 +22,8 @@ import Testing
         }
         async let told = Self.state(service, isOpen)
         try await passTime(.milliseconds(300), because: "That nothing is told is seen only over time.")
+        // A service that dies now leaves nobody whom the next one does not know.
+        #expect(scene.scripted?.living == [])
         isOpen.update { $0 = true }
         gate.open()
         let (state, wasOpen) = try await told
@@ -29,6 +31,7 @@ import Testing
         #expect(state != .notRunning)
         #expect(try await scene.history().contains { $0.app == ServiceScene.app })
         _ = try await (launched, blockade)
+        #expect(scene.scripted?.living.count == 1)
         try await scene.end()
     }
 

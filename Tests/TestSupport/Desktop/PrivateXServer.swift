@@ -47,11 +47,13 @@ package final class PrivateXServer: Sendable {
     package func start() async throws {
         let printed = directory.path("display")
         try? FileManager.default.removeItem(atPath: printed)
-        let name = number.read { $0 }.map { [":\($0)"] } ?? []
+        // Of so many that no other server takes it while this one is away: each would take the lowest that is free.
+        let name = number.read { $0 } ?? Int.random(in: 1_000..<50_000)
         let process = try ChildProcess(
             "Xvfb",
-            arguments: name + [
-                "-displayfd", "1", "-screen", "0", "320x240x8", "-nolisten", "tcp", "-auth", authority, "-noreset",
+            arguments: [
+                ":\(name)", "-displayfd", "1", "-screen", "0", "320x240x8", "-nolisten", "tcp", "-auth", authority,
+                "-noreset",
             ], output: .file(printed), errors: .file(directory.path("errors")))
         try await eventually("Xvfb, of Debian's package xvfb") {
             if let exit = process.exit { throw CannotRun(description: "Xvfb ended with \(exit)") }
