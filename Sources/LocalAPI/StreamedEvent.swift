@@ -55,6 +55,8 @@ extension ProcessEvent: StreamedEvent {
         case .hello(let hello): try frame("hello", hello)
         case .command(let command): try frame("command", command)
         case .refresh(let notice): try frame("refresh", notice)
+        case .location(let notice): try frame("location", notice)
+        case .push(let notice): try frame("push", notice)
         case .stopping: try frame("stopping", [String: String]())
         }
     }

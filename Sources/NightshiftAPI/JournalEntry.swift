@@ -110,6 +110,23 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case taskBegan
     case taskEnded
     case wakeExpiring
+    case regionAdded
+    case regionRemoved
+    case regionEntered
+    case regionLeft
+    case locationChanged
+    case locationPermission
+    case pushEnrolled
+    case pushConnected
+    case pushDisconnected
+    case pushRegistered
+    case pushReceived
+    case pushHeld
+    case pushDiscarded
+    case pushHandled
+    case notificationShown
+    case notificationChosen
+    case notificationPermission
 
     package var sentence: String {
         switch self {
@@ -187,6 +204,23 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .taskBegan: "A task of the app began."
         case .taskEnded: "A task of the app ended."
         case .wakeExpiring: "The time of a wake is nearly over; the app was told."
+        case .regionAdded: "The app watches a region."
+        case .regionRemoved: "The app does not watch a region any more."
+        case .regionEntered: "The device has entered a region that the app watches."
+        case .regionLeft: "The device has left a region that the app watches."
+        case .locationChanged: "The device is in another place; the app is told."
+        case .locationPermission: "Its user has said whether the app may learn where the device is."
+        case .pushEnrolled: "The device was enrolled at a push gateway, or has left it."
+        case .pushConnected: "The push gateway is connected."
+        case .pushDisconnected: "The push gateway is not connected any more."
+        case .pushRegistered: "The app has registered for remote notifications, or does not want them any more."
+        case .pushReceived: "A remote notification has come, and is on disk."
+        case .pushHeld: "A remote notification waits before the app is woken for it."
+        case .pushDiscarded: "A remote notification does not reach the app."
+        case .pushHandled: "The app has handled a remote notification."
+        case .notificationShown: "A notification of the app is shown."
+        case .notificationChosen: "The user has answered a notification of the app."
+        case .notificationPermission: "Its user has said whether the app's notifications are shown."
         }
     }
 }

@@ -29,6 +29,19 @@ package enum Limits {
     /// Continued tasks of all apps that run at once.
     package static let runningContinuedTasks = 4
     /// Identifiers of tasks that an entry may declare, and bytes of one.
+    /// Pushes of an app that its status lists.
+    package static let pushes = 20
+    /// Bytes of a push's payload (Apple's, for `voip`); a message of UnifiedPush has 4,096.
+    package static let pushPayload = 5_120
+    /// Notifications of an app that are listed, and as many that wait for their time; the oldest go first.
+    package static let notifications = 64
+    /// Bytes of each text of a notification.
+    package static let notificationText = 4_096
+    package static let notificationCategories = 50
+    package static let notificationActions = 8
+    /// Regions that an app may watch (Apple's).
+    package static let regions = 20
+    package static let regionIdentifierLength = 256
     package static let taskIdentifiers = 100
     package static let taskIdentifierLength = 256
     /// Bytes of a continued task's title or subtitle.

@@ -217,7 +217,7 @@ extension World {
             case .handleEvents: behaviour.wake
             case .handleWake: command.source == .processing ? behaviour.processing : behaviour.fetch
             case .snapshot: Self.snapshotTime
-            case .expire, .expireWake: behaviour.expiration
+            case .expire, .expireWake, .present: behaviour.expiration
             case .terminate: Self.exitTime
             }
         apps[index].process?.begin(kind, seconds: seconds, clock.awakeSeconds)

@@ -40,8 +40,8 @@ extension WakeSource {
     /// Whether somebody waits for what comes of its wakes.
     package var hasResult: Bool {
         switch self {
-        case .fetch, .processing, .continued: true
-        case .session, .push, .region, .significantChange: false
+        case .fetch, .push, .processing, .continued: true
+        case .session, .region, .significantChange, .response: false
         }
     }
 }

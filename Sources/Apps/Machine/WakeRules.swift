@@ -49,6 +49,11 @@ extension WakeSource {
             WakeRules(
                 limit: .seconds(30), mode: .remoteNotification, overdue: .pushOverdue, isTriedAgain: true,
                 outlivesForceQuit: false, reachesForeground: true, delaysStarts: false, isWarned: false)
+        case .response:
+            // Its user waits for it: the app is told wherever it is, and kept for when it is started.
+            WakeRules(
+                limit: .seconds(30), mode: nil, overdue: .pushOverdue, isTriedAgain: true, outlivesForceQuit: true,
+                reachesForeground: true, delaysStarts: false, isWarned: false)
         case .region, .significantChange:
             // Apple asks for no background mode for either, and gives "about ten seconds".
             WakeRules(

@@ -278,6 +278,10 @@ package enum ProcessEvent: Hashable, Sendable {
     case command(ProcessCommand)
     /// Whether the app is refreshed in the background: behind `hello`, and whenever that changes.
     case refresh(RefreshNotice)
+    /// Its user's word on location: behind `hello` for an app that has asked, and whenever that changes.
+    case location(LocationNotice)
+    /// Its token for remote notifications: behind `hello` for an app that has registered, and whenever that changes.
+    case push(PushNotice)
     /// The service was asked to stop: it is not to be started again unless something new is wanted of it.
     case stopping
 }

@@ -105,7 +105,11 @@ struct FollowedTasks: Sendable {
             .dozeBegan, .dozeEnded, .windowOpened, .windowClosed, .networkChanged, .reconnected, .divided,
             .undivided, .mirrorDropped, .mirrorAsked, .conditionsLoosened, .conditionsLifted, .serviceFault,
             .unreadable, .refreshChanged, .fetchBegan, .fetchEnded, .learnedForgotten, .useBegan, .useEnded,
-            .taskSubmitted, .taskCancelled, .taskBegan, .taskEnded, .wakeExpiring:
+            .taskSubmitted, .taskCancelled, .taskBegan, .taskEnded, .wakeExpiring,
+            .regionAdded, .regionRemoved, .regionEntered, .regionLeft, .locationChanged,
+            .locationPermission, .pushEnrolled, .pushConnected, .pushDisconnected,
+            .pushRegistered, .pushReceived, .pushHeld, .pushDiscarded, .pushHandled,
+            .notificationShown, .notificationChosen, .notificationPermission:
             break
         }
         pending[id] = task

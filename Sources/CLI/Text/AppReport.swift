@@ -161,6 +161,7 @@ extension WakeReason {
         case .significantChange: "a change of its location"
         case .processing: "a processing task"
         case .continued: "a task that its user began"
+        case .response: "an answer to a notification"
         }
     }
 }

@@ -33,6 +33,7 @@ enum AppText {
         case .significantChange: "a change of its location"
         case .processing: "the processing task"
         case .continued: "the task that its user began"
+        case .response: "the answer to a notification"
         }
     }
 

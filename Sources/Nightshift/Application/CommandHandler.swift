@@ -126,6 +126,8 @@ final class CommandHandler: Sendable {
         case .expireWake:
             guard let wakes = state.withLock(\.connection)?.wakes else { return }
             wakes.expire(command, isApplication: receiver != nil) { [self] in finish(command) }
+        case .present:
+            finish(command)
         case .terminate:
             let done: @Sendable () -> Void = { [self] in
                 handOver()

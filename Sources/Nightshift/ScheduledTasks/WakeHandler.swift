@@ -119,7 +119,7 @@ final class WakeHandler: Sendable {
             return BGContinuedProcessingTask(
                 request ?? ScheduledTask(identifier: id.key, kind: .continued), on: connection,
                 onCompletion: onCompletion)
-        case .fetch, .session, .push, .region, .significantChange:
+        case .fetch, .session, .push, .region, .significantChange, .response:
             return BGAppRefreshTask(identifier: id.key, onCompletion: onCompletion)
         }
     }

@@ -61,6 +61,9 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
         /// The time of one wake is nearly over, or it is not to go on: `source`, `key` and `through` say which. Acknowledged when its
         /// expiration handler has returned; the wake is completed by its own command.
         case expireWake
+        /// A notification is about to be shown while the app is in front: `key` is its identifier, `payload` the ``AppNotification``.
+        /// Acknowledged with what of it is shown.
+        case present
         /// The app is to end itself: `willTerminate`, then exit.
         case terminate
     }
@@ -76,6 +79,9 @@ package struct CommandAcknowledgement: Sendable, Codable {
     package var command: Int64
     /// For ``ProcessCommand/Action/handleWake``: what came of it; ``RefreshResult/newData`` unless given.
     package var result: RefreshResult?
+    /// For ``ProcessCommand/Action/present``: bits of `UNNotificationPresentationOptions` (badge 1, sound 2, alert 4, list 8, banner 16);
+    /// 0 for nothing, nil where the app leaves it to the service, which shows it as it was sent.
+    package var presentation: Int?
 
     package init(command: Int64, result: RefreshResult? = nil) {
         self.command = command

@@ -14,6 +14,8 @@ package enum WakeSource: String, Sendable, Codable, CaseIterable {
     case processing
     /// A task that its user has begun in front of the app, and that goes on behind it.
     case continued
+    /// Its user has chosen one of the app's notifications, or an action of it.
+    case response
 }
 
 /// Why an app is woken in the background.
@@ -30,6 +32,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
     case significantChange
     case processing
     case continued
+    case response
 
     /// The one reason of a source; a session has several, of which this is the end of its transfers.
     package init(_ source: WakeSource) {
@@ -41,6 +44,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
         case .significantChange: self = .significantChange
         case .processing: self = .processing
         case .continued: self = .continued
+        case .response: self = .response
         }
     }
 
@@ -53,6 +57,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
         case .significantChange: .significantChange
         case .processing: .processing
         case .continued: .continued
+        case .response: .response
         }
     }
 
@@ -67,6 +72,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
         case .significantChange: "The location has changed significantly."
         case .processing: "A processing task may run."
         case .continued: "A task that its user has begun goes on."
+        case .response: "Its user has answered a notification."
         }
     }
 }

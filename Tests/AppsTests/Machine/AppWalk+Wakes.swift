@@ -186,7 +186,7 @@ extension ProcessCommand {
         switch action {
         case .handleEvents: session.map { WantedWake.Identity(source: .session, key: $0) }
         case .handleWake: source.map { WantedWake.Identity(source: $0, key: key ?? "") }
-        case .enter, .snapshot, .expire, .expireWake, .terminate: nil
+        case .enter, .snapshot, .expire, .expireWake, .present, .terminate: nil
         }
     }
 }

@@ -152,7 +152,7 @@ extension AppWorld {
                 guard program.obeys else { continue }
                 host.end(actor.process, .exited(0))
                 return true
-            case .enter, .handleWake, .snapshot, .expire, .expireWake:
+            case .enter, .handleWake, .snapshot, .expire, .expireWake, .present:
                 guard program.obeys else { continue }
                 _ = await finish(command, actor)
                 return true

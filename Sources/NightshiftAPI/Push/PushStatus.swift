@@ -1,0 +1,170 @@
+package import Foundation
+
+/// `GET /v1/push`: this device at its push gateway, and every app that has registered.
+package struct PushStatus: Hashable, Sendable, Codable {
+    /// Nil where the device is enrolled nowhere.
+    package var enrolment: Enrolment?
+    package var connection: Connection
+    /// What the connection does or waits for, in a sentence.
+    package var sentence: String
+    /// When the next attempt, or the next keep-alive, is due.
+    package var next: Date?
+    /// Seconds between two keep-alives, as this network allows.
+    package var keepAlive: Double?
+    /// When the gateway was heard last.
+    package var lastHeard: Date?
+    package var apps: [AppPushStatus]
+
+    package struct Enrolment: Hashable, Sendable, Codable {
+        package var host: String
+        package var port: Int
+        /// The gateway's name for this device.
+        package var device: String
+        package var enrolled: Date
+
+        package init(host: String, port: Int, device: String, enrolled: Date) {
+            self.host = host
+            self.port = port
+            self.device = device
+            self.enrolled = enrolled
+        }
+    }
+
+    package enum Connection: String, Hashable, Sendable, Codable, CaseIterable {
+        /// No app has registered, or the device is not enrolled: nothing is connected.
+        case off
+        case connecting
+        case open
+        /// The last attempt failed; the next one has its time.
+        case waiting
+        /// There is no network.
+        case offline
+    }
+
+    package init(connection: Connection, sentence: String, apps: [AppPushStatus]) {
+        self.connection = connection
+        self.sentence = sentence
+        self.apps = apps
+    }
+}
+
+/// `POST /v1/push/enrolment`: the address that `nightshift-gateway enrolment create` has printed.
+package struct PushEnrolmentRequest: Hashable, Sendable, Codable {
+    /// `nightshift-push://host:port/code`.
+    package var url: String
+    /// The name under which the gateway lists the device; the machine's name unless given.
+    package var name: String?
+    /// PEM file of the authority that has signed the gateway's certificate; the system's authorities unless given.
+    package var authority: String?
+
+    package init(url: String, name: String? = nil, authority: String? = nil) {
+        self.url = url
+        self.name = name
+        self.authority = authority
+    }
+}
+
+/// `GET /v1/push/{app}`: one app's remote notifications as its user sees them.
+package struct AppPushStatus: Hashable, Sendable, Codable {
+    package var app: AppID
+    package var name: String
+    package var isRegistered: Bool
+    /// Hexadecimal, for the app's provider; nil until the gateway has given one.
+    package var token: String?
+    /// Why there is no token though one is wanted.
+    package var error: String?
+    /// The user's word on notifications of the app.
+    package var alerts: NotificationPermission
+    /// What would become of a push that came now, in a sentence.
+    package var sentence: String
+    /// A silent push that waits for the app to be woken, and why.
+    package var waiting: PushRecord?
+    /// The last ones, oldest first; at most ``Limits/pushes``. Payloads are not in it.
+    package var pushes: [PushRecord]
+
+    package init(app: AppID, name: String, alerts: NotificationPermission) {
+        self.app = app
+        self.name = name
+        self.alerts = alerts
+        isRegistered = false
+        sentence = ""
+        pushes = []
+    }
+}
+
+/// One push that came to this device.
+package struct PushRecord: Hashable, Sendable, Codable {
+    /// The provider's `apns-id`.
+    package var id: String
+    package var received: Date
+    package var priority: Int
+    package var isSilent: Bool
+    package var hasAlert: Bool
+    package var state: State
+    /// What was decided, in a sentence.
+    package var sentence: String
+    /// When the app was woken for it, when it had handled it, and with what result.
+    package var woken: Date?
+    package var ended: Date?
+    package var result: RefreshResult?
+    /// When its alert was shown.
+    package var shown: Date?
+
+    package enum State: String, Hashable, Sendable, Codable, CaseIterable {
+        /// It waits for what the sentence says.
+        case waiting
+        /// The app was woken for it, and has not handled it yet.
+        case running
+        case handled
+        /// Its alert alone was shown; the app was not woken.
+        case shown
+        case discarded
+    }
+
+    package init(id: String, received: Date, priority: Int, isSilent: Bool, hasAlert: Bool) {
+        self.id = id
+        self.received = received
+        self.priority = priority
+        self.isSilent = isSilent
+        self.hasAlert = hasAlert
+        state = .waiting
+        sentence = ""
+    }
+}
+
+/// `PATCH /v1/push/{app}`: its user's word.
+package struct AppPushChange: Hashable, Sendable, Codable {
+    package var alerts: NotificationPermission?
+
+    package init(alerts: NotificationPermission? = nil) {
+        self.alerts = alerts
+    }
+}
+
+/// An event `push` of `GET /v1/process/commands`: after `hello` for an app that has registered, and whenever it changes.
+package struct PushNotice: Hashable, Sendable, Codable {
+    /// Hexadecimal; nil where there is none yet, or none can be had.
+    package var token: String?
+    /// Why none can be had, in a sentence.
+    package var error: String?
+
+    package init(token: String? = nil, error: String? = nil) {
+        self.token = token
+        self.error = error
+    }
+}
+
+/// The payload of a wake of the source `push`: what the provider has sent, as it came.
+package struct PushDelivery: Hashable, Sendable, Codable {
+    /// The provider's `apns-id`.
+    package var id: String
+    /// The provider's JSON object, untouched.
+    package var payload: String
+    package var received: Date
+
+    package init(id: String, payload: String, received: Date) {
+        self.id = id
+        self.payload = payload
+        self.received = received
+    }
+}
