@@ -36,7 +36,8 @@ extension AppMachine {
             let newer = wanted.first { $0.identity == old.identity && $0.through > old.through && mayBegin($0, now) }
             guard let newer, old.source.handover == .payloads else { continue }
             begun[index].wake = newer
-            actions += discard([old], "A newer one took its place.")
+            finish(old)
+            actions += drop([old], "A newer one took its place.")
         }
         return actions
     }
