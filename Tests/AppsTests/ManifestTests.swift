@@ -5,6 +5,8 @@ import Testing
 
 /// Desktop entries, read into manifests (issue 3, "Apps in the service").
 @Suite struct ManifestTests {
+    private static let longestReason = String(repeating: "é", count: 256)
+
     private func manifest(_ text: String, id: String = "org.example.App") throws(EntryError) -> AppManifest {
         try AppManifest(parsing: text, id: AppID(rawValue: id), path: "/somewhere/\(id).desktop")
     }
@@ -82,7 +84,7 @@ import Testing
         #expect(try manifest(withLine: "X-Nightshift-TaskIdentifiers=\(text)").taskIdentifiers == identifiers)
     }
 
-    @Test(arguments: [("", nil), ("Why", "Why"), (String(repeating: "é", count: 256), String(repeating: "é", count: 256))])
+    @Test(arguments: [("", nil), ("Why", "Why"), (Self.longestReason, Self.longestReason)])
     func `R6: Reasons for wanting to know where its user is`(text: String, reason: String?) throws {
         #expect(try manifest(withLine: "X-Nightshift-LocationReason=\(text)").locationReason == reason)
     }

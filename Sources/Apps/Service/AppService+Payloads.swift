@@ -15,7 +15,9 @@ extension AppService {
         let payloads = wakes.filter { $0.source.handover == .payloads }.compactMap(\.payload)
         guard !payloads.isEmpty else { return nil }
         let path = payloadPath(id)
-        guard mkdir(payloadFolder, 0o700) == 0 || errno == EEXIST else { throw LaunchFailure(payloadFolder, code: errno) }
+        guard mkdir(payloadFolder, 0o700) == 0 || errno == EEXIST else {
+            throw LaunchFailure(payloadFolder, code: errno)
+        }
         // Of a process that is gone.
         unlink(path)
         let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

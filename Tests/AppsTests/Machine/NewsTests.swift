@@ -20,7 +20,8 @@ import Testing
         return app
     }
 
-    @Test(arguments: news) func `R3 R6: Who is launched hears of the newest alone, and of that once`(source: WakeSource) {
+    @Test(arguments: news) func `R3 R6: Who is launched hears of the newest alone, and of that once`(source: WakeSource)
+    {
         var app = known()
         app.setWantedWakes([.row(source, 1, key: "k")])
         app.spawned()

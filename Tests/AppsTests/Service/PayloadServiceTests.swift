@@ -14,7 +14,8 @@ import Testing
     private static let moved = #"{"kind":"significantChange"}"#
 
     /// In one transaction, so that they share a launch.
-    private func put(_ scene: ServiceScene, _ wakes: [(source: WakeSource, key: String, payload: String?)]) async throws {
+    private func put(_ scene: ServiceScene, _ wakes: [(source: WakeSource, key: String, payload: String?)]) async throws
+    {
         let now = scene.clock.now()
         try await scene.store.write { transaction in
             for wake in wakes {
@@ -44,7 +45,7 @@ import Testing
         return stat(path, &information) == 0 ? information.st_mode & 0o7777 : 0
     }
 
-    @Test func `R3 R6: a program reads what it was launched for in a file of its user's, and nowhere else`() async throws {
+    @Test func `R3 R6: a program reads what it was launched for in a private file alone`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(
             scene,
