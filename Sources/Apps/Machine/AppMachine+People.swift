@@ -1,3 +1,4 @@
+package import Foundation
 package import NightshiftAPI
 import Store
 
@@ -9,7 +10,7 @@ extension AppMachine {
         let cleared = background ? [] : clearFaults()
         phase = .starting
         enter(background ? .background : .inactive, now)
-        return cleared + [.spawn(background: background, wakes: [], arguments: arguments)]
+        return cleared + [.spawn(background: background, wakes: background ? [] : choices(now), arguments: arguments)]
     }
 
     /// Brings it before its user.
@@ -41,7 +42,7 @@ extension AppMachine {
     /// Takes it away from its user.
     package mutating func sendToBackground(now: ClockReading) -> [AppAction] {
         guard phase == .present, record.state == .active || record.state == .inactive, ending == nil else { return [] }
-        var actions: [AppAction] = []
+        var actions = dropChoices()
         let limit = isManaged ? Self.backgroundLimit : nil
         // Commands that were sent in the foreground have no limit; from here on they would keep the app awake.
         for index in commands.indices where commands[index].command.action == .enter {
@@ -71,6 +72,20 @@ extension AppMachine {
             return transition(to: .inactive, now)
         case .notRunning, .suspended: return []
         }
+    }
+
+    /// A notification of the app is about to be shown: in front of its user the app is asked what of it is.
+    ///
+    /// The question is not kept: it does not keep the app awake, and is not asked again.
+    ///
+    /// - Returns: nil where the app is not in front, or cannot be asked.
+    package mutating func present(_ identifier: String, _ notification: Data) -> ProcessCommand? {
+        guard record.isInFront, isConnected, ending == nil else { return nil }
+        var command = newCommand(.present)
+        command.key = identifier
+        command.payload = notification
+        command.limit = Self.presentationLimit
+        return command
     }
 
     /// Ends it: at once where it is suspended, else after it has had its say.

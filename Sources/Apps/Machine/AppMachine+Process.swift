@@ -67,6 +67,7 @@ extension AppMachine {
             case .background, .inactive, .notRunning, .suspended: launchBy = nil
             }
         }
+        actions += replaceUntold(now)
         for index in begun.indices where begun[index].command == nil { actions += handle(index, now) }
         return actions + suspendIfIdle(now)
     }
@@ -193,7 +194,7 @@ extension AppMachine {
             hasToldPause = false
         }
         let isToldBest = exit.cause.isTermination || exit.cause == .launchFailed
-        let dropped = dropLost(isToldBest ? exit.cause.sentence : "Its process ended first.", now)
+        let dropped = dropChoices() + dropLost(isToldBest ? exit.cause.sentence : "Its process ended first.", now)
         let stint = endStint(exit.cause.isTermination ? .terminated : .ended, now)
         forgetTasks()
         phase = .absent
