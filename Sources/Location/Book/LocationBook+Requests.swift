@@ -14,7 +14,7 @@ extension LocationBook {
         }
         guard (0...MonitoredRegion.largestRadius).contains(region.radius) else {
             throw .invalid(
-                "A region's radius is 0 to \(Int64(MonitoredRegion.largestRadius)) metres.", pointer: "/radius")
+                "A region's radius is 0 to \(Int64(saturating: MonitoredRegion.largestRadius)) metres.", pointer: "/radius")
         }
         let known = apps[app]?.regions[region.identifier]
         guard known != nil || apps[app]?.regions.count ?? 0 < Limits.regions else {
