@@ -147,8 +147,9 @@ extension LocationBook {
         }
         let accuracies = wanting.compactMap { plan.accuracy(of: $0) } + (isForChanges ? [SignificantChange.distance] : [])
         guard let accuracy = accuracies.min() else {
-            // Nobody wants it any more.
-            if request?.isAnswered == false { request = nil }
+            // Nobody wants it any more. One that was answered has yet to say how long it took.
+            let isOver = plan.due == nil && watchingChanges.isEmpty
+            if isOver || request?.isAnswered == false { request = nil }
             return
         }
         guard request == nil, time >= retryAt else { return }
