@@ -39,7 +39,9 @@ final class BusConnection {
 
     private func signal(_ message: BusMessage) -> BusEvent? {
         guard let sender = message.sender else { return nil }
-        if sender == BusLink.daemon, message.isSignal(BusLink.daemon, "NameOwnerChanged") { return message.ownerChange() }
+        if sender == BusLink.daemon, message.isSignal(BusLink.daemon, "NameOwnerChanged") {
+            return message.ownerChange()
+        }
         if message.isSignal("org.freedesktop.DBus.Properties", "PropertiesChanged") {
             return message.propertyChange(sender: sender)
         }

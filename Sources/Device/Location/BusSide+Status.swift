@@ -4,7 +4,9 @@ import NightshiftAPI
 extension BusSide {
     var geoClueStatus: LocationStatus.SourceStatus {
         let name = "geoclue"
-        if let absence { return Self.status(name, false, "There is no system bus to ask GeoClue over: \(absence.text).") }
+        if let absence {
+            return Self.status(name, false, "There is no system bus to ask GeoClue over: \(absence.text).")
+        }
         guard let hadGeoClue else { return Self.status(name, false, "It was not asked yet.") }
         guard hadGeoClue else {
             return Self.status(
@@ -25,7 +27,9 @@ extension BusSide {
 
     var modemStatus: LocationStatus.SourceStatus {
         let name = "modem"
-        if let absence { return Self.status(name, false, "There is no system bus to ask ModemManager over: \(absence.text).") }
+        if let absence {
+            return Self.status(name, false, "There is no system bus to ask ModemManager over: \(absence.text).")
+        }
         switch hadModem {
         case nil: return Self.status(name, false, "It was not asked yet.")
         case .noManager:

@@ -92,7 +92,8 @@ struct BusSide {
     /// There is a connection: subscribes, then asks.
     mutating func connected() -> [LocationBusRequest] {
         absence = nil
-        return LocationBusRequest.subscriptions + [.activatable] + LocationService.allCases.map(LocationBusRequest.owner)
+        return LocationBusRequest.subscriptions + [.activatable]
+            + LocationService.allCases.map(LocationBusRequest.owner)
     }
 
     mutating func ended(_ failure: BusFailure, now: Double) {

@@ -14,12 +14,16 @@ struct FixRequest: Equatable {
     static let patience = 60.0
     /// Seconds after which the other source is asked beside the one that was chosen.
     static let secondOpinion = 20.0
+    /// Seconds in which a receiver that tells accuracies begins to.
+    static let assumedPatience = 5.0
     /// Metres. For less than that the receiver is the first to be asked: a boundary is near.
     static let near = 200.0
 
     private(set) var accuracy: Double
     private(set) var begun: Double
     private(set) var best: Candidate?
+    /// When the first fix came whose accuracy nobody tells.
+    private var assumedSince: Double?
     private var onSince: Double?
     private var seconds = 0.0
 
@@ -38,12 +42,17 @@ struct FixRequest: Equatable {
         begun = now
     }
 
-    /// - Parameter isFinal: whether no better one is to be expected.
+    /// - Parameter isAssumed: whether nobody tells its accuracy. A receiver does only after its first sentences; one that never
+    ///   does tells no better places later.
     /// - Returns: whether it is what was asked for.
-    mutating func add(_ fix: Fix, from source: String, isFinal: Bool = false) -> Bool {
+    mutating func add(_ fix: Fix, from source: String, isAssumed: Bool = false) -> Bool {
         // Of two that are as good the later one: the device may move.
         if best.map({ fix.accuracy <= $0.fix.accuracy }) ?? true { best = Candidate(fix: fix, source: source) }
-        return isFinal || fix.accuracy <= accuracy
+        if fix.accuracy <= accuracy { return true }
+        guard isAssumed else { return false }
+        let since = assumedSince ?? fix.time
+        assumedSince = since
+        return fix.time >= since + Self.assumedPatience
     }
 
     mutating func receiver(isOn: Bool, now: Double) {

@@ -24,6 +24,8 @@ struct GpsdSide: Equatable {
     private(set) var retry: Double?
     private var knowledge = Knowledge.nothing
     private var release = ""
+    /// Whether the connection that is there leads to gpsd.
+    private var hasGreeted = false
     private var hasFailed = false
     private var hasBeenReached = false
     private var pause = Self.firstPause
@@ -38,9 +40,15 @@ struct GpsdSide: Equatable {
     /// Whether it has said what receivers there are, since it was connected to.
     private(set) var isKnown = false
 
+    /// Whether it has been asked for places, for which it switches the receiver on.
+    var usesReceiver: Bool { purpose == .watch && hasGreeted }
+
+    /// Whether there is an address at which to ask it.
+    var isAsked: Bool { if case .host = address { true } else { false } }
+
     /// Whether it tells no places, as far as is known.
     var isUnable: Bool {
-        guard case .host = address else { return true }
+        guard isAsked else { return true }
         if purpose == nil { return hasFailed }
         return isKnown && !isAvailable
     }
@@ -59,7 +67,7 @@ struct GpsdSide: Equatable {
     }
 
     mutating func want(_ purpose: GpsdConnection.Purpose?, now: Double) -> Step {
-        guard case .host = address, purpose != self.purpose else { return .none }
+        guard isAsked, purpose != self.purpose else { return .none }
         guard let purpose else {
             self.purpose = nil
             retry = nil
@@ -71,6 +79,7 @@ struct GpsdSide: Equatable {
         }
         self.purpose = purpose
         isKnown = false
+        hasGreeted = false
         retry = nil
         return .open(purpose)
     }
@@ -78,6 +87,7 @@ struct GpsdSide: Equatable {
     mutating func reported(_ report: GpsdReport) {
         switch report {
         case .version(let release):
+            hasGreeted = true
             hasBeenReached = true
             hasFailed = false
             pause = Self.firstPause

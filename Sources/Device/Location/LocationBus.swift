@@ -24,7 +24,8 @@ final class LocationBus {
             let call = try link.call(BusMethod(daemon, path, daemon, "AddMatch"))
             try call.append(rule)
             _ = try call.send()
-        case .activatable: asked[try link.call(BusMethod(daemon, path, daemon, "ListActivatableNames")).send()] = request
+        case .activatable:
+            asked[try link.call(BusMethod(daemon, path, daemon, "ListActivatableNames")).send()] = request
         case .owner(let service):
             let call = try link.call(BusMethod(daemon, path, daemon, "GetNameOwner"))
             try call.append(service.rawValue)

@@ -19,7 +19,7 @@ struct LocationMachine {
     /// What is still to be heard of the sources since they were looked at last.
     private struct Look {
         var deadline: Double
-        var gpsd = true
+        var gpsd: Bool
         var bus = true
 
         /// Seconds in which a service on the same machine answers, however busy it is.
@@ -115,8 +115,7 @@ struct LocationMachine {
         switch report {
         case .place(let place, let accuracy, let isAssumed):
             guard gpsd.purpose == .watch, let fix = Fix(place: place, accuracy: accuracy, time: now) else { return [] }
-            // An accuracy that is assumed becomes no better by waiting.
-            return add(fix, from: "gpsd", isFinal: isAssumed, now: now) + settle(now: now)
+            return add(fix, from: "gpsd", isAssumed: isAssumed, now: now) + settle(now: now)
         case .version, .devices:
             gpsd.reported(report)
             if gpsd.isKnown { look?.gpsd = false }
@@ -175,7 +174,7 @@ struct LocationMachine {
     private var asksSources: Bool { word == nil && !configuration.isTraced }
 
     private mutating func beginLook(now: Double) {
-        look = asksSources ? Look(deadline: now + Look.patience) : nil
+        look = asksSources ? Look(deadline: now + Look.patience, gpsd: gpsd.isAsked) : nil
         bus.tryAgain()
     }
 
@@ -187,8 +186,8 @@ struct LocationMachine {
         return tell(.fix(fix, source: "override"))
     }
 
-    private mutating func add(_ fix: Fix, from source: String, isFinal: Bool = false, now: Double) -> [Action] {
-        guard request?.add(fix, from: source, isFinal: isFinal) == true else { return [] }
+    private mutating func add(_ fix: Fix, from source: String, isAssumed: Bool = false, now: Double) -> [Action] {
+        guard request?.add(fix, from: source, isAssumed: isAssumed) == true else { return [] }
         return endRequest(with: request?.best, now: now)
     }
 
@@ -212,7 +211,7 @@ struct LocationMachine {
             actions += endRequest(with: request.best, now: now)
         }
         actions += settleGpsd(now: now) + settleBus(now: now)
-        request?.receiver(isOn: gpsd.purpose == .watch || bus.fix.usesReceiver, now: now)
+        request?.receiver(isOn: gpsd.usesReceiver || bus.fix.usesReceiver, now: now)
         return actions + sourcesIfNew()
     }
 
