@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// R6 R8: Regions, from where the device is to the row that wakes an app.
+/// R6: Regions, from where the device is to the row that wakes an app.
 @Suite struct BookRegionTests {
     private typealias Scene = LocationScene
 

@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R6 R7 R8: The service over a real store: what is written, what is taken up, and what is told.
+/// R6 R7: The service over a real store: what is written, what is taken up, and what is told.
 @Suite(.timeLimit(.minutes(20))) struct LocationServiceTests {
     private typealias Scene = ServiceScene
 
