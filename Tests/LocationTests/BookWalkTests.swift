@@ -160,7 +160,9 @@ import Testing
 
         private mutating func mistake(_ wake: LocationWake) -> String? {
             guard wake.source == .region else { return nil }
-            guard let region = regions[wake.app]?[wake.key], region == wake.event.region else { return "no such region" }
+            guard let region = regions[wake.app]?[wake.key], region == wake.event.region else {
+                return "no such region"
+            }
             guard permission[wake.app] != .denied else { return "not allowed" }
             let key = "\(wake.app) \(wake.key)"
             defer { last[key] = wake.event.kind }

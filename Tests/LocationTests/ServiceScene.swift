@@ -23,7 +23,8 @@ struct ServiceScene: Sendable {
 
     /// What the service has said to apps and to their user.
     final class Told: Sendable {
-        private let kept = Mutex<(words: [String], manifests: [AppManifest], answer: LocationPermission?)>(([], [], nil))
+        private let kept = Mutex<(words: [String], manifests: [AppManifest], answer: LocationPermission?)>(
+            ([], [], nil))
 
         var words: [String] { kept.withLock { $0.words } }
         var manifests: [AppManifest] { kept.withLock { $0.manifests } }
@@ -75,7 +76,9 @@ struct ServiceScene: Sendable {
     }
 
     func fix(_ east: Double) -> FixUpdate? {
-        Fix(place: LocationScene.place(east), accuracy: 5, time: clock.now().bootSeconds).map { .fix($0, source: "gpsd") }
+        Fix(place: LocationScene.place(east), accuracy: 5, time: clock.now().bootSeconds).map {
+            .fix($0, source: "gpsd")
+        }
     }
 
     /// The service has an app that watches a region, and a device outside of it.

@@ -38,8 +38,9 @@ import Testing
         #expect(try await operations.processLocation(process: process, channel: nil).permission == .ask)
         let added = try await operations.addRegion(region, process: process, channel: nil)
         #expect(added.regions == [RegionStatus(region: region, state: .unknown)])
-        #expect(try await operations.setSignificantChanges(true, process: process, channel: nil)
-            .monitorsSignificantChanges)
+        #expect(
+            try await operations.setSignificantChanges(true, process: process, channel: nil)
+                .monitorsSignificantChanges)
         try await operations.removeRegion("nothing", process: process, channel: nil)
         let stranger = try await problem {
             try await operations.addRegion(region, process: getpid(), channel: nil)
