@@ -99,6 +99,27 @@ import Testing
         #expect(scene.state() == .outside)
     }
 
+    @Test func `R6: The end of a request that was withdrawn does not keep the next one waiting`() {
+        var scene = Scene()
+        scene.tellSources()
+        scene.install()
+        scene.add()
+        scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
+        scene.add()
+        #expect(scene.asked.count == 2)
+        // Of the first one, as the sources say it a little later.
+        scene.step { $0.take(.receiver(seconds: 0.5), now: $1) }
+        #expect(scene.wish.fix == nil)
+        scene.pass(10)
+        #expect(scene.state() == .outside && scene.status()?.receiverSeconds == 0.5 + scene.delay)
+        // One that always ends at once is not asked for ever.
+        scene.hasReceiver = false
+        scene.delay = 0.1
+        let asked = scene.asked.count
+        scene.pass(3_600)
+        #expect((3...9).contains(scene.asked.count - asked))
+    }
+
     private static func dozeScene() -> Scene {
         var scene = Scene()
         scene.install()

@@ -169,7 +169,9 @@ extension LocationBook {
         request = nil
         guard !ended.isAnswered else { return }
         failures += 1
-        let pause = Self.pauseWithoutFix * pow(2, Double(min(failures, 8) - 1))
+        // One that was withdrawn just before may have ended, and not this one.
+        let mayBeAnother = failures == 1 && canMonitorRegions && now.bootSeconds - ended.since < 1
+        let pause = mayBeAnother ? Self.soon : Self.pauseWithoutFix * pow(2, Double(min(failures, 8) - 1))
         retryAt = now.bootSeconds + min(FixSchedule.longest, pause)
         guard ended.isForChanges, let cell, !cell.isPlaced else { return }
         // Nobody can say where the new cell is: that it is another one is told all the same.
@@ -201,6 +203,8 @@ extension LocationBook {
     private static let cellFreshness = 30.0
     /// Seconds by which a fix may come too early for an app that shares it.
     private static let sharing = FixSchedule.shortest / 2
+    /// Seconds until a fix is asked for again whose request has ended at once.
+    private static let soon = 5.0
     /// Metres of accuracy that say nothing: half the way around the earth.
     static let nowhere = 20_100_000.0
 }
