@@ -49,14 +49,18 @@ package final class RefreshedApps: Sendable {
                 availabilityChanged: {
                     await self.apps.withLock(\.service)?.tell($0, .refresh(RefreshNotice(availability: $1)))
                 },
-                manifests: {
-                    guard let apps = self.apps.withLock(\.service) else { return nil }
-                    do throws(Problem) {
-                        return try await apps.apps().compactMap(\.manifest)
-                    } catch {
-                        logger.error("Entries cannot be read", metadata: ["error": "\(error)"])
-                        return nil
-                    }
-                }, logger: logger))
+                manifests: { await self.apps.withLock(\.service)?.manifests(logger) }, logger: logger))
+    }
+}
+
+extension AppService {
+    /// What the entries of installed apps say; nil where they cannot be read now.
+    func manifests(_ logger: Logger) async -> [AppManifest]? {
+        do throws(Problem) {
+            return try await apps().compactMap(\.manifest)
+        } catch {
+            logger.error("Entries cannot be read", metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 }

@@ -64,6 +64,9 @@ extension AppService {
     /// A session of the app is gone, and its messages: they are nothing to wake the app for.
     package func sessionRemoved(of id: AppID) async { await refreshWantedWakes(of: id) }
 
+    /// Rows of wakes of the app are gone: another part has taken them back.
+    package func wakesTakenBack(of id: AppID) async { await refreshWantedWakes(of: id) }
+
     package func launch(_ id: AppID, _ request: LaunchRequest) async throws(Problem) -> AppStatus {
         // JSON can say what a program cannot be given: its arguments end with this character (execve(2)).
         if let index = request.arguments?.firstIndex(where: { $0.utf8.contains(0) }) {
