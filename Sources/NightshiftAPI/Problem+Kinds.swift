@@ -74,6 +74,12 @@ extension Problem {
             type: "/problems/no-room-for-task", title: "There is no room for the task now", status: 409, detail: detail)
     }
 
+    /// The app watches as many regions as it may (kCLErrorRegionMonitoringFailure).
+    package static func tooManyRegions(_ detail: String) -> Problem {
+        Problem(
+            type: "/problems/too-many-regions", title: "Too many regions are watched", status: 409, detail: detail)
+    }
+
     package static func tooLarge(_ detail: String) -> Problem {
         Problem(type: "/problems/too-large", title: "The request is too large", status: 413, detail: detail)
     }
