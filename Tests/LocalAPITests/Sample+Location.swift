@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+
 /// Regions and significant changes.
 extension Sample {
     static var locationRequests: [Sample] {
@@ -45,7 +46,7 @@ extension Sample {
     }
 
     private static var center: Coordinate {
-        get throws { try #require(Coordinate(latitude: 52.5, longitude: 13.375)) }
+        get throws { try JSON.decode(Coordinate.self, from: Data(#"{"latitude":52.5,"longitude":13.375}"#.utf8)) }
     }
 
     private static var region: MonitoredRegion {
