@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// A place as typed: degrees of latitude and longitude, `52.5163,13.3777`; south and west have a sign or a letter, `33.9S,70.7W`.
+/// A place as typed: degrees of latitude and longitude, `52.5163,13.3777`; south and west have a sign or a letter, `33.5S,70.7W`.
 struct PlaceArgument: Hashable, Sendable {
     var coordinate: Coordinate
 
@@ -12,7 +12,7 @@ struct PlaceArgument: Hashable, Sendable {
         else {
             throw ValidationError(
                 "a place is a latitude from -90 to 90 and a longitude from -180 to 180, such as 52.5163,13.3777 or "
-                    + "33.9S,70.7W")
+                    + "33.5S,70.7W")
         }
         return PlaceArgument(coordinate: coordinate)
     }

@@ -8,11 +8,11 @@ struct RegionAddCommand: ClientCommand {
         abstract: "Watch a region for an app.",
         discussion: """
             The same identifier replaces. A region that is added while the device is inside it tells nothing by \
-            itself. South and west have a letter, such as 33.9S,70.7W, or a sign behind '--'.
+            itself. South and west have a letter, such as 33.5S,70.7W, or a sign behind '--'.
 
             Examples:
               nightshift region add home 52.5163,13.3777 150 --app org.example.Arrivals
-              nightshift region add city 33.45S,70.66W 5km --app org.example.Arrivals --exit-only
+              nightshift region add city 33.5S,70.7W 5km --app org.example.Gate --exit-only
             """)
 
     /// Which crossings the app is woken for, as typed; both unless told otherwise.

@@ -12,7 +12,7 @@ struct RegionCommand: ParsableCommand {
             Without a subcommand they are listed.
 
             Examples:
-              nightshift region add home 52.5163,13.3777 150 --app org.example.Arrivals --entry-only
+              nightshift region add home 52.5163,13.3777 150 --app org.example.Arrivals
               nightshift region list
               nightshift region remove home --app org.example.Arrivals
             """,

@@ -15,7 +15,7 @@ struct RegionListCommand: ClientCommand {
               nightshift region list --app org.example.Arrivals --json
             """)
 
-    @Option(help: "Only this app's.", transform: AppArgument.parse)
+    @Option(help: ArgumentHelp("Only this app's.", valueName: "id"), transform: AppArgument.parse)
     var app: AppArgument?
 
     @OptionGroup var format: JSONOption
