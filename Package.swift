@@ -88,11 +88,14 @@ let package = Package(
         .target(
             name: "Refresh", dependencies: ["NightshiftAPI", "Clock", "Store", "Scheduler", logging],
             swiftSettings: strict),
+        .target(
+            name: "Location", dependencies: ["NightshiftAPI", "Clock", "Store", "Scheduler", logging],
+            swiftSettings: strict),
 
         // L3: what joins these.
         .target(
             name: "Operations",
-            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Refresh", logging],
+            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Refresh", "Location", logging],
             swiftSettings: strict),
 
         // L3, and L4 above what joins: how it meets the world.
@@ -103,8 +106,8 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Refresh", "Operations", httpTypes, hummingbird,
-                hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix,
+                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Refresh", "Location", "Operations", httpTypes,
+                hummingbird, hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix,
                 serviceLifecycle,
             ],
             swiftSettings: strict),
@@ -125,7 +128,7 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Store", "Device", "Scheduler", "Transfers",
-                "Apps", "Refresh", "Operations", "HTTPTransport", "LocalAPI", configuration, logging,
+                "Apps", "Refresh", "Location", "Operations", "HTTPTransport", "LocalAPI", configuration, logging,
                 serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict),
@@ -239,17 +242,24 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "LocationTests",
+            dependencies: [
+                "NightshiftAPI", "Clock", "Store", "Scheduler", "Location", "SimulationSupport", "TestSupport", logging,
+                grdb,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "NightshiftAPI", "Store", "Transfers", "Apps", "Refresh", "Operations", "SimulationSupport",
-                "TestSupport", logging,
+                "NightshiftAPI", "Store", "Transfers", "Apps", "Refresh", "Location", "Operations",
+                "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "LocalAPITests",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "Clock", "Store", "Transfers", "Apps", "Refresh", "Operations",
-                "LocalAPI", "SimulationSupport", "TestSupport",
+                "NightshiftAPI", "NightshiftClient", "Clock", "Store", "Transfers", "Apps", "Refresh", "Location",
+                "Operations", "LocalAPI", "SimulationSupport", "TestSupport",
                 httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],
@@ -258,7 +268,7 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Clock", "Device", "Store", "Scheduler",
-                "Transfers", "Apps", "Refresh", "Daemon", "SimulationSupport", "TestSupport", logging,
+                "Transfers", "Apps", "Refresh", "Location", "Daemon", "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(

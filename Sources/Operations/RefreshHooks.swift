@@ -6,8 +6,8 @@ package import Refresh
 package import Store
 import Synchronization
 
-extension AppService.RefreshHooks {
-    /// What background refresh hears of apps.
+extension AppService.PartHooks {
+    /// What background refresh hears of apps, and tells them.
     package init(_ refresh: RefreshService) {
         self.init(
             use: { await refresh.use($0, isInFront: $1) },
@@ -15,7 +15,7 @@ extension AppService.RefreshHooks {
             launched: { await refresh.launched($0) },
             installed: { await refresh.installed($0, $1) },
             wakesEnded: { await refresh.wakesEnded() },
-            availability: { await refresh.availability(of: $0) })
+            notices: { [.refresh(RefreshNotice(availability: await refresh.availability(of: $0)))] })
     }
 }
 
@@ -46,15 +46,21 @@ package final class RefreshedApps: Sendable {
                         logger.debug("Nothing to expire", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
-                availabilityChanged: { await self.apps.withLock(\.service)?.tell($0, $1) },
-                manifests: {
-                    guard let apps = self.apps.withLock(\.service) else { return nil }
-                    do throws(Problem) {
-                        return try await apps.apps().compactMap(\.manifest)
-                    } catch {
-                        logger.error("Entries cannot be read", metadata: ["error": "\(error)"])
-                        return nil
-                    }
-                }, logger: logger))
+                availabilityChanged: {
+                    await self.apps.withLock(\.service)?.tell($0, .refresh(RefreshNotice(availability: $1)))
+                },
+                manifests: { await self.apps.withLock(\.service)?.manifests(logger) }, logger: logger))
+    }
+}
+
+extension AppService {
+    /// What the entries of installed apps say; nil where they cannot be read now.
+    func manifests(_ logger: Logger) async -> [AppManifest]? {
+        do throws(Problem) {
+            return try await apps().compactMap(\.manifest)
+        } catch {
+            logger.error("Entries cannot be read", metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 }

@@ -406,6 +406,21 @@ enum Migrations {
                     ) STRICT, WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("0011 location") { db in
+            try db.execute(
+                sql: """
+                    -- What an app watches and what came of it, and on which side of each boundary the device is: JSON. See
+                    -- docs/decisions/0043.
+                    CREATE TABLE location_apps (
+                        app TEXT PRIMARY KEY CHECK (length(app) > 0),
+                        record TEXT NOT NULL
+                    ) STRICT;
+                    CREATE TABLE location_device (
+                        id INTEGER PRIMARY KEY CHECK (id = 1),
+                        record TEXT NOT NULL
+                    ) STRICT;
+                    """)
+        }
         return migrator
     }()
 }

@@ -1,10 +1,12 @@
 import Apps
 import Clock
 import Foundation
+import Location
 import Logging
 import NightshiftAPI
 import Operations
 import Refresh
+import SimulationSupport
 import Store
 import TestSupport
 import Transfers
@@ -15,8 +17,11 @@ struct TestService: Sendable {
     let service: TransferService
     let apps: AppService
     let refresh: RefreshService
+    let location: LocationService
 
-    var operations: Operations { Operations(transfers: service, apps: apps, refresh: refresh) }
+    var operations: Operations {
+        Operations(transfers: service, apps: apps, refresh: refresh, location: location)
+    }
 }
 
 func makeService() throws -> TestService {
@@ -39,15 +44,19 @@ func makeService() throws -> TestService {
             random: { 0.5 }, logger: logger))
     let refreshed = RefreshedApps()
     let refresh = refreshed.service(store: store, clock: clock, logger: logger)
+    let located = LocatedApps()
+    let location = located.service(store: store, clock: clock, source: ScriptedFixSource(), logger: logger)
     let apps = AppService(
         AppService.Environment(
             paths: paths, store: store,
             host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
-            transfers: AppService.TransferHooks(service, logger: logger), refresh: AppService.RefreshHooks(refresh),
+            transfers: AppService.TransferHooks(service, logger: logger), parts: AppService.PartHooks(refresh),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
     refreshed.connect(apps)
-    return TestService(directory: directory, service: service, apps: apps, refresh: refresh)
+    located.connect(apps)
+    return TestService(
+        directory: directory, service: service, apps: apps, refresh: refresh, location: location)
 }
 
 /// Without a network nothing is ever begun.

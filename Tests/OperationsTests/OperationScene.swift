@@ -1,5 +1,6 @@
 import Apps
 import Foundation
+import Location
 import Logging
 import NightshiftAPI
 import Operations
@@ -29,6 +30,10 @@ final class OperationScene: Sendable {
     var apps: AppService { operations.apps }
     var transfers: TransferService { operations.transfers }
     var refresh: RefreshService { operations.refresh }
+    var location: LocationService { operations.location }
+    let places = ScriptedFixSource()
+    /// What the user of the device answers when he is asked.
+    let answer = Mutex<LocationPermission?>(nil)
 
     /// - Parameter moment: without a network, unless it is given.
     init(keys: String = "X-Nightshift-BackgroundModes=transfer;", moment: DeviceMoment? = nil) async throws {
@@ -56,21 +61,29 @@ final class OperationScene: Sendable {
                 moment: moment ?? DeviceMoment(conditions: offline), random: { 0.5 }, logger: logger))
         let refreshedApps = RefreshedApps()
         let refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
+        let locatedApps = LocatedApps()
+        let location = locatedApps.service(
+            store: store, clock: clock, source: places, ask: { [answer] _, _, _, _ in answer.withLock(\.self) },
+            logger: logger)
         let apps = AppService(
             AppService.Environment(
                 paths: paths, store: store, host: host,
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(transfers, logger: logger),
-                refresh: AppService.RefreshHooks(refresh), variables: variables,
+                parts: AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(location)]), variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
         refreshedApps.connect(apps)
-        operations = Operations(transfers: transfers, apps: apps, refresh: refresh)
+        locatedApps.connect(apps)
+        operations = Operations(transfers: transfers, apps: apps, refresh: refresh, location: location)
         try await apps.prepare()
         try await refresh.prepare()
+        try await location.prepare()
         running = Task {
             async let refreshing: Void = refresh.run()
+            async let locating: Void = location.run()
             try await apps.run()
             await refreshing
+            await locating
         }
     }
 
@@ -79,6 +92,7 @@ final class OperationScene: Sendable {
         host.endAll()
         await apps.stop()
         await refresh.stop()
+        await location.stop()
         try await running.value
         try store.close()
     }

@@ -19,7 +19,7 @@ extension AppService {
         reportActivity()
         // Its states tell of its use from here on, and its windows before: not both at once, and in this order.
         if front.use.app == id { updateFrontUse() }
-        tellRefresh(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
+        tellParts(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
         if actions.isEmpty, machine.record == before { return setAlarm() }
         await execute(actions, id)
         if front.app == id { updateFrontUse() }
@@ -152,7 +152,7 @@ extension AppService {
                 if lifts { try transaction.liftHolds(of: id, at: time) }
             }
             if lifts { unlifted.remove(id) }
-            if finished.contains(where: \.wake.source.hasResult) { refreshCalls.add(environment.refresh.wakesEnded) }
+            if finished.contains(where: \.wake.source.hasResult) { partCalls.add(environment.parts.wakesEnded) }
             return lifts
         } catch {
             if lifts { unlifted.insert(id) }
@@ -220,7 +220,7 @@ extension AppService {
         machines[id] = machine
         writeClock(id)
         reportActivity()
-        tellRefresh(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
+        tellParts(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
         return actions
     }
 

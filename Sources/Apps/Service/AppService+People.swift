@@ -28,7 +28,7 @@ extension AppService {
             throw Problem(error)
         }
         await perform(manifest.id) { $0.installed(manifest.entry, now: $1) }
-        refreshCalls.add { [refresh = environment.refresh] in await refresh.installed(manifest.id, manifest) }
+        partCalls.add { [parts = environment.parts] in await parts.installed(manifest.id, manifest) }
         await updateWantedWakes()
         return try await status(manifest.id)
     }
@@ -49,7 +49,7 @@ extension AppService {
         machines[id] = nil
         unfinished[id] = nil
         tellings[id] = nil
-        refreshCalls.add { [refresh = environment.refresh] in await refresh.installed(id, nil) }
+        partCalls.add { [parts = environment.parts] in await parts.installed(id, nil) }
         do {
             try await store.write { transaction in
                 try transaction.deleteApp(id)
@@ -63,6 +63,9 @@ extension AppService {
 
     /// A session of the app is gone, and its messages: they are nothing to wake the app for.
     package func sessionRemoved(of id: AppID) async { await refreshWantedWakes(of: id) }
+
+    /// Rows of wakes of the app are gone: another part has taken them back.
+    package func wakesTakenBack(of id: AppID) async { await refreshWantedWakes(of: id) }
 
     package func launch(_ id: AppID, _ request: LaunchRequest) async throws(Problem) -> AppStatus {
         // JSON can say what a program cannot be given: its arguments end with this character (execve(2)).

@@ -17,8 +17,8 @@ extension AppService {
     package func connect(
         process pid: Int32, executable: String?, app claimed: AppID?, run child: Int32? = nil, asGuest: Bool = false
     ) async throws(Problem) -> AsyncStream<ProcessEvent> {
-        // What is found out here may have changed while background refresh answers.
-        var answer: (app: AppID, availability: RefreshAvailability)?
+        // What is found out here may have changed while the other parts answer.
+        var answer: (app: AppID, notices: [ProcessEvent])?
         var found: (process: ProcessIdentity, app: AppID)?
         while found == nil {
             guard !isStopping else { throw .unavailable("The service is stopping.") }
@@ -28,7 +28,7 @@ extension AppService {
             let launched = launchedApp(of: process)
             if let child, launched == nil { return try await connect(runner: pid, of: child, executable) }
             let app = launched ?? app(of: process, executable: executable, claimed: claimed)
-            if answer?.app == app { found = (process, app) } else { answer = (app, await availability(of: app)) }
+            if answer?.app == app { found = (process, app) } else { answer = (app, await notices(of: app)) }
         }
         guard let (process, id) = found else { throw .unavailable("The service is stopping.") }
         let owner = machines[id]?.record.process.map { ProcessIdentity($0) }
@@ -47,9 +47,7 @@ extension AppService {
         hello.clock = clocks[id]?.path
         hello.channel = connections[pid]?.name
         connections[pid]?.continuation.yield(.hello(hello))
-        if let availability = answer?.availability {
-            connections[pid]?.continuation.yield(.refresh(RefreshNotice(availability: availability)))
-        }
+        for notice in answer?.notices ?? [] { connections[pid]?.continuation.yield(notice) }
         if !isGuest {
             if owner == nil { _ = environment.host.adopt(process) }
             let stored = StoredProcess(process, isManaged: false)

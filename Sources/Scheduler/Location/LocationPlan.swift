@@ -3,6 +3,8 @@ package import NightshiftAPI
 /// All regions of all apps on one receiver: where the device is goes in, crossings and the next fix come out.
 package struct LocationPlan: Hashable, Sendable, Codable {
     private var machines: [AppID: [String: RegionMachine]] = [:]
+    /// Apps for which nobody looks now.
+    private var paused: Set<AppID> = []
     package private(set) var schedule = FixSchedule()
     /// The last fix, as long as it is of this run of the machine.
     package private(set) var last: Fix?
@@ -30,7 +32,28 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         if machines[app]?.isEmpty == true { machines[app] = nil }
     }
 
-    package mutating func remove(_ app: AppID) { machines[app] = nil }
+    package mutating func remove(_ app: AppID) {
+        machines[app] = nil
+        paused.remove(app)
+    }
+
+    /// Stops looking for an app, or looks again; on which side of each boundary the device was stays known.
+    package mutating func setPaused(_ isPaused: Bool, _ app: AppID) {
+        guard isPaused != paused.contains(app) else { return }
+        if isPaused {
+            paused.insert(app)
+        } else {
+            paused.remove(app)
+            for identifier in (machines[app] ?? [:]).keys { machines[app]?[identifier]?.restarted() }
+        }
+    }
+
+    /// A place that is older than this says nothing of where the device is now.
+    package mutating func forgetPlace(before time: Double) {
+        if let place = last, place.time < time { last = nil }
+    }
+
+    package var apps: [AppID] { machines.keys.sorted { $0.rawValue < $1.rawValue } }
 
     package func regions(of app: AppID) -> [MonitoredRegion] {
         (machines[app] ?? [:]).values.map(\.region).sorted { $0.identifier < $1.identifier }
@@ -48,7 +71,7 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         last = fix
         schedule.moved(to: fix)
         var events: [Event] = []
-        for app in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+        for app in apps where !paused.contains(app) {
             for identifier in (machines[app] ?? [:]).keys.sorted() {
                 guard let crossing = machines[app]?[identifier]?.moved(to: fix),
                     let region = machines[app]?[identifier]?.region
@@ -61,11 +84,32 @@ package struct LocationPlan: Hashable, Sendable, Codable {
     }
 
     /// When the next fix is due, on the clock of fixes; nil where nothing is watched and the receiver may stay off.
-    package var due: Double? {
-        let watched = machines.values.flatMap(\.values)
+    package var due: Double? { machines.keys.compactMap { due(of: $0) }.min() }
+
+    /// The same for the regions of one app.
+    package func due(of app: AppID) -> Double? {
+        let watched = watched(of: app)
         guard !watched.isEmpty else { return nil }
         let distance = last.map { fix in watched.map { $0.distanceToChange(from: fix) }.min() ?? 0 } ?? 0
         return schedule.due(distance: distance, confirmation: watched.compactMap(\.confirmation).min())
+    }
+
+    /// Metres of accuracy that the next fix for an app has to have: as fine as its boundaries far off need, and the nearest one
+    /// to be crossed for certain; nil where nothing is watched.
+    package func accuracy(of app: AppID) -> Double? {
+        watched(of: app).map { machine in
+            let margin = max(Self.finest, RegionMachine.margin(ofRadius: machine.region.radius))
+            guard let last else { return margin }
+            return max(margin, min(Self.coarsest, machine.distanceToChange(from: last) / 4))
+        }.min()
+    }
+
+    /// Metres: no receiver is finer for sure, and what is coarser is of no use for the next decision.
+    private static let finest = 10.0
+    private static let coarsest = 1_000.0
+
+    private func watched(of app: AppID) -> [RegionMachine] {
+        paused.contains(app) ? [] : Array((machines[app] ?? [:]).values)
     }
 
     /// The clock of fixes began anew, with the machine; on which side of each boundary the device was stays known.

@@ -73,8 +73,12 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         lastTime = nil
     }
 
-    /// When a fix would make a crossing certain; nil while none is possible.
-    package var confirmation: Double? { candidate.map { $0.since + Self.dwell } }
+    /// When a fix would make a crossing certain; nil while none is possible, and where one that came since was too coarse to tell.
+    package var confirmation: Double? {
+        guard let candidate else { return nil }
+        let moment = candidate.since + Self.dwell
+        return moment > lastTime ?? -.infinity ? moment : nil
+    }
 
     /// Metres between the device and the next place at which something would change; nil while nothing is known.
     package func distanceToChange(from fix: Fix) -> Double {

@@ -87,4 +87,52 @@ import Testing
         #expect(plan.last == nil && plan.state(of: "home", of: first) == .inside)
         #expect(plan.moved(to: try around.fix(0, at: 3)) == [])
     }
+
+    @Test func `R6: For an app that is paused nobody looks, and what was crossed meanwhile is told behind it`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region(), for: first)
+        _ = plan.moved(to: try around.fix(0, at: 0))
+        plan.setPaused(true, first)
+        #expect(plan.due == nil && plan.due(of: first) == nil && plan.accuracy(of: first) == nil)
+        for time in [100.0, 130, 160] { #expect(plan.moved(to: try around.fix(500, at: time)) == []) }
+        #expect(plan.state(of: "home", of: first) == .inside)
+        plan = try JSON.decode(LocationPlan.self, from: try JSON.encode(plan))
+        plan.setPaused(false, first)
+        let events = try [200.0, 230].flatMap { plan.moved(to: try around.fix(500, at: $0)) }
+        #expect(events.map(\.crossing) == [.left])
+    }
+
+    @Test func `R6: An old place says nothing of a region that is added`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region("far", east: 5_000), for: first)
+        _ = plan.moved(to: try around.fix(0, at: 0))
+        plan.forgetPlace(before: 0)
+        #expect(plan.last != nil)
+        plan.forgetPlace(before: 940)
+        plan.add(try around.region(), for: first)
+        #expect(plan.last == nil && plan.state(of: "home", of: first) == .unknown)
+        #expect(try #require(plan.due) <= 1_000)
+    }
+
+    @Test func `R6: Each app has a due of its own; near its boundary a fix has to be fine`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region(), for: first)
+        plan.add(try around.region(east: 50_000), for: second)
+        #expect(plan.accuracy(of: first) == 10 && plan.due(of: second) == -.infinity)
+        _ = plan.moved(to: try around.fix(200, at: 0))
+        #expect(try #require(plan.due(of: first)) < (try #require(plan.due(of: second))))
+        #expect(plan.due == plan.due(of: first))
+        #expect(try #require(plan.accuracy(of: first)) < 50 && plan.accuracy(of: second) == 1_000)
+    }
+
+    @Test func `R6: At the boundary a fix too coarse to tell does not keep the receiver on`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region(), for: first)
+        _ = plan.moved(to: try around.fix(300, at: 0))
+        _ = plan.moved(to: try around.fix(0, at: 100))
+        #expect(plan.due == 120)
+        _ = plan.moved(to: try around.fix(80, accuracy: 60, at: 125))
+        #expect(try #require(plan.due) >= 125 + FixSchedule.shortest)
+        #expect(plan.moved(to: try around.fix(0, at: 150)).map(\.crossing) == [.entered])
+    }
 }

@@ -1,0 +1,74 @@
+import Foundation
+package import NightshiftAPI
+import Scheduler
+
+/// What people are shown: who watches what, how often it was told, and why nothing goes on. No place is in it.
+extension LocationBook {
+    package func status(_ now: LocationMoment) -> LocationStatus {
+        var status = LocationStatus(sources: sources, apps: order.compactMap { self.status(of: $0, now) })
+        let next = request == nil ? nextFix(now) : now.bootSeconds
+        status.nextFix = next.map { Date(timeIntervalSince1970: now.wallSeconds(of: $0)) }
+        return status
+    }
+
+    /// Nil where there is no such app.
+    package func status(of app: AppID, _ now: LocationMoment) -> AppLocationStatus? {
+        guard let manifest = manifests[app] else { return nil }
+        let record = apps[app] ?? LocationRecord()
+        var status = AppLocationStatus(app: app, name: manifest.name, permission: record.permission)
+        status.reason = manifest.locationReason
+        status.regions = regions(of: app)
+        status.monitorsSignificantChanges = record.monitorsSignificantChanges
+        status.wakes = record.wakes
+        status.receiverSecondsToday = record.receiver.seconds(on: now.local)
+        status.receiverSeconds = record.receiver.seconds
+        status.sentence = sentence(app, record)
+        return status
+    }
+
+    /// An app's regions, with the side of each as long as somebody looks.
+    func regions(of app: AppID) -> [RegionStatus] {
+        let known = (apps[app]?.regions ?? [:]).values.sorted { $0.region.identifier < $1.region.identifier }
+        return known.map { known in
+            let side = isWatched(app) ? plan.state(of: known.region.identifier, of: app) : .unknown
+            var status = RegionStatus(region: known.region, state: side)
+            status.crossings = known.crossings
+            status.lastCrossing = known.lastCrossing.map(Date.init(timeIntervalSince1970:))
+            return status
+        }
+    }
+
+    /// Whether monitoring goes on, and why not.
+    private func sentence(_ app: AppID, _ record: LocationRecord) -> String {
+        let allow = "'nightshift app location \(app) --always' lets it."
+        if asking[app] != nil { return "Its user is being asked whether it may learn where the device is." }
+        guard !record.regions.isEmpty || record.monitorsSignificantChanges else {
+            return "It watches no region and wants to hear of no significant changes."
+        }
+        switch record.permission {
+        case .ask: return "Its user has not said whether it may learn where the device is. \(allow)"
+        case .denied: return "Its user does not let it learn where the device is. \(allow)"
+        case .whenInUse, .always: break
+        }
+        if isForceQuit.contains(app) {
+            return "Its user has ended it: nothing is watched for it before its user starts it again."
+        }
+        guard isWatched(app) else { return "It may learn where the device is only while its user sees it." }
+        var sentences: [String] = []
+        if !record.regions.isEmpty {
+            sentences.append(
+                canMonitorRegions
+                    ? "It is told when the device enters or leaves \(Self.count(record.regions.count))."
+                    : "It watches \(Self.count(record.regions.count)), and nothing here tells where the device is.")
+        }
+        if record.monitorsSignificantChanges {
+            sentences.append(
+                canMonitorSignificantChanges
+                    ? "It is told of significant changes of the location."
+                    : "Significant changes are not told: there is neither a modem nor a location of the network.")
+        }
+        return sentences.joined(separator: " ")
+    }
+
+    private static func count(_ regions: Int) -> String { regions == 1 ? "one region" : "\(regions) regions" }
+}

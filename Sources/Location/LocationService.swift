@@ -1,0 +1,268 @@
+package import Clock
+package import Foundation
+package import Logging
+package import NightshiftAPI
+import Scheduler
+package import Store
+
+/// Location: which app is told when the device enters or leaves a region, or is somewhere else, and everything that the local API
+/// offers of it.
+///
+/// One ``LocationBook`` decides; this actor carries out. Whatever a method has returned for is on disk, and nothing is told before
+/// it is. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0043`.
+package actor LocationService {
+    /// The world as the service needs it.
+    package struct Environment: Sendable {
+        /// Asks the user of the device whether an app of this name may learn where it is, with the app's reason; nil where he
+        /// cannot be asked, and where he does not answer.
+        package typealias Ask =
+            @Sendable (AppID, _ name: String, _ reason: String?, LocationPermission) async -> LocationPermission?
+
+        package var store: Store
+        package var clock: any ServiceClock
+        package var source: any FixSource
+        /// Seconds that local time is ahead of UTC at a moment.
+        package var offset: @Sendable (Date) -> Int
+        package var ask: Ask
+        /// Tells the processes of an app its user's word.
+        package var permissionChanged: @Sendable (AppID, LocationNotice) async -> Void
+        /// An app is not to be woken any more for what it was to be woken for.
+        package var wakesChanged: @Sendable (AppID) async -> Void
+        /// What the entries of installed apps say; nil where they cannot be read now.
+        package var manifests: @Sendable () async -> [AppManifest]?
+        package var logger: Logger
+
+        package init(
+            store: Store, clock: any ServiceClock, source: any FixSource,
+            offset: @escaping @Sendable (Date) -> Int = { TimeZone.autoupdatingCurrent.secondsFromGMT(for: $0) },
+            ask: @escaping Ask = { _, _, _, _ in nil },
+            permissionChanged: @escaping @Sendable (AppID, LocationNotice) async -> Void = { _, _ in },
+            wakesChanged: @escaping @Sendable (AppID) async -> Void = { _ in },
+            manifests: @escaping @Sendable () async -> [AppManifest]? = { [] }, logger: Logger
+        ) {
+            self.store = store
+            self.clock = clock
+            self.source = source
+            self.offset = offset
+            self.ask = ask
+            self.permissionChanged = permissionChanged
+            self.wakesChanged = wakesChanged
+            self.manifests = manifests
+            self.logger = logger
+        }
+    }
+
+    nonisolated let environment: Environment
+    var book: LocationBook
+    /// The next look, in boot seconds.
+    private var alarm = Alarm()
+    private var isPrepared = false
+    private var isStopping = false
+    /// Transactions that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
+    private var unwritten = 0
+    private var writeWaiters: [CheckedContinuation<Void, Never>] = []
+    private let companions = Mailbox<LocationService>()
+
+    package init(_ environment: Environment) {
+        self.environment = environment
+        book = LocationBook(bootID: environment.clock.now().bootID)
+    }
+
+    nonisolated var now: LocationMoment {
+        let reading = environment.clock.now()
+        return LocationMoment(
+            bootSeconds: reading.bootSeconds,
+            local: LocalMoment(seconds: reading.wallSeconds, offset: environment.offset(reading.date)))
+    }
+
+    // MARK: - Life
+
+    /// Takes up what the last service has left. Behind the apps, before they run.
+    ///
+    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    package func prepare() async throws(StoreError) {
+        guard !isPrepared else { return }
+        let manifests = await environment.manifests()
+        let kept = try await environment.store.read { transaction in
+            try transaction.location(LocationRecord.self, DeviceLocationRecord.self)
+        }
+        for what in kept.unreadable {
+            environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
+        }
+        let now = now
+        book = LocationBook(kept, manifests: manifests, bootID: book.bootID, moment: book.moment, now: now)
+        isPrepared = true
+        await write(book.takeChanges(now))
+    }
+
+    /// Decides, until ``stop()``.
+    package func run() async {
+        await look()
+        await companions.run(by: self, beside: [{ await $0.followSources() }])
+        // The receiver's seconds that waited for another reason to be written.
+        await write(book.takeChanges(now, all: true))
+    }
+
+    package func stop() {
+        guard !isStopping else { return }
+        isStopping = true
+        alarm.cancel()
+        environment.source.shutdown()
+        companions.finish()
+    }
+
+    private func followSources() async {
+        for await update in environment.source.updates { await take(update) }
+    }
+
+    private func look() async { await tell { _, _ in } }
+
+    private func setAlarm() {
+        alarm.set(for: isStopping ? nil : book.nextLook, by: environment.clock) { await self.alarmRang($0) }
+    }
+
+    private func alarmRang(_ moment: Double) async {
+        alarm.rang(moment)
+        await look()
+    }
+
+    // MARK: - Steps
+
+    /// Gives the book an input, decides, and carries out what follows from it.
+    ///
+    /// - Returns: what `input` gives, and whether all of it is on disk.
+    private func step<Value>(
+        all: Bool = false, _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
+    ) async throws(Problem) -> (value: Value, isWritten: Bool) {
+        guard isPrepared, !isStopping else { throw .unavailable("The location is not followed now.") }
+        let now = now
+        let value = try input(&book, now)
+        book.look(now)
+        setAlarm()
+        // Nothing of it has to be on disk, and of two wishes the later one must not be told first.
+        if let wish = book.takeWish() { environment.source.want(wish) }
+        let (changes, effects) = (book.takeChanges(now, all: all), book.takeEffects())
+        // No suspension before this: transactions have the order of what was decided.
+        let isWritten = await write(changes)
+        for effect in effects { await perform(effect) }
+        return (value, isWritten)
+    }
+
+    private func perform(_ effect: LocationEffect) async {
+        switch effect {
+        case .permission(let app):
+            // As it is by now: of two changes the later one must not be told first.
+            if let notice = book.notice(for: app) { await environment.permissionChanged(app, notice) }
+        case .wakesChanged(let app): await environment.wakesChanged(app)
+        case .ask(let app, let name, let reason, let permission):
+            // Whoever has asked for it does not wait for a person.
+            companions.yield { await $0.askUser(app, name, reason, permission) }
+        }
+    }
+
+    private func askUser(_ app: AppID, _ name: String, _ reason: String?, _ permission: LocationPermission) async {
+        let answer = await environment.ask(app, name, reason, permission)
+        await tell { $0.asked(app, answer, now: $1) }
+    }
+
+    /// An input that nobody waits for.
+    func tell(_ input: (inout LocationBook, LocationMoment) -> Void) async {
+        // Before it was prepared, it reads what it needs; behind its end, the next one does.
+        _ = try? await step(input)
+    }
+
+    /// A request: answered when it is on disk.
+    func ask<Value>(
+        all: Bool = false, _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        let (value, isWritten) = try await step(all: all, input)
+        guard isWritten else { throw .unavailable("It could not be written down; the log says why.") }
+        await written()
+        return value
+    }
+
+    @discardableResult
+    private func write(_ changes: LocationChanges) async -> Bool {
+        guard !changes.isEmpty else { return true }
+        let reading = environment.clock.now()
+        unwritten += 1
+        defer { wasWritten() }
+        do {
+            try await environment.store.write { try Self.write(changes, $0, reading) }
+            return true
+        } catch {
+            environment.logger.error("The store failed", metadata: ["error": "\(error)"])
+            book.notWritten(changes, now: now)
+            setAlarm()
+            return false
+        }
+    }
+
+    private func wasWritten() {
+        unwritten -= 1
+        guard unwritten == 0 else { return }
+        for waiter in writeWaiters { waiter.resume() }
+        writeWaiters = []
+    }
+
+    /// Returns when everything that was decided is on disk, or could not be written.
+    func written() async {
+        while unwritten > 0 { await withCheckedContinuation { writeWaiters.append($0) } }
+    }
+
+    private static func write(
+        _ changes: LocationChanges, _ transaction: StoreTransaction, _ reading: ClockReading
+    ) throws {
+        for app in changes.removed { try transaction.deleteLocation(of: app) }
+        for cancellation in changes.cancelled {
+            switch cancellation {
+            case .all(let app): try transaction.deleteLocationWakes(of: app)
+            case .region(let app, let identifier): try transaction.deleteLocationWakes(of: app, region: identifier)
+            case .significantChange(let app): try transaction.deleteSignificantChangeWake(of: app)
+            }
+        }
+        for (app, record) in changes.apps { try transaction.putLocation(record, of: app) }
+        if let device = changes.device { try transaction.putLocationOfDevice(device) }
+        for wake in changes.begun {
+            try transaction.putWake(
+                wake.app, wake.source, key: wake.key, payload: try JSON.encode(wake.event), expires: wake.expires,
+                now: reading)
+        }
+        for entry in changes.entries { try transaction.record(entry) }
+    }
+
+    // MARK: - What happens
+
+    package func apply(_ moment: DeviceMoment) async {
+        guard isPrepared else {
+            book.apply(moment)
+            return
+        }
+        await tell { book, _ in book.apply(moment) }
+    }
+
+    /// A source has said something.
+    package func take(_ update: FixUpdate) async { await tell { $0.take(update, now: $1) } }
+
+    /// The app came to the front of its user, or left it.
+    package func use(_ app: AppID, isInFront: Bool) async { await tell { $0.use(app, isInFront: isInFront, now: $1) } }
+
+    package func forceQuit(_ app: AppID) async { await tell { $0.forceQuit(app, now: $1) } }
+
+    package func launched(_ app: AppID) async { await tell { $0.launched(app, now: $1) } }
+
+    /// The app's entry says this now; nil where it was removed.
+    package func installed(_ app: AppID, _ manifest: AppManifest?) async {
+        await tell { $0.installed(app, manifest, now: $1) }
+    }
+
+    /// An entry may have been put there by hand: whoever asks for an app that is not known has the entries read anew.
+    func readEntries(for app: AppID) async throws(Problem) {
+        if book.manifests[app] == nil { try await readEntries() }
+    }
+
+    func readEntries() async throws(Problem) {
+        guard isPrepared, let manifests = await environment.manifests() else { return }
+        _ = try await step { $0.read(manifests, now: $1) }
+    }
+}

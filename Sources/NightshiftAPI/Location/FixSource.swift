@@ -1,0 +1,44 @@
+/// What is wanted of the sources of places now.
+package struct FixWish: Hashable, Sendable {
+    /// Metres of accuracy wanted of one fix now; nil: the receiver stays off.
+    package var fix: Double?
+    /// Whether changes of place are to be told as they come: new cells, or fixes of the network. The receiver stays off for them.
+    package var watchesChanges: Bool
+
+    package init(fix: Double? = nil, watchesChanges: Bool = false) {
+        self.fix = fix
+        self.watchesChanges = watchesChanges
+    }
+}
+
+/// What the sources of places say.
+package enum FixUpdate: Hashable, Sendable {
+    /// Where the device is, by which source: `gpsd`, `geoclue` or `override`.
+    case fix(Fix, source: String)
+    /// The modem is in this cell: a text that tells one cell from another. The time is that of ``Fix/time``.
+    case cell(String, time: Double)
+    /// A request for a fix has ended, with a fix before this or without one; the receiver was on for so many seconds.
+    case receiver(seconds: Double)
+    /// What there is. Comes first of all, and whenever it has changed.
+    case sources(
+        [LocationStatus.SourceStatus], canMonitorRegions: Bool, canMonitorSignificantChanges: Bool)
+}
+
+/// Tells where the device is, as far as that is wanted.
+///
+/// Every method may be called from any thread and blocks for no longer than a lock.
+package protocol FixSource: Sendable {
+    /// What the sources say, in its order. For one reader. Ends with ``shutdown()``.
+    var updates: AsyncStream<FixUpdate> { get }
+
+    /// Says what is wanted from now on, in place of what was wanted before.
+    ///
+    /// A wish with ``FixWish/fix`` asks for one fix now, and asks again where one was told before: it is told as soon as it is
+    /// accurate enough, or is the best that came within a minute. Then the receiver is released, and ``FixUpdate/receiver(seconds:)``
+    /// ends the request; where nobody can tell places, it comes alone and soon. A wish without it ends a request that is under
+    /// way. Each call has the sources looked at, so that one which has come to be there since is found.
+    func want(_ wish: FixWish)
+
+    /// Releases everything, soon, and ends ``updates``.
+    func shutdown()
+}
