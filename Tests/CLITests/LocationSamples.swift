@@ -29,7 +29,7 @@ enum LocationSamples {
         app.wakes = 3
         app.receiverSecondsToday = 64
         app.receiverSeconds = 412.5
-        app.sentence = "Its regions are watched."
+        app.sentence = "It is told when the device enters or leaves 2 regions."
         return app
     }
 
@@ -37,7 +37,9 @@ enum LocationSamples {
     static var news: AppLocationStatus {
         var app = AppLocationStatus(app: AppID(rawValue: "org.example.News"), name: "", permission: .ask)
         app.monitorsSignificantChanges = true
-        app.sentence = "Its user has not said whether it may learn where the device is."
+        app.sentence =
+            "Its user has not said whether it may learn where the device is. "
+            + "'nightshift app location org.example.News --always' lets it."
         return app
     }
 

@@ -25,8 +25,8 @@ struct AppLocationReport {
     func lines(added identifier: String, _ status: AppLocationStatus) -> [String] {
         let added = status.regions.first { $0.region.identifier == identifier }
         var lines = [AppText.id(status.app) + ": " + (added.map { line($0) } ?? TerminalText.escaped(identifier))]
-        if status.permission != .always {
-            lines.append(TerminalText.escaped(status.sentence))
+        if status.permission != .always { lines.append(TerminalText.escaped(status.sentence)) }
+        if status.permission == .whenInUse {
             lines.append("To let it be woken: nightshift app location \(AppText.id(status.app)) --always")
         }
         return lines
@@ -55,7 +55,7 @@ struct AppLocationReport {
         status.regions.isEmpty ? [] : ["Regions:"] + status.regions.map { "  " + line($0) }
     }
 
-    /// "home: inside, 150 m around 52.51630,13.37770, tells entry; crossed 3 times, last 2026-11-21 11:42:10 (18 min ago)".
+    /// "home: inside, 150 m around 52.51630,13.37770, tells entry; crossed 3 times, last 2026-11-21 11:42:10".
     private func line(_ status: RegionStatus) -> String {
         let region = status.region
         var words =

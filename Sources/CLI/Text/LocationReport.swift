@@ -34,7 +34,8 @@ struct LocationReport {
     private func table(_ apps: [AppLocationStatus]) -> [String] {
         guard !apps.isEmpty else {
             return [
-                "No app asks for it. Watch a region for one with: nightshift region add IDENTIFIER LAT,LON RADIUS --app ID"
+                "No app asks for it. Watch a region for one with: "
+                    + "nightshift region add IDENTIFIER LAT,LON RADIUS --app ID"
             ]
         }
         let rows = apps.map { app in
