@@ -139,7 +139,7 @@ actor Conductor {
         let report = isDecided ? latest : told.report
         return DeviceStatus(
             conditions: report.conditions, values: report.values, providers: report.providers,
-            doze: told.machine.doze.status(now: clock.now()), holders: told.machine.holders, settings: settings)
+            doze: told.machine.doze.status(now: clock.now()), holders: told.machine.holders, settings: settings.shown)
     }
 
     func change(_ change: DeviceChange) async throws(Problem) -> DeviceStatus {
@@ -156,8 +156,10 @@ actor Conductor {
         for (key, value) in change.overrides ?? [:] {
             var probe = DeviceConditions()
             if let value, !probe.set(key, to: value) {
+                // A place is not repeated, not even one that is none: it may be mistyped by a digit.
+                let what = key == .location ? "What was given" : "'\(value)'"
                 throw .invalid(
-                    "'\(value)' is no value of \(key.rawValue), which is \(key.grammar).",
+                    "\(what) is no value of \(key.rawValue), which is \(key.grammar).",
                     pointer: "/overrides/\(key.rawValue)")
             }
             settings.overrides[key] = value

@@ -59,6 +59,15 @@ package final class DeviceMonitor: Sendable {
         board.setOverrides(overrides)
     }
 
+    /// Whether a trace is played in place of the device: then nobody else is to be asked about it.
+    var isTraced: Bool {
+        if case .trace = script { true } else { false }
+    }
+
+    func listenForPlace(_ listener: @escaping @Sendable (PlaceWord?) -> Void) {
+        board.listenForPlace(listener)
+    }
+
     /// Keeps the machine from sleeping and from going idle for as long as the reason stays, through a logind inhibitor
     /// lock; nil ends that.
     ///

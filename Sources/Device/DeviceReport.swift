@@ -3,16 +3,18 @@ package import NightshiftAPI
 /// The device's values at one moment, each with its source.
 package struct DeviceReport: Equatable, Sendable {
     package private(set) var conditions = DeviceConditions()
-    /// All keys, in their order.
+    /// The conditions' keys, in their order, and behind them the place where one is set, without saying which.
     package private(set) var values: [DeviceValue] = []
     package private(set) var providers: [DeviceProvider] = []
     /// Whether everybody has been asked and has answered, or has had the time to. What is assumed until then may be wrong.
     package private(set) var isSettled: Bool
+    /// The place that is put in place of what sources tell, or played. Private: in no other part of the report.
+    private(set) var place: PlaceWord?
 
     /// Overrides win, then the first reading that has a value; what nobody tells is assumed.
     init(readings: [ProviderReading], overrides: [DeviceKey: String], isSettled: Bool) {
         self.isSettled = isSettled
-        for key in DeviceKey.allCases {
+        for key in DeviceKey.conditions {
             var source = DeviceValue.Source.assumed
             if let text = overrides[key], conditions.set(key, to: text) {
                 source = .override
@@ -24,6 +26,15 @@ package struct DeviceReport: Equatable, Sendable {
             values.append(DeviceValue(key: key, value: conditions[key], source: source))
         }
         providers = readings.map(\.provider)
+        if let text = overrides[.location], let word = PlaceWord(text) {
+            place = word
+            values.append(DeviceValue(key: .location, value: word.shown, source: .override))
+        } else if let reading = readings.first(where: { $0.values[.location] != nil }),
+            let word = reading.values[.location].flatMap(PlaceWord.init)
+        {
+            place = word
+            values.append(DeviceValue(key: .location, value: word.shown, source: reading.source))
+        }
     }
 
     /// Whether decisions may come out otherwise than with `former`: free space changes all the time and alone is no news.

@@ -12,6 +12,7 @@ final class ReportBoard: Sendable {
         var report: DeviceReport
         var wishes = Wishes()
         var hasBegun = false
+        var placeListener: (@Sendable (PlaceWord?) -> Void)?
     }
 
     /// The orders for the thread that listens.
@@ -52,6 +53,15 @@ final class ReportBoard: Sendable {
         }
     }
 
+    /// Has `listener` told the place that is set, now and whenever it is another one: under this object's lock, one after
+    /// the other, so that the last one told is the one that holds. It is not to wait, nor to call this object.
+    func listenForPlace(_ listener: @escaping @Sendable (PlaceWord?) -> Void) {
+        state.withLock { state in
+            state.placeListener = listener
+            listener(state.report.place)
+        }
+    }
+
     func setOverrides(_ overrides: [DeviceKey: String]) {
         update { $0.overrides = overrides }
         wake()
@@ -89,6 +99,7 @@ final class ReportBoard: Sendable {
             let report = DeviceReport(
                 readings: state.readings, overrides: state.overrides, isSettled: state.isSettled)
             defer { state.report = report }
+            if report.place != state.report.place { state.placeListener?(report.place) }
             return report.isNews(after: state.report)
         }
         if isNews { continuation.yield() }

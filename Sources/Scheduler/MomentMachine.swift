@@ -42,7 +42,7 @@ package struct MomentMachine: Sendable {
     }
 
     /// Free space changes with every byte: what the device says of it is no change of the moment.
-    package static let journalled = DeviceKey.allCases.filter { $0 != .freeBytes }
+    package static let journalled = DeviceKey.conditions.filter { $0 != .freeBytes }
 
     // MARK: - Inputs
 

@@ -18,7 +18,8 @@ const names = {
   networkName: "Name of the network",
   idle: "Left alone",
   sleeping: "About to sleep",
-  freeBytes: "Free space"
+  freeBytes: "Free space",
+  location: "Place"
 };
 const sources = { assumed: "assumed", override: "put in place", trace: "from a trace" };
 
@@ -167,7 +168,8 @@ function trialForm() {
   return {
     node,
     show(device) {
-      const keys = device.values.map(value => value.key);
+      // What nobody tells may be put in place, too.
+      const keys = [...new Set([...device.values.map(value => value.key), ...Object.keys(words.deviceKeys)])];
       if (key.options.length !== keys.length) {
         fill(key, keys.map(name => h("option", { value: name }, names[name] ?? name)));
         hint();

@@ -13,6 +13,14 @@ package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepres
     case idle
     case sleeping
     case freeBytes
+    /// Where the device is. No condition that anything waits for, and private: no answer, journal entry or log shows it.
+    case location
+
+    /// The keys of ``DeviceConditions``: what the device says of itself to everybody.
+    package static let conditions = allCases.filter { $0 != .location }
+
+    /// What stands for a place that is set, in answers.
+    package static let hiddenPlace = "set"
 
     /// What a value of it looks like.
     package var grammar: String {
@@ -24,6 +32,7 @@ package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepres
         case .interface: Self.words(NetworkKind.self)
         case .networkName: "any text, or none"
         case .freeBytes: "a number of bytes, or none"
+        case .location: "latitude,longitude in degrees, with ,metres of accuracy if wanted, or none"
         case .lowPower, .network, .expensive, .constrained, .idle, .sleeping: "yes or no"
         }
     }
@@ -34,7 +43,7 @@ package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepres
 }
 
 extension DeviceConditions {
-    /// A value as text; ``set(_:to:)`` reads it back.
+    /// A value as text; ``set(_:to:)`` reads it back. A place is not part of the conditions: always `none`.
     package subscript(key: DeviceKey) -> String {
         switch key {
         case .power: power.rawValue
@@ -50,10 +59,11 @@ extension DeviceConditions {
         case .idle: Self.word(isIdle)
         case .sleeping: Self.word(isSleeping)
         case .freeBytes: freeBytes.map(String.init) ?? "none"
+        case .location: "none"
         }
     }
 
-    /// False where `text` is no value of `key`; nothing has changed then.
+    /// False where `text` is no value of `key`; nothing has changed then. Of a place it says no more than that.
     package mutating func set(_ key: DeviceKey, to text: String) -> Bool {
         switch key {
         case .power: return assign(PowerSource(rawValue: text), to: \.power)
@@ -75,12 +85,13 @@ extension DeviceConditions {
             if text == "none" { return assign(.some(nil), to: \.freeBytes) }
             guard let value = Int64(text), value >= 0 else { return false }
             return assign(value, to: \.freeBytes)
+        case .location: return text == "none" || SetPlace(text) != nil
         }
     }
 
     /// The keys whose values differ.
     package func differences(from other: DeviceConditions) -> [DeviceKey] {
-        DeviceKey.allCases.filter { self[$0] != other[$0] }
+        DeviceKey.conditions.filter { self[$0] != other[$0] }
     }
 
     private mutating func assign<Value>(

@@ -73,12 +73,19 @@ package struct DeviceSettings: Hashable, Sendable, Codable {
     package var backgroundPolicy: BackgroundPolicy = .opportunistic
     /// Seconds between the expiration handlers and the end of background time.
     package var expirationLead: Double = 5
-    /// Values that stand in place of what the device says.
+    /// Values that stand in place of what the device says. Of a place answers have ``DeviceKey/hiddenPlace`` instead; see ``shown``.
     package var overrides: [DeviceKey: String] = [:]
     /// Whether apps come to the front and leave it with their windows, where the desktop tells.
     package var followsFront = true
 
     package static let leadAllowed: ClosedRange<Double> = 1...30
+
+    /// The settings as answers have them, without the place that is set: whoever may ask is not therefore allowed to know it.
+    package var shown: DeviceSettings {
+        var shown = self
+        if shown.overrides[.location] != nil { shown.overrides[.location] = DeviceKey.hiddenPlace }
+        return shown
+    }
 
     package init() {}
 

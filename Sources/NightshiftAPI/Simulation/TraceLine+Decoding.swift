@@ -87,7 +87,9 @@ private struct TracedConditions: Decodable {
             }
             let text = try container.decode(TraceText.self, forKey: name).text
             guard let text, probe.set(key, to: text) else {
-                throw TraceMistake("\(key.rawValue) is \(key.grammar), not '\(text ?? "an object")'")
+                // A place is not repeated, not even a mistyped one: mistakes are logged.
+                let what = key == .location ? "this" : "'\(text ?? "an object")'"
+                throw TraceMistake("\(key.rawValue) is \(key.grammar), not \(what)")
             }
             conditions[key] = text
         }

@@ -1,0 +1,52 @@
+import Glibc
+import NightshiftAPI
+
+/// Where gpsd listens, as `NIGHTSHIFT_GPSD` has it.
+enum GpsdAddress: Equatable, Sendable {
+    /// A numeric address: looking a name up would hold everything else up.
+    case host(String, port: UInt16)
+    /// `none`: it is not asked.
+    case off
+    /// The text that is no address.
+    case unreadable(String)
+
+    /// gpsd's port, as it is registered, on this machine.
+    static let usual = GpsdAddress.host("127.0.0.1", port: 2947)
+
+    /// `HOST:PORT` with an address of IPv4, or of IPv6 in brackets, or `localhost`; nil or nothing is ``usual``.
+    init(_ text: String?) {
+        guard let text, !text.isEmpty else {
+            self = Self.usual
+            return
+        }
+        guard text != "none" else {
+            self = .off
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0,
+            let host = Self.numeric(text[..<colon])
+        else {
+            self = .unreadable(String(text.prefix(100)))
+            return
+        }
+        self = .host(host, port: port)
+    }
+
+    private static func numeric(_ text: Substring) -> String? {
+        if text == "localhost" { return "127.0.0.1" }
+        var (four, six) = (in_addr(), in6_addr())
+        if inet_pton(AF_INET, String(text), &four) == 1 { return String(text) }
+        guard text.hasPrefix("["), text.hasSuffix("]") else { return nil }
+        let inner = String(text.dropFirst().dropLast())
+        return inet_pton(AF_INET6, inner, &six) == 1 ? inner : nil
+    }
+
+    /// As people write it.
+    var phrase: String {
+        switch self {
+        case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .off: "none"
+        case .unreadable(let text): text
+        }
+    }
+}
