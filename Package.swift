@@ -113,7 +113,8 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "Simulation", dependencies: ["NightshiftAPI", "Store", "Scheduler", "Transfers", "Apps", "Refresh"],
+            name: "Simulation",
+            dependencies: ["NightshiftAPI", "Store", "Scheduler", "Transfers", "Apps", "Refresh", "Location"],
             swiftSettings: strict),
 
         // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.
