@@ -1,6 +1,7 @@
 import Apps
 import Location
 import NightshiftAPI
+import Refresh
 import Scheduler
 import Store
 
