@@ -33,7 +33,7 @@ final class OperationScene: Sendable {
     var location: LocationService { operations.location }
     let places = ScriptedFixSource()
     /// What the user of the device answers when he is asked.
-    let answer = Mutex<LocationPermission?>(nil)
+    let answer = Watched<LocationPermission?>(nil)
 
     /// - Parameter moment: without a network, unless it is given.
     init(keys: String = "X-Nightshift-BackgroundModes=transfer;", moment: DeviceMoment? = nil) async throws {
@@ -63,14 +63,15 @@ final class OperationScene: Sendable {
         let refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
         let locatedApps = LocatedApps()
         let location = locatedApps.service(
-            store: store, clock: clock, source: places, ask: { [answer] _, _, _, _ in answer.withLock(\.self) },
+            store: store, clock: clock, source: places, ask: { [answer] _, _, _, _ in answer.read { $0 } },
             logger: logger)
         let apps = AppService(
             AppService.Environment(
                 paths: paths, store: store, host: host,
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(transfers, logger: logger),
-                parts: AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(location)]), variables: variables,
+                parts: AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(location)]),
+                variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
         refreshedApps.connect(apps)
         locatedApps.connect(apps)

@@ -34,6 +34,8 @@ package struct SignificantChange: Hashable, Sendable, Codable {
         guard isSignificant(place, since: told) else {
             // It is back where it was: nothing is left to tell.
             held = nil
+            // The modem has begun to say in which cell that is.
+            if told.cell == nil { self.told?.cell = place.cell }
             return nil
         }
         held = place

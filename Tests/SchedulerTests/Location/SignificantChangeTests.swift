@@ -61,4 +61,11 @@ import Testing
         let certain = SignificantChange.Place(fix: try around.fix(9_000, accuracy: 3_000, at: 1_001))
         #expect(change.moved(to: certain) != nil)
     }
+
+    @Test func `R7: A place that was told before the modem said anything has the cell that it names first`() throws {
+        var change = SignificantChange()
+        _ = change.moved(to: try place(0, at: 0))
+        #expect(change.moved(to: try place(10, cell: "262,02,1,7", at: 1_000)) == nil)
+        #expect(change.moved(to: try place(10, cell: "262,02,1,8", at: 2_000)) != nil)
+    }
 }

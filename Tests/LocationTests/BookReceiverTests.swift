@@ -1,0 +1,258 @@
+import Foundation
+import Location
+import NightshiftAPI
+import Scheduler
+import TestSupport
+import Testing
+
+/// R6 R7: When the receiver is on, for whom, and who is told of significant changes.
+@Suite struct BookReceiverTests {
+    private typealias Scene = LocationScene
+
+    private static func dozing(_ phase: DozePhase) -> DeviceMoment { DeviceMoment(phase: phase) }
+
+    // MARK: - The receiver
+
+    @Test func `R6: With nothing to watch nobody is asked, and nobody waits`() {
+        var scene = Scene()
+        scene.install()
+        scene.pass(86_400)
+        #expect(scene.asked.isEmpty && scene.book.nextLook == nil && scene.wish == FixWish())
+        scene.add()
+        #expect(scene.wish.fix == 10)
+        // Before it has answered: it is not wanted any more.
+        scene.step { try? $0.removeRegion("home", of: Scene.app, now: $1) }
+        #expect(scene.wish == FixWish() && scene.book.nextLook == nil)
+    }
+
+    @Test func `R6: Far from every boundary the receiver is on for seconds an hour, and the fix is coarse`() throws {
+        var scene = Scene()
+        scene.install()
+        scene.add()
+        scene.move(80_000)
+        scene.pass(3_600)
+        let seconds = try #require(scene.status()).receiverSeconds
+        #expect((4...80).contains(seconds))
+        #expect(scene.asked.dropFirst(2).allSatisfy { $0.accuracy == 1_000 })
+        #expect(scene.book.status(scene.now).nextFix.map { $0.timeIntervalSince1970 > scene.now.seconds } == true)
+    }
+
+    @Test func `R6: Apps that want the same fix share what it costs, today and in all`() throws {
+        var scene = Scene()
+        for app in [Scene.app, Scene.other] {
+            scene.install(app)
+            scene.add(for: app)
+        }
+        scene.pass(10)
+        // The first one was asked for before the second app was there; both waited for the second.
+        let (first, second) = (try #require(scene.status()), try #require(scene.status(Scene.other)))
+        #expect(first.receiverSeconds + second.receiverSeconds == Double(scene.asked.count) * scene.delay)
+        scene.step { try? $0.removeRegion("home", of: Scene.other, now: $1) }
+        let asked = scene.asked.count
+        scene.pass(3_600)
+        let ended = scene.asked.dropFirst(asked).count { $0.at + scene.delay <= scene.boot }
+        #expect(scene.status(Scene.other)?.receiverSeconds == second.receiverSeconds)
+        #expect(scene.status()?.receiverSeconds == first.receiverSeconds + Double(ended) * scene.delay)
+        scene.pass(2 * 86_400)
+        let status = try #require(scene.status())
+        #expect(status.receiverSecondsToday > 0 && status.receiverSecondsToday < status.receiverSeconds)
+        #expect(scene.status(Scene.other)?.receiverSecondsToday == 0)
+    }
+
+    @Test func `R6: One fix for two apps costs each the half`() throws {
+        var scene = Scene()
+        for app in [Scene.app, Scene.other] { scene.install(app, .denied) }
+        for app in [Scene.app, Scene.other] { scene.add(for: app) }
+        scene.step { book, now in
+            for app in [Scene.app, Scene.other] {
+                try? book.change(app, AppLocationChange(permission: .always), now: now)
+            }
+        }
+        scene.pass(10)
+        #expect(scene.asked.count == 1)
+        for app in [Scene.app, Scene.other] { #expect(scene.status(app)?.receiverSeconds == 2) }
+    }
+
+    @Test func `R6: The receiver's seconds alone are no reason for the disk but every ten minutes`() {
+        var scene = Scene()
+        scene.install()
+        scene.add()
+        scene.pass(600)
+        let (writes, asked) = (scene.rows.writes, scene.asked.count)
+        scene.pass(3_600)
+        #expect(scene.asked.count - asked > 10)
+        #expect((3...7).contains(scene.rows.writes - writes))
+    }
+
+    @Test func `R6: Where nobody answers the pauses grow, and a source that comes to be there is asked at once`() {
+        var scene = Scene()
+        scene.hasReceiver = false
+        scene.install()
+        scene.add()
+        scene.pass(4_000)
+        let times = scene.asked.map(\.at)
+        #expect(zip(times.dropFirst(), times).map { $0 - $1 } == [64, 124, 244, 484, 904, 904, 904])
+        scene.hasReceiver = true
+        scene.tellSources()
+        #expect(scene.asked.last?.at == scene.boot)
+        scene.pass(10)
+        #expect(scene.state() == .outside)
+    }
+
+    private static func dozeScene() -> Scene {
+        var scene = Scene()
+        scene.install()
+        scene.tellSources()
+        return scene
+    }
+
+    @Test func `R6: A source that says nothing at all is given up after three minutes`() {
+        var scene = Scene()
+        scene.delay = .infinity
+        scene.install()
+        scene.add()
+        scene.pass(1_000)
+        #expect(scene.asked.map { $0.at - 1_000 } == [0, 240, 540, 960])
+    }
+
+    @Test func `R6 R7: In doze the receiver is on for regions, and for significant changes in windows alone`() {
+        var scene = Self.dozeScene()
+        scene.step { book, _ in book.apply(Self.dozing(.dozing)) }
+        scene.watchChanges()
+        scene.pass(3_600)
+        #expect(scene.asked.isEmpty && scene.wish == FixWish(watchesChanges: true))
+        scene.step { book, _ in book.apply(Self.dozing(.window)) }
+        scene.pass(10)
+        #expect(scene.asked.map(\.accuracy) == [SignificantChange.distance] && scene.words == ["changed "])
+        scene.step { book, _ in book.apply(Self.dozing(.dozing)) }
+        scene.add()
+        scene.pass(3_600)
+        #expect(scene.asked.count > 5 && scene.state() == .outside)
+    }
+
+    // MARK: - Significant changes
+
+    @Test func `R7: First the last place that is known, then every five hundred metres, five minutes apart`() throws {
+        var scene = Scene()
+        scene.install()
+        scene.add()
+        scene.pass(10)
+        scene.watchChanges()
+        #expect(scene.words == ["changed "])
+        let wake = try #require(scene.rows.wakes.last)
+        #expect(wake.source == .significantChange && wake.key == "" && wake.event.region == nil)
+        #expect(wake.event.place != nil)
+        let first = scene.boot
+        // A source of the network tells by itself.
+        scene.pass(100)
+        scene.move(1_700)
+        scene.tell(accuracy: 50)
+        #expect(scene.words.count == 1)
+        scene.pass(400)
+        #expect(scene.words.count == 2)
+        let passed = scene.told[1].at - first
+        #expect(passed >= SignificantChange.pause - 10 && passed <= SignificantChange.pause)
+        // Said again it is nothing new; off and on again it is.
+        scene.watchChanges()
+        #expect(scene.words.count == 2)
+        scene.watchChanges(false)
+        #expect(scene.rows.wakes.isEmpty && scene.book.status(of: Scene.app, scene.now)?.monitorsSignificantChanges == false)
+        scene.watchChanges()
+        #expect(scene.words.count == 3)
+    }
+
+    @Test func `R7: A new cell is a change: its place is asked for once in five minutes, and told`() throws {
+        var scene = Scene()
+        scene.install()
+        scene.watchChanges()
+        scene.pass(10)
+        #expect(scene.words == ["changed "] && scene.wish.watchesChanges)
+        scene.tell(cell: "262,02,1,7")
+        scene.pass(400)
+        #expect(scene.words.count == 1)
+        let asked = scene.asked.count
+        for number in 0..<10 {
+            scene.tell(cell: "262,02,1,\(8 + number % 2)")
+            scene.pass(20)
+        }
+        scene.pass(600)
+        #expect(scene.words.count == 2 && scene.told[1].wake.event.place != nil)
+        #expect((1...2).contains(scene.asked.count - asked))
+        // The same cell again, and again a cell without a change.
+        scene.tell(cell: "262,02,1,9")
+        scene.pass(1_000)
+        #expect(scene.words.count == 2)
+        #expect(scene.rows.journal.allSatisfy { $0.detail?.contains("262") != true })
+    }
+
+    @Test func `R7: With a modem alone it is told that the cell is another one`() {
+        var scene = Scene()
+        scene.hasReceiver = false
+        scene.install()
+        scene.watchChanges()
+        scene.tell(cell: "262,02,1,7")
+        scene.pass(2_000)
+        #expect(scene.words == [])
+        scene.tell(cell: "262,02,1,8")
+        scene.pass(2_000)
+        #expect(scene.words == ["changed "] && scene.told[0].wake.event.place == nil)
+    }
+
+    @Test func `R7: An app that is not allowed hears of no change, and of none from before when it is`() {
+        var scene = Scene()
+        scene.install()
+        scene.install(Scene.other, .denied)
+        for app in [Scene.app, Scene.other] { scene.watchChanges(true, app) }
+        scene.pass(10)
+        scene.move(9_000)
+        scene.pass(400)
+        scene.tell(accuracy: 50)
+        #expect(scene.told.map(\.wake.app) == [Scene.app, Scene.app])
+        scene.permit(.always, Scene.other)
+        #expect(scene.told.last?.wake.app == Scene.other && scene.told.count == 3)
+        scene.permit(.denied, Scene.other)
+        #expect(scene.rows.wakes.map(\.app) == [Scene.app])
+    }
+
+    @Test func `R7: A reboot tells nothing by itself`() throws {
+        var scene = Scene()
+        scene.install()
+        scene.watchChanges()
+        scene.pass(10)
+        try scene.restart(off: 3_600)
+        scene.pass(400)
+        #expect(scene.words == ["changed "])
+        scene.move(20_000)
+        try scene.restart(off: 3_600)
+        scene.pass(400)
+        #expect(scene.words == ["changed ", "changed "])
+    }
+
+    // MARK: - What sources say
+
+    @Test func `R6: Places that are old, of the future or told twice do no harm`() throws {
+        var scene = Scene()
+        scene.install()
+        scene.add()
+        scene.pass(10)
+        func fix(_ east: Double, at time: Double) throws -> FixUpdate {
+            .fix(try #require(Fix(place: Scene.place(east), accuracy: 5, time: time)), source: "gpsd")
+        }
+        // Old ones, as a source that was asleep has them.
+        for age in [500.0, 300, 200] {
+            let old = try fix(0, at: scene.boot - age)
+            scene.step { $0.take(old, now: $1) }
+        }
+        #expect(scene.state() == .outside && scene.words == [])
+        // One from the year after next counts as one of now.
+        let future = try fix(0, at: scene.boot + 1e8)
+        for _ in 0..<3 {
+            scene.pass(30)
+            scene.step { $0.take(future, now: $1) }
+        }
+        #expect(scene.words == ["entered home"])
+        scene.step { $0.take(.receiver(seconds: -5), now: $1) }
+        scene.step { $0.take(.receiver(seconds: .nan), now: $1) }
+        #expect(scene.status().map { $0.receiverSeconds.isFinite && $0.receiverSeconds >= 0 } == true)
+    }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import Location
+import NightshiftAPI
+import Scheduler
+import Store
+
+/// A book over rows that are values, a device that is where the test says, and a receiver that answers after a few seconds.
+///
+/// Places are metres east and north of a place in Berlin.
+struct LocationScene {
+    var book = LocationBook(bootID: "boot")
+    private(set) var rows = LocationRows()
+    /// Whatever was to be told, and when.
+    private(set) var told: [(wake: LocationWake, at: Double)] = []
+    private(set) var effects: [LocationEffect] = []
+    private(set) var wish = FixWish()
+    /// When a fix was asked for, and how fine.
+    private(set) var asked: [(at: Double, accuracy: Double)] = []
+    private(set) var boot = 1_000.0
+    /// Seconds since 1970 at the beginning of the clock of fixes.
+    var wallOffset = 1_800_000_000.0
+    /// Where the device is at a moment.
+    var track: @Sendable (Double) -> (east: Double, north: Double) = { _ in (1_000, 0) }
+    var accuracy = 5.0
+    var hasReceiver = true
+    var delay = 4.0
+    /// A disk that takes nothing.
+    var isFull = false
+    private(set) var loops = 0
+    private var answer: Double?
+
+    static let app = AppID(rawValue: "org.example.Home")
+    static let other = AppID(rawValue: "org.example.Work")
+
+    /// Metres of a degree of a meridian.
+    private static let degree = Coordinate.earthRadius * .pi / 180
+
+    static func place(_ east: Double, _ north: Double = 0) -> Coordinate {
+        let latitude = 52.5 + north / degree
+        let place = Coordinate(latitude: latitude, longitude: 13.4 + east / (degree * cos(52.5 * .pi / 180)))
+        guard let place else { preconditionFailure("Nobody walks that far.") }
+        return place
+    }
+
+    static func region(
+        _ identifier: String = "home", east: Double = 0, north: Double = 0, radius: Double = 100
+    ) -> MonitoredRegion {
+        MonitoredRegion(identifier: identifier, center: place(east, north), radius: radius)
+    }
+
+    static func manifest(_ id: AppID = app) -> AppManifest {
+        var manifest = AppManifest(
+            id: id, name: "Home", entry: "/apps/\(id.rawValue).desktop", command: ["/bin/true"])
+        manifest.locationReason = "It waters the plants."
+        return manifest
+    }
+
+    var now: LocationMoment {
+        LocationMoment(bootSeconds: boot, local: LocalMoment(seconds: wallOffset + boot))
+    }
+
+    // MARK: - Steps
+
+    /// Gives the book an input and has it decide; what it writes is there.
+    mutating func step(_ input: (inout LocationBook, LocationMoment) throws -> Void) rethrows {
+        try input(&book, now)
+        look()
+    }
+
+    mutating func look() {
+        book.look(now)
+        if let wish = book.takeWish() {
+            self.wish = wish
+            answer = wish.fix == nil ? nil : boot + delay
+            if let accuracy = wish.fix { asked.append((boot, accuracy)) }
+        }
+        write(book.takeChanges(now))
+        effects += book.takeEffects()
+    }
+
+    private mutating func write(_ changes: LocationChanges) {
+        guard !changes.isEmpty else { return }
+        guard !isFull else { return book.notWritten(changes, now: now) }
+        rows.write(changes)
+        for wake in changes.begun { told.append((wake, boot)) }
+    }
+
+    mutating func install(_ app: AppID = app, _ permission: LocationPermission = .always) {
+        step { book, now in
+            book.installed(app, Self.manifest(app), now: now)
+            try? book.change(app, AppLocationChange(permission: permission), now: now)
+        }
+    }
+
+    mutating func add(_ region: MonitoredRegion = region(), for app: AppID = app) {
+        step { try? $0.addRegion(region, for: app, now: $1) }
+    }
+
+    mutating func permit(_ permission: LocationPermission, _ app: AppID = app) {
+        step { try? $0.change(app, AppLocationChange(permission: permission), now: $1) }
+    }
+
+    mutating func watchChanges(_ isOn: Bool = true, _ app: AppID = app) {
+        step { try? $0.setSignificantChanges(isOn, for: app, now: $1) }
+    }
+
+    /// The device is somewhere else from now on.
+    mutating func move(_ east: Double, _ north: Double = 0) { track = { _ in (east, north) } }
+
+    /// Lets time pass: the book looks when it wants to, and the receiver answers.
+    mutating func pass(_ seconds: Double) {
+        let end = boot + seconds
+        while let next = [book.nextLook, answer].compactMap(\.self).min(), next <= end {
+            loops += 1
+            // A book that wants to look for ever would not come to an end.
+            guard loops < 200_000 else { return }
+            boot = max(boot, next)
+            if let answer, answer <= boot { giveFix() } else { look() }
+        }
+        boot = end
+        look()
+    }
+
+    private mutating func giveFix() {
+        answer = nil
+        if hasReceiver { tell() }
+        step { [delay] in $0.take(.receiver(seconds: delay), now: $1) }
+    }
+
+    /// A source tells where the device is, whether or not it was asked.
+    mutating func tell(accuracy told: Double? = nil) {
+        let (east, north) = track(boot)
+        guard let fix = Fix(place: Self.place(east, north), accuracy: told ?? accuracy, time: boot) else { return }
+        step { $0.take(.fix(fix, source: "gpsd"), now: $1) }
+    }
+
+    mutating func tell(cell: String) { step { [boot] in $0.take(.cell(cell, time: boot), now: $1) } }
+
+    mutating func tellSources(regions: Bool = true, changes: Bool = true) {
+        step { $0.take(.sources([], canMonitorRegions: regions, canMonitorSignificantChanges: changes), now: $1) }
+    }
+
+    /// The service dies and another one begins over what is on disk.
+    ///
+    /// - Parameter off: seconds for which the machine was off; nil where it was not.
+    mutating func restart(off: Double? = nil, manifests: [AppManifest]?? = .none) throws {
+        var bootID = "boot"
+        if let off {
+            bootID = "boot \(boot)"
+            // The clock of fixes begins anew.
+            wallOffset += boot + off - 10
+            boot = 10
+        }
+        let manifests = manifests ?? Array(book.manifests.values)
+        book = LocationBook(try rows.kept(), manifests: manifests, bootID: bootID, moment: DeviceMoment(), now: now)
+        answer = nil
+        wish = FixWish()
+        look()
+    }
+
+    // MARK: - What is seen
+
+    func status(_ app: AppID = app) -> AppLocationStatus? { book.status(of: app, now) }
+
+    func state(_ identifier: String = "home", of app: AppID = app) -> RegionState? {
+        status(app)?.regions.first { $0.region.identifier == identifier }?.state
+    }
+
+    /// What was told, in words.
+    var words: [String] { told.map { "\($0.wake.event.kind) \($0.wake.key)" } }
+
+    func entries(_ decision: Decision) -> [JournalEntry] { rows.journal.filter { $0.decision == decision } }
+}
+
+/// What the store would hold, in the form in which it would.
+struct LocationRows {
+    private var apps: [AppID: Data] = [:]
+    private var device: Data?
+    private(set) var wakes: [LocationWake] = []
+    private(set) var journal: [JournalEntry] = []
+    private(set) var writes = 0
+
+    mutating func write(_ changes: LocationChanges) {
+        writes += 1
+        for app in changes.removed {
+            apps[app] = nil
+            wakes.removeAll { $0.app == app }
+        }
+        for cancellation in changes.cancelled { wakes.removeAll { cancellation.covers($0) } }
+        for (app, record) in changes.apps { apps[app] = try? JSON.encode(record) }
+        if let record = changes.device { device = try? JSON.encode(record) }
+        for wake in changes.begun {
+            wakes.removeAll { ($0.app, $0.source, $0.key) == (wake.app, wake.source, wake.key) }
+            wakes.append(wake)
+        }
+        journal += changes.entries
+    }
+
+    func kept() throws -> StoredLocation<LocationRecord, DeviceLocationRecord> {
+        var kept = StoredLocation<LocationRecord, DeviceLocationRecord>()
+        kept.apps = try apps.mapValues { try JSON.decode(LocationRecord.self, from: $0) }
+        kept.device = try device.map { try JSON.decode(DeviceLocationRecord.self, from: $0) }
+        return kept
+    }
+
+    var known: Set<AppID> { Set(apps.keys) }
+}
