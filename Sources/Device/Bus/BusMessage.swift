@@ -26,6 +26,16 @@ struct BusMessage {
         sd_bus_message_is_signal(pointer, interface, member) > 0
     }
 
+    /// What `read` makes of an answer, or why there is none.
+    func result<Value>(_ read: () throws(BusFailure) -> Value) -> Result<Value, BusFailure> {
+        if isError { return .failure(failure) }
+        do {
+            return .success(try read())
+        } catch {
+            return .failure(error)
+        }
+    }
+
     func readText(_ type: Unicode.Scalar = "s") throws(BusFailure) -> String {
         var text: UnsafePointer<CChar>?
         try check(sd_bus_message_read_basic(pointer, Self.code(type), &text))
@@ -55,7 +65,7 @@ struct BusMessage {
             if names.contains(name) {
                 properties[name] = try readVariant()
             } else {
-                try check(sd_bus_message_skip(pointer, "v"))
+                try skip("v")
             }
             try leave()
         }
@@ -66,12 +76,12 @@ struct BusMessage {
     func readTexts() throws(BusFailure) -> [String] {
         var texts: [String] = []
         try enter("a", "s")
-        while sd_bus_message_at_end(pointer, 0) == 0 { texts.append(try readText()) }
+        while !isAtEnd { texts.append(try readText()) }
         try leave()
         return texts
     }
 
-    private func readVariant() throws(BusFailure) -> BusValue {
+    func readVariant() throws(BusFailure) -> BusValue {
         var kind: CChar = 0
         var contents: UnsafePointer<CChar>?
         try check(sd_bus_message_peek_type(pointer, &kind, &contents))
@@ -100,12 +110,12 @@ struct BusMessage {
             try check(sd_bus_message_read_basic(pointer, Self.code("d"), &number))
             return .number(number)
         default:
-            try check(sd_bus_message_skip(pointer, signature))
+            try skip(signature)
             return .other(signature)
         }
     }
 
-    private func readFixed<Number: FixedWidthInteger>(
+    func readFixed<Number: FixedWidthInteger>(
         _ type: Unicode.Scalar, _: Number.Type
     ) throws(BusFailure) -> Number {
         var number: Number = 0
@@ -113,13 +123,20 @@ struct BusMessage {
         return number
     }
 
+    /// Leaves out what comes next, of a signature.
+    func skip(_ signature: String) throws(BusFailure) {
+        try check(sd_bus_message_skip(pointer, signature))
+    }
+
+    var isAtEnd: Bool { sd_bus_message_at_end(pointer, 0) != 0 }
+
     /// False at the end of the container around it.
     @discardableResult
-    private func enter(_ type: Unicode.Scalar, _ contents: String) throws(BusFailure) -> Bool {
+    func enter(_ type: Unicode.Scalar, _ contents: String) throws(BusFailure) -> Bool {
         try check(sd_bus_message_enter_container(pointer, Self.code(type), contents)) > 0
     }
 
-    private func leave() throws(BusFailure) {
+    func leave() throws(BusFailure) {
         try check(sd_bus_message_exit_container(pointer))
     }
 

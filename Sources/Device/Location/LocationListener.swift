@@ -8,20 +8,26 @@ final class LocationListener {
     private let configuration: LocationConfiguration
     private var machine: LocationMachine
     private var wishes = 0
+    private var gpsd: GpsdConnection?
+    private var bus: LocationBus?
+    private var pending: [LocationMachine.Action] = []
+    private var isPerforming = false
+    /// Tells when the bus's socket appears, while the bus is missed.
+    private var socketWatch: SocketWatch?
+
+    /// Messages of the bus that are taken before orders are looked at again.
+    private static let mostMessages = 256
 
     init(board: LocationBoard, configuration: LocationConfiguration) {
         self.board = board
         self.configuration = configuration
-        machine = LocationMachine(word: board.takeOrders().place)
+        machine = LocationMachine(configuration, word: board.takeOrders().place)
     }
 
     func run() {
         perform(machine.begin(now: now))
-        var polled = [pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0)]
-        while takeOrders() {
-            let count = poll(&polled, 1, -1)
-            guard count >= 0 || errno == EINTR else { return }
-        }
+        while takeOrders(), wait() {}
+        perform(machine.end(now: now))
     }
 
     private func takeOrders() -> Bool {
@@ -35,8 +41,107 @@ final class LocationListener {
         return true
     }
 
+    /// Sleeps until something happens, and deals with it; false when it cannot.
+    private func wait() -> Bool {
+        followSocket()
+        // poll(2) ignores negative descriptors.
+        var polled = [
+            pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: gpsd?.descriptor ?? -1, events: gpsd?.events ?? 0, revents: 0),
+            pollfd(fd: bus?.descriptor ?? -1, events: bus?.events ?? 0, revents: 0),
+            pollfd(fd: socketWatch?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        let count = poll(&polled, nfds_t(polled.count), timeout)
+        guard count >= 0 || errno == EINTR else { return false }
+        if polled[1].revents != 0 { readGpsd() }
+        readBus()
+        if polled[3].revents != 0, socketWatch?.isNews() == true {
+            perform(machine.busAppeared(now: now))
+        }
+        perform(machine.tick(now: now))
+        return true
+    }
+
+    private var timeout: Int32 {
+        let own = PollTimeout.milliseconds(until: machine.deadline(now: now), now: now)
+        // sd-bus counts by another clock.
+        let awake = Double(nightshift_awake_nanoseconds()) / 1e9
+        let buses = PollTimeout.milliseconds(until: bus?.deadline, now: awake)
+        return own < 0 ? buses : buses < 0 ? own : min(own, buses)
+    }
+
+    private func followSocket() {
+        if !machine.awaitsBus {
+            socketWatch = nil
+        } else if socketWatch == nil {
+            socketWatch = SocketWatch(paths: BusAddress.socketPaths(configuration.busAddress))
+        }
+    }
+
+    private func readGpsd() {
+        guard let gpsd else { return }
+        do throws(GpsdFailure) {
+            for report in try gpsd.next() {
+                // The first of several may have ended what they are for.
+                guard self.gpsd === gpsd else { return }
+                perform(machine.gpsdReported(report, now: now))
+            }
+        } catch {
+            self.gpsd = nil
+            perform(machine.gpsdEnded(error, now: now))
+        }
+    }
+
+    private func readBus() {
+        guard let bus else { return }
+        do throws(BusFailure) {
+            for _ in 0..<Self.mostMessages {
+                guard self.bus === bus, let event = try bus.next() else { return }
+                perform(machine.busSaid(event, now: now))
+            }
+        } catch {
+            self.bus = nil
+            perform(machine.busEnded(error, now: now))
+        }
+    }
+
+    /// What an action brings about comes behind what was decided before it.
     private func perform(_ actions: [LocationMachine.Action]) {
-        for case .tell(let update) in actions { board.tell(update) }
+        pending += actions
+        guard !isPerforming else { return }
+        isPerforming = true
+        defer { isPerforming = false }
+        while !pending.isEmpty {
+            switch pending.removeFirst() {
+            case .tell(let update): board.tell(update)
+            case .openGpsd(let purpose): openGpsd(purpose)
+            case .closeGpsd: gpsd = nil
+            case .openBus: openBus()
+            case .closeBus: bus = nil
+            // One that cannot be sent is never answered, which is dealt with anyway.
+            case .send(let request): try? bus?.send(request)
+            }
+        }
+    }
+
+    private func openGpsd(_ purpose: GpsdConnection.Purpose) {
+        gpsd = nil
+        guard case .host(let host, let port) = configuration.gpsd else { return }
+        do throws(GpsdFailure) {
+            gpsd = try GpsdConnection(host: host, port: port, for: purpose)
+        } catch {
+            perform(machine.gpsdEnded(error, now: now))
+        }
+    }
+
+    private func openBus() {
+        do throws(BusFailure) {
+            bus = try LocationBus(address: configuration.busAddress)
+            perform(machine.busConnected(now: now))
+        } catch {
+            bus = nil
+            perform(machine.busEnded(error, now: now))
+        }
     }
 
     private var now: Double { Double(nightshift_boot_nanoseconds()) / 1e9 }

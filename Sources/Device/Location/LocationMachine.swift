@@ -2,49 +2,294 @@ import NightshiftAPI
 
 /// Decides which source of places is asked for what, and what is told.
 ///
-/// Pure. Times are seconds of CLOCK_BOOTTIME.
+/// Pure: orders and what the sources say go in, what to do comes out. A place that is set is the only source while it stands. Times
+/// are seconds of CLOCK_BOOTTIME.
 struct LocationMachine {
     enum Action: Equatable {
         case tell(FixUpdate)
+        /// Replaces a connection that is there.
+        case openGpsd(GpsdConnection.Purpose)
+        case closeGpsd
+        case openBus
+        case closeBus
+        /// Of the bus, while that is open.
+        case send(LocationBusRequest)
     }
 
+    /// What is still to be heard of the sources since they were looked at last.
+    private struct Look {
+        var deadline: Double
+        var gpsd: Bool
+        var bus = true
+
+        /// Seconds in which a service on the same machine answers, however busy it is.
+        static let patience = 5.0
+    }
+
+    let configuration: LocationConfiguration
     private var word: PlaceWord?
+    private var wish = FixWish()
+    private var request: FixRequest?
+    private var look: Look?
+    private(set) var gpsd: GpsdSide
+    private(set) var bus = BusSide()
+    private var lastCell: String?
+    /// The sources as they were told last.
     private var told: FixUpdate?
 
-    init(word: PlaceWord?) {
+    init(_ configuration: LocationConfiguration, word: PlaceWord?) {
+        self.configuration = configuration
         self.word = word
+        gpsd = GpsdSide(address: configuration.gpsd)
     }
 
+    /// Whether the bus is missed for as long as it is not there, so that its appearing is to be heard of.
+    var awaitsBus: Bool { asksSources && wish.watchesChanges && !bus.isOpen }
+
+    /// When ``tick(now:)`` has something to do.
+    func deadline(now: Double) -> Double? {
+        var times = [look?.deadline, request?.deadline, request?.otherSourceDeadline]
+        if request != nil { times.append(gpsd.retry) }
+        if request != nil || wish.watchesChanges { times += [bus.retry, bus.fix.deadline, bus.changes.deadline] }
+        return times.compactMap(\.self).filter { $0 > now }.min()
+    }
+
+    // MARK: - Orders
+
     mutating func begin(now: Double) -> [Action] {
-        sourcesIfNew() + fix(now: now)
+        beginLook(now: now)
+        var actions = settle(now: now)
+        if !asksSources { actions += setFix(now: now) }
+        return actions
     }
 
     mutating func want(_ wish: FixWish, now: Double) -> [Action] {
-        wish.fix == nil ? [] : fix(now: now) + [.tell(.receiver(seconds: 0))]
+        let watchedBefore = self.wish.watchesChanges
+        self.wish = wish
+        if !wish.watchesChanges { lastCell = nil }
+        beginLook(now: now)
+        var actions: [Action] = []
+        if !asksSources {
+            if wish.fix != nil || wish.watchesChanges && !watchedBefore { actions += setFix(now: now) }
+            if wish.fix != nil { actions.append(.tell(.receiver(seconds: 0))) }
+        } else if let accuracy = wish.fix {
+            if request == nil {
+                request = FixRequest(accuracy: accuracy, now: now)
+                gpsd.requestBegins()
+            } else {
+                request?.askAgain(accuracy: accuracy, now: now)
+            }
+        } else {
+            actions += endRequest(with: nil, now: now)
+        }
+        return actions + settle(now: now)
     }
 
     mutating func setPlace(_ word: PlaceWord?, now: Double) -> [Action] {
         guard word != self.word else { return [] }
         self.word = word
-        return sourcesIfNew() + fix(now: now)
+        let wasAsked = request != nil
+        beginLook(now: now)
+        var actions = sourcesIfNew()
+        if !asksSources {
+            actions += setFix(now: now)
+            if wasAsked { actions += endRequest(with: nil, now: now) }
+        }
+        return actions + settle(now: now)
     }
 
-    private func fix(now: Double) -> [Action] {
+    /// Time has passed.
+    mutating func tick(now: Double) -> [Action] { settle(now: now) }
+
+    /// Everything is to be released.
+    mutating func end(now: Double) -> [Action] {
+        wish = FixWish()
+        look = nil
+        request = nil
+        return settle(now: now)
+    }
+
+    // MARK: - gpsd
+
+    mutating func gpsdReported(_ report: GpsdReport, now: Double) -> [Action] {
+        switch report {
+        case .place(let place, let accuracy, let isAssumed):
+            guard gpsd.purpose == .watch, let fix = Fix(place: place, accuracy: accuracy, time: now) else { return [] }
+            return add(fix, from: "gpsd", isAssumed: isAssumed, now: now) + settle(now: now)
+        case .version, .devices:
+            gpsd.reported(report)
+            if gpsd.isKnown { look?.gpsd = false }
+            return settle(now: now)
+        case .other: return []
+        }
+    }
+
+    mutating func gpsdEnded(_ failure: GpsdFailure, now: Double) -> [Action] {
+        gpsd.ended(failure, now: now)
+        look?.gpsd = false
+        return settle(now: now)
+    }
+
+    // MARK: - The bus
+
+    mutating func busConnected(now: Double) -> [Action] {
+        bus.connected().map(Action.send) + settle(now: now)
+    }
+
+    mutating func busEnded(_ failure: BusFailure, now: Double) -> [Action] {
+        bus.ended(failure, now: now)
+        look?.bus = false
+        return settle(now: now)
+    }
+
+    /// The bus's socket has appeared.
+    mutating func busAppeared(now: Double) -> [Action] {
+        bus.appeared()
+        return settle(now: now)
+    }
+
+    mutating func busSaid(_ event: LocationBusEvent, now: Double) -> [Action] {
+        var actions: [Action] = []
+        if case .place(let use, let number, let reading) = event {
+            let (requests, counts) = bus.placeAnswered(use, number: number)
+            actions += requests.map(Action.send)
+            if counts, let reading, let fix = Fix(place: reading.place, accuracy: reading.accuracy, time: now) {
+                if use == .changes { actions += tell(.fix(fix, source: "geoclue")) }
+                actions += add(fix, from: "geoclue", now: now)
+            }
+        } else {
+            actions += bus.said(event, now: now).map(Action.send)
+        }
+        if bus.isKnown { look?.bus = false }
+        if wish.watchesChanges, let cell = bus.modems.cell, cell != lastCell {
+            lastCell = cell
+            actions += tell(.cell(cell, time: now))
+        }
+        return actions + settle(now: now)
+    }
+
+    // MARK: - Deciding
+
+    /// Whether anybody but a place that is set is asked.
+    private var asksSources: Bool { word == nil && !configuration.isTraced }
+
+    private mutating func beginLook(now: Double) {
+        look = asksSources ? Look(deadline: now + Look.patience, gpsd: gpsd.isAsked) : nil
+        bus.tryAgain()
+    }
+
+    /// The fix of the place that is set.
+    private mutating func setFix(now: Double) -> [Action] {
         guard case .place(let place)? = word,
             let fix = Fix(place: place.place, accuracy: place.accuracy, time: now)
         else { return [] }
-        return [.tell(.fix(fix, source: "override"))]
+        return tell(.fix(fix, source: "override"))
     }
 
+    private mutating func add(_ fix: Fix, from source: String, isAssumed: Bool = false, now: Double) -> [Action] {
+        guard request?.add(fix, from: source, isAssumed: isAssumed) == true else { return [] }
+        return endRequest(with: request?.best, now: now)
+    }
+
+    private mutating func endRequest(with candidate: FixRequest.Candidate?, now: Double) -> [Action] {
+        guard let request else { return [] }
+        self.request = nil
+        let found = candidate.map { tell(.fix($0.fix, source: $0.source)) } ?? []
+        return found + tell(.receiver(seconds: request.receiverSeconds(now: now)))
+    }
+
+    /// Brings what is asked of whom in line with what is wanted.
+    private mutating func settle(now: Double) -> [Action] {
+        var actions: [Action] = []
+        if let deadline = look?.deadline, deadline <= now {
+            if look?.gpsd == true { gpsd.isSilent() }
+            if look?.bus == true { bus.isSilent() }
+            look = nil
+        }
+        if look?.gpsd == false, look?.bus == false { look = nil }
+        if let request, request.deadline <= now || canNobodyTell(request) {
+            actions += endRequest(with: request.best, now: now)
+        }
+        actions += settleGpsd(now: now) + settleBus(now: now)
+        request?.receiver(isOn: gpsd.usesReceiver || bus.fix.usesReceiver, now: now)
+        return actions + sourcesIfNew()
+    }
+
+    private func canNobodyTell(_ request: FixRequest) -> Bool {
+        gpsd.isUnable && gpsd.retry == nil && bus.cannotTellPlaces
+    }
+
+    private mutating func settleGpsd(now: Double) -> [Action] {
+        var purpose: GpsdConnection.Purpose?
+        if asksSources, let request {
+            let isFirst = request.isNear || bus.cannotTellPlaces
+            if isFirst || request.otherSourceDeadline <= now { purpose = .watch }
+        }
+        if purpose == nil, look?.gpsd == true { purpose = .look }
+        switch gpsd.want(purpose, now: now) {
+        case .none: return []
+        case .open(let purpose): return [.openGpsd(purpose)]
+        case .close: return [.closeGpsd]
+        }
+    }
+
+    private mutating func settleBus(now: Double) -> [Action] {
+        var demand: GeoClueClient.Demand?
+        if asksSources, let request {
+            let isFirst = !request.isNear || gpsd.isUnable
+            if isFirst || request.otherSourceDeadline <= now { demand = .fix(accuracy: request.accuracy) }
+        }
+        let watches = asksSources && wish.watchesChanges
+        var actions = bus.want(fix: demand, watchesChanges: watches, now: now).map(Action.send)
+        switch bus.connection(isWanted: demand != nil || watches || look?.bus == true, now: now) {
+        case .none: break
+        case .open: actions.append(.openBus)
+        case .close: actions.append(.closeBus)
+        }
+        return actions
+    }
+
+    // MARK: - Telling
+
+    private var sourcesUpdate: FixUpdate {
+        switch word {
+        case .place:
+            return .sources([Self.setStatus], canMonitorRegions: true, canMonitorSignificantChanges: true)
+        case .some(.none):
+            return .sources([Self.hiddenStatus], canMonitorRegions: false, canMonitorSignificantChanges: false)
+        case nil where configuration.isTraced:
+            return .sources([Self.tracedStatus], canMonitorRegions: false, canMonitorSignificantChanges: false)
+        case nil:
+            let tellsPlaces = gpsd.isAvailable || bus.geoClueStatus.isAvailable
+            let tellsChanges = bus.geoClueStatus.isAvailable || bus.modemStatus.isAvailable
+            return .sources(
+                [gpsd.status, bus.geoClueStatus, bus.modemStatus], canMonitorRegions: tellsPlaces,
+                canMonitorSignificantChanges: tellsChanges)
+        }
+    }
+
+    private static let setStatus = LocationStatus.SourceStatus(
+        name: "override", isAvailable: true,
+        sentence: "A place is set for trials and nobody else is asked. To end that: nightshift device unset location.")
+    private static let hiddenStatus = LocationStatus.SourceStatus(
+        name: "override", isAvailable: false,
+        sentence: "For trials nobody is asked. To end that: nightshift device unset location.")
+    private static let tracedStatus = LocationStatus.SourceStatus(
+        name: "override", isAvailable: false,
+        sentence: "A trace is played in place of the device, and names no place so far.")
+
+    /// The first of all that is told is what sources there are.
+    private mutating func tell(_ update: FixUpdate) -> [Action] {
+        (told == nil ? sources() : []) + [.tell(update)]
+    }
+
+    /// Not before everybody was heard: what is known of some would be taken back at once.
     private mutating func sourcesIfNew() -> [Action] {
-        let isSet = if case .place? = word { true } else { false }
-        let update = FixUpdate.sources(
-            isSet
-                ? [
-                    LocationStatus.SourceStatus(
-                        name: "override", isAvailable: true,
-                        sentence: "A place is set by hand; `nightshift device unset location` takes it away.")
-                ] : [], canMonitorRegions: isSet, canMonitorSignificantChanges: isSet)
+        look == nil ? sources() : []
+    }
+
+    private mutating func sources() -> [Action] {
+        let update = sourcesUpdate
         guard update != told else { return [] }
         told = update
         return [.tell(update)]

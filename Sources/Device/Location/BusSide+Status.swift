@@ -1,0 +1,59 @@
+import NightshiftAPI
+
+/// What people are told of GeoClue and of the modem.
+extension BusSide {
+    var geoClueStatus: LocationStatus.SourceStatus {
+        let name = "geoclue"
+        if let absence {
+            return Self.status(name, false, "There is no system bus to ask GeoClue over: \(absence.text).")
+        }
+        guard let hadGeoClue else { return Self.status(name, false, "It was not asked yet.") }
+        guard hadGeoClue else {
+            return Self.status(
+                name, false, "GeoClue is not installed. For places by networks: sudo apt install geoclue-2.0.")
+        }
+        let failures = [fix.failure, changes.failure].compactMap(\.self)
+        guard let failure = failures.first else {
+            return Self.status(name, true, "GeoClue tells places by networks, and by receivers that it knows.")
+        }
+        if failures.contains(where: \.isDenial) {
+            return Self.status(
+                name, false,
+                "GeoClue lets nightshift have no place (\(failure.text)). Allow it in the settings of the desktop, or with a "
+                    + "section [nightshift] in /etc/geoclue/geoclue.conf.")
+        }
+        return Self.status(name, false, "GeoClue tells no place: \(failure.text).")
+    }
+
+    var modemStatus: LocationStatus.SourceStatus {
+        let name = "modem"
+        if let absence {
+            return Self.status(name, false, "There is no system bus to ask ModemManager over: \(absence.text).")
+        }
+        switch hadModem {
+        case nil: return Self.status(name, false, "It was not asked yet.")
+        case .noManager:
+            return Self.status(
+                name, false, "ModemManager does not run. For cells of a mobile network: sudo apt install modemmanager.")
+        case .noModem: return Self.status(name, false, "ModemManager knows no modem that tells where it is.")
+        case .tellsNoCells: return Self.status(name, false, "The modem does not tell its cell.")
+        case .refuses(let failure):
+            return Self.status(
+                name, false,
+                "ModemManager does not let nightshift have the cell (\(failure.text)): allow "
+                    + "org.freedesktop.ModemManager1.Device.Control in a rule of polkit.")
+        case .unreadable(let failure): return Self.status(name, false, "ModemManager \(failure.text).")
+        case .tellsCells: return Self.status(name, true, "The modem tells its cell.")
+        }
+    }
+
+    private static func status(
+        _ name: String, _ isAvailable: Bool, _ sentence: String
+    ) -> LocationStatus.SourceStatus {
+        LocationStatus.SourceStatus(name: name, isAvailable: isAvailable, sentence: sentence)
+    }
+}
+
+extension BusFailure {
+    fileprivate var isDenial: Bool { text.contains("AccessDenied") }
+}

@@ -1,0 +1,212 @@
+import NightshiftAPI
+
+/// What is known of GeoClue and ModemManager, and what is asked of them over the system bus.
+///
+/// Pure. Times are seconds of CLOCK_BOOTTIME.
+struct BusSide {
+    enum Step: Equatable {
+        case none
+        case open
+        case close
+    }
+
+    /// Whether there is a connection, or one is being made.
+    private(set) var isOpen = false
+    /// When a connection that has failed is tried again.
+    private(set) var retry: Double?
+    private(set) var fix = GeoClueClient(use: .fix)
+    private(set) var changes = GeoClueClient(use: .changes)
+    private(set) var modems = ModemWatch()
+    /// Why there is no connection.
+    private(set) var absence: BusFailure?
+    private var pause = Self.firstPause
+    private var hasFailed = false
+    /// The unique names of the services; a service of which the bus has not said anything has none here.
+    private var owners: [LocationService: String?] = [:]
+    /// What the bus would start; nil until it has said.
+    private var activatable: Set<String>?
+    /// Whether GeoClue was there when the bus was asked last; kept for when there is no connection.
+    private(set) var hadGeoClue: Bool?
+    private(set) var hadModem: ModemKnowledge?
+
+    enum ModemKnowledge: Equatable {
+        case noManager
+        case noModem
+        case tellsNoCells
+        case refuses(BusFailure)
+        case unreadable(BusFailure)
+        case tellsCells
+    }
+
+    static let firstPause = 1.0
+    static let longestPause = 300.0
+
+    /// Whether everything that was asked at the beginning has been answered.
+    var isKnown: Bool {
+        guard isOpen, activatable != nil, owners[.geoClue] != nil, let manager = owners[.modemManager] else {
+            return false
+        }
+        return manager == nil || modems.isKnown
+    }
+
+    /// Whether GeoClue tells no places now, as far as is known.
+    var cannotTellPlaces: Bool {
+        if !isOpen { return hasFailed }
+        return hasGeoClue == false || fix.failure != nil
+    }
+
+    /// Nil until the bus has said.
+    private var hasGeoClue: Bool? {
+        guard let activatable, let owner = owners[.geoClue] else { return nil }
+        return owner != nil || activatable.contains(LocationService.geoClue.rawValue)
+    }
+
+    // MARK: - The connection
+
+    /// Something is wanted anew: what has failed before is tried at once.
+    mutating func tryAgain() {
+        hasFailed = false
+        retry = nil
+    }
+
+    /// Its socket has appeared, and nobody may listen yet.
+    mutating func appeared() {
+        pause = Self.firstPause
+        tryAgain()
+    }
+
+    mutating func connection(isWanted: Bool, now: Double) -> Step {
+        guard isWanted != isOpen else { return .none }
+        guard isWanted else {
+            forget()
+            return .close
+        }
+        if hasFailed {
+            guard let due = retry, due <= now else { return .none }
+        }
+        isOpen = true
+        retry = nil
+        return .open
+    }
+
+    /// There is a connection: subscribes, then asks.
+    mutating func connected() -> [LocationBusRequest] {
+        absence = nil
+        return LocationBusRequest.subscriptions + [.activatable]
+            + LocationService.allCases.map(LocationBusRequest.owner)
+    }
+
+    mutating func ended(_ failure: BusFailure, now: Double) {
+        let hasBeenReached = !owners.isEmpty
+        forget()
+        fix.gone(failure, now: now)
+        changes.gone(failure, now: now)
+        absence = failure
+        hasFailed = true
+        if hasBeenReached { pause = Self.firstPause }
+        retry = now + pause
+        pause = min(pause * 2, Self.longestPause)
+    }
+
+    /// It does not answer.
+    mutating func isSilent() {
+        if isOpen, !isKnown { absence = BusFailure("it does not answer") }
+    }
+
+    private mutating func forget() {
+        isOpen = false
+        owners = [:]
+        activatable = nil
+        modems.gone()
+    }
+
+    // MARK: - What is wanted
+
+    /// - Parameter fix: nil where no fix of GeoClue is wanted.
+    mutating func want(fix demand: GeoClueClient.Demand?, watchesChanges: Bool, now: Double) -> [LocationBusRequest] {
+        let isThere = isOpen && hasGeoClue == true
+        var requests = fix.want(isThere ? demand : nil, now: now)
+        // A cell costs nothing: GeoClue is for devices without.
+        let usesGeoClue = watchesChanges && isKnown && !modems.canTellCells
+        requests += changes.want(isThere && usesGeoClue ? .changes : nil, now: now)
+        return requests + modems.want(watchesChanges)
+    }
+
+    // MARK: - What the bus says
+
+    mutating func placeAnswered(_ use: GeoClueUse, number: Int) -> (requests: [LocationBusRequest], counts: Bool) {
+        switch use {
+        case .fix: fix.answered(number: number)
+        case .changes: changes.answered(number: number)
+        }
+    }
+
+    mutating func said(_ event: LocationBusEvent, now: Double) -> [LocationBusRequest] {
+        defer { note() }
+        switch event {
+        case .activatable(let names):
+            activatable = names ?? []
+            return []
+        case .owner(let service, let owner): return ownerIs(owner, of: service, now: now)
+        case .clientCreated(.fix, let number, let result): return fix.created(number: number, result, now: now)
+        case .clientCreated(.changes, let number, let result): return changes.created(number: number, result, now: now)
+        case .clientStarted(.fix, let number, let failure): return fix.started(number: number, failure, now: now)
+        case .clientStarted(.changes, let number, let failure):
+            return changes.started(number: number, failure, now: now)
+        case .updated(let client, let place, let sender):
+            // Anybody may send a signal to this connection; only the service's own counts.
+            guard owners[.geoClue] == sender else { return [] }
+            return fix.updated(client: client, place: place) + changes.updated(client: client, place: place)
+        case .modems(let number, let result): return modems.answered(number: number, result)
+        case .modemChanged(let path, let sender, let reading):
+            guard owners[.modemManager] == sender else { return [] }
+            return modems.changed(path: path, reading)
+        case .modemsChanged(let sender):
+            guard owners[.modemManager] == sender else { return [] }
+            return modems.modemsChanged()
+        case .setUp(let path, let number, let failure):
+            modems.setUpAnswered(path: path, number: number, failure)
+            return []
+        case .place: return []
+        }
+    }
+
+    private mutating func ownerIs(_ owner: String?, of service: LocationService, now: Double) -> [LocationBusRequest] {
+        // The answer to the question may repeat what the signal said already.
+        guard owners[service] != .some(owner) else { return [] }
+        let former = owners[service] ?? nil
+        owners[service] = .some(owner)
+        switch service {
+        case .geoClue:
+            guard former != nil else { return [] }
+            let failure = BusFailure("GeoClue has ended")
+            fix.gone(failure, now: now)
+            changes.gone(failure, now: now)
+            return []
+        case .modemManager:
+            if owner != nil { return modems.appeared() }
+            modems.gone()
+            return []
+        }
+    }
+
+    private mutating func note() {
+        if isKnown { absence = nil }
+        if let hasGeoClue { hadGeoClue = hasGeoClue }
+        guard let manager = owners[.modemManager] else { return }
+        guard manager != nil else {
+            hadModem = .noManager
+            return
+        }
+        guard modems.isKnown else { return }
+        if let failure = modems.failure {
+            hadModem = .unreadable(failure)
+        } else if modems.canTellCells {
+            hadModem = .tellsCells
+        } else if let refusal = modems.refusal {
+            hadModem = .refuses(refusal)
+        } else {
+            hadModem = modems.hasModem ? .tellsNoCells : .noModem
+        }
+    }
+}

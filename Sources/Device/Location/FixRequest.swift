@@ -1,0 +1,70 @@
+import NightshiftAPI
+
+/// A request for one fix that is under way: the best that came, and for how long the receiver was on for it.
+///
+/// Pure. Times are seconds of CLOCK_BOOTTIME.
+struct FixRequest: Equatable {
+    /// A fix with its source.
+    struct Candidate: Equatable {
+        var fix: Fix
+        var source: String
+    }
+
+    /// Seconds after which the best that came is taken.
+    static let patience = 60.0
+    /// Seconds after which the other source is asked beside the one that was chosen.
+    static let secondOpinion = 20.0
+    /// Seconds in which a receiver that tells accuracies begins to.
+    static let assumedPatience = 5.0
+    /// Metres. For less than that the receiver is the first to be asked: a boundary is near.
+    static let near = 200.0
+
+    private(set) var accuracy: Double
+    private(set) var begun: Double
+    private(set) var best: Candidate?
+    /// When the first fix came whose accuracy nobody tells.
+    private var assumedSince: Double?
+    private var onSince: Double?
+    private var seconds = 0.0
+
+    init(accuracy: Double, now: Double) {
+        self.accuracy = accuracy
+        begun = now
+    }
+
+    var isNear: Bool { accuracy < Self.near }
+    var deadline: Double { begun + Self.patience }
+    var otherSourceDeadline: Double { begun + Self.secondOpinion }
+
+    /// A fix is wanted once more, before one was told.
+    mutating func askAgain(accuracy: Double, now: Double) {
+        self.accuracy = accuracy
+        begun = now
+    }
+
+    /// - Parameter isAssumed: whether nobody tells its accuracy. A receiver does only after its first sentences; one that never
+    ///   does tells no better places later.
+    /// - Returns: whether it is what was asked for.
+    mutating func add(_ fix: Fix, from source: String, isAssumed: Bool = false) -> Bool {
+        // Of two that are as good the later one: the device may move.
+        if best.map({ fix.accuracy <= $0.fix.accuracy }) ?? true { best = Candidate(fix: fix, source: source) }
+        if fix.accuracy <= accuracy { return true }
+        guard isAssumed else { return false }
+        let since = assumedSince ?? fix.time
+        assumedSince = since
+        return fix.time >= since + Self.assumedPatience
+    }
+
+    mutating func receiver(isOn: Bool, now: Double) {
+        if isOn {
+            onSince = onSince ?? now
+        } else if let since = onSince {
+            seconds += max(0, now - since)
+            onSince = nil
+        }
+    }
+
+    func receiverSeconds(now: Double) -> Double {
+        seconds + (onSince.map { max(0, now - $0) } ?? 0)
+    }
+}

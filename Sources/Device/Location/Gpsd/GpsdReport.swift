@@ -1,0 +1,90 @@
+import Foundation
+import NightshiftAPI
+
+/// What a line of gpsd says, as far as it matters here (gpsd_json(5)).
+enum GpsdReport: Equatable, Sendable {
+    /// The greeting, with gpsd's release.
+    case version(String)
+    /// How many receivers it knows.
+    case devices(Int)
+    case place(Coordinate, accuracy: Double, isAssumed: Bool)
+    /// Anything else, and what makes no sense.
+    case other
+
+    /// Metres that stand for the accuracy of a fix for which gpsd tells none: of satellites enough for a height, and of fewer.
+    static let assumedAccuracy = (threeDimensional: 50.0, twoDimensional: 100.0)
+    /// Metres; gpsd tells of more only while it does not know where it is.
+    static let worstAccuracy = 100_000.0
+
+    init(line: some Sequence<UInt8>) {
+        guard let raw = try? JSONDecoder().decode(Raw.self, from: Data(line)) else {
+            self = .other
+            return
+        }
+        switch raw.class {
+        case "VERSION": self = .version(String((raw.release ?? "of an unknown release").prefix(32)))
+        case "DEVICES": self = .devices(raw.devices?.count ?? 0)
+        case "TPV": self = raw.place ?? .other
+        default: self = .other
+        }
+    }
+
+    private struct Raw: Decodable {
+        var `class`: String
+        var release: String?
+        var devices: [Device]?
+        /// 2 is a fix in two dimensions, 3 one in three.
+        var mode: Int?
+        var lat: Double?
+        var lon: Double?
+        var eph: Double?
+        var epx: Double?
+        var epy: Double?
+
+        /// An object of any kind.
+        struct Device: Decodable {}
+
+        var place: GpsdReport? {
+            guard let mode, mode == 2 || mode == 3, let lat, let lon,
+                let place = Coordinate(latitude: lat, longitude: lon)
+            else { return nil }
+            // gpsd's own estimate, where it makes one.
+            let wide = epx.flatMap { epx in epy.map { max(epx, $0) } }
+            guard let accuracy = eph ?? wide else {
+                let assumed = GpsdReport.assumedAccuracy
+                return .place(
+                    place, accuracy: mode == 3 ? assumed.threeDimensional : assumed.twoDimensional, isAssumed: true)
+            }
+            guard accuracy > 0, accuracy <= GpsdReport.worstAccuracy else { return nil }
+            return .place(place, accuracy: accuracy, isAssumed: false)
+        }
+    }
+}
+
+/// Divides what gpsd sends into lines.
+///
+/// Pure. A line that is too long is left out, and costs no more than ``longestLine``.
+struct GpsdLines {
+    /// Bytes. gpsd's own limit of an answer is 10240.
+    static let longestLine = 16_384
+
+    private var begun: [UInt8] = []
+    private var isTooLong = false
+
+    /// The reports of the lines that end in `bytes`.
+    mutating func read(_ bytes: some Sequence<UInt8>) -> [GpsdReport] {
+        var reports: [GpsdReport] = []
+        for byte in bytes {
+            if byte == UInt8(ascii: "\n") {
+                if !isTooLong, !begun.isEmpty { reports.append(GpsdReport(line: begun)) }
+                begun.removeAll(keepingCapacity: true)
+                isTooLong = false
+            } else if begun.count == Self.longestLine {
+                isTooLong = true
+            } else if !isTooLong {
+                begun.append(byte)
+            }
+        }
+        return reports
+    }
+}

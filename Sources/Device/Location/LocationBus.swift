@@ -1,0 +1,212 @@
+import NightshiftAPI
+
+/// The connection to the system bus over which places are asked for, of one thread. See ``BusLink``.
+final class LocationBus {
+    private let link: BusLink
+    /// Questions under way, by the numbers of their messages.
+    private var asked: [UInt64: LocationBusRequest] = [:]
+
+    /// What GeoClue calls us: the name of a desktop entry, by which its configuration and its agents know apps.
+    static let desktopID = "nightshift"
+
+    init(address: String) throws(BusFailure) {
+        link = try BusLink(address: address)
+    }
+
+    var descriptor: Int32 { link.descriptor }
+    var events: Int16 { link.events }
+    var deadline: Double? { link.deadline }
+
+    func send(_ request: LocationBusRequest) throws(BusFailure) {
+        let (daemon, path) = (BusLink.daemon, BusLink.daemonPath)
+        switch request {
+        case .subscribe(let rule):
+            let call = try link.call(BusMethod(daemon, path, daemon, "AddMatch"))
+            try call.append(rule)
+            _ = try call.send()
+        case .activatable:
+            asked[try link.call(BusMethod(daemon, path, daemon, "ListActivatableNames")).send()] = request
+        case .owner(let service):
+            let call = try link.call(BusMethod(daemon, path, daemon, "GetNameOwner"))
+            try call.append(service.rawValue)
+            asked[try call.send()] = request
+        case .createClient:
+            let method = BusMethod(
+                Self.geoClue, "/org/freedesktop/GeoClue2/Manager", "\(Self.geoClue).Manager", "CreateClient")
+            asked[try link.call(method, startsService: true).send()] = request
+        case .startClient(let path, _, let demand, _):
+            try set("DesktopId", .text(Self.desktopID), of: path)
+            try set("DistanceThreshold", .integer(Int64(demand.distance)), of: path)
+            try set("TimeThreshold", .integer(Int64(demand.time)), of: path)
+            try set("RequestedAccuracyLevel", .integer(Int64(demand.level.rawValue)), of: path)
+            asked[try link.call(BusMethod(Self.geoClue, path, Self.client, "Start")).send()] = request
+        case .deleteClient(let path):
+            // Deleting stops it, which some that stand for GeoClue do not know.
+            _ = try link.call(BusMethod(Self.geoClue, path, Self.client, "Stop")).send()
+            let method = BusMethod(
+                Self.geoClue, "/org/freedesktop/GeoClue2/Manager", "\(Self.geoClue).Manager", "DeleteClient")
+            let call = try link.call(method)
+            try call.append(path: path)
+            _ = try call.send()
+        case .place(let path, _, _):
+            let call = try link.call(BusMethod(Self.geoClue, path, Self.properties, "GetAll"))
+            try call.append("\(Self.geoClue).Location")
+            asked[try call.send()] = request
+        case .modems:
+            let method = BusMethod(
+                Self.modemManager, "/org/freedesktop/ModemManager1", Self.objectManager, "GetManagedObjects")
+            asked[try link.call(method).send()] = request
+        case .setUp(let path, let sources, let signals, _):
+            let call = try link.call(BusMethod(Self.modemManager, path, Self.modemLocation, "Setup"))
+            try call.append(sources)
+            try call.append(signals)
+            asked[try call.send()] = request
+        }
+    }
+
+    private func set(_ property: String, _ value: BusValue, of client: String) throws(BusFailure) {
+        let call = try link.call(BusMethod(Self.geoClue, client, Self.properties, "Set"))
+        try call.append(Self.client)
+        try call.append(property)
+        try call.append(value)
+        _ = try call.send()
+    }
+
+    /// What has arrived next, nil when there is nothing more. Sends what is queued, too. Throws when the connection has
+    /// ended.
+    func next() throws(BusFailure) -> LocationBusEvent? {
+        while let event = try link.next(event) {
+            if let event { return event }
+        }
+        return nil
+    }
+
+    private func event(_ message: BusMessage) -> LocationBusEvent? {
+        guard let cookie = message.answeredCookie else { return signal(message) }
+        return asked.removeValue(forKey: cookie).flatMap(message.answer(to:))
+    }
+
+    private func signal(_ message: BusMessage) -> LocationBusEvent? {
+        guard let sender = message.sender, let path = message.path else { return nil }
+        if sender == BusLink.daemon, message.isSignal(BusLink.daemon, "NameOwnerChanged") {
+            guard let name = try? message.readText(), let service = LocationService(rawValue: name),
+                (try? message.readText()) != nil, let owner = try? message.readText()
+            else { return nil }
+            return .owner(service, owner.isEmpty ? nil : owner)
+        }
+        if message.isSignal(Self.client, "LocationUpdated") {
+            guard (try? message.readText("o")) != nil, let place = try? message.readText("o") else { return nil }
+            return .updated(client: path, place: place, sender: sender)
+        }
+        if message.isSignal(Self.properties, "PropertiesChanged") {
+            guard (try? message.readText()) == Self.modemLocation, let reading = try? message.readModem() else {
+                return nil
+            }
+            return .modemChanged(path: path, sender: sender, reading)
+        }
+        let areModems = ["InterfacesAdded", "InterfacesRemoved"].contains {
+            message.isSignal(Self.objectManager, $0)
+        }
+        return areModems ? .modemsChanged(sender: sender) : nil
+    }
+
+    fileprivate static let geoClue = LocationService.geoClue.rawValue
+    fileprivate static let client = "\(LocationService.geoClue.rawValue).Client"
+    fileprivate static let modemManager = LocationService.modemManager.rawValue
+    fileprivate static let modemLocation = "\(LocationService.modemManager.rawValue).Modem.Location"
+    private static let properties = "org.freedesktop.DBus.Properties"
+    private static let objectManager = "org.freedesktop.DBus.ObjectManager"
+}
+
+extension BusMessage {
+    fileprivate func answer(to request: LocationBusRequest) -> LocationBusEvent? {
+        switch request {
+        case .subscribe, .deleteClient: return nil
+        case .activatable: return .activatable(isError ? nil : (try? readTexts()).map(Set.init))
+        // An error says that nobody has the name.
+        case .owner(let service): return .owner(service, isError ? nil : try? readText())
+        case .createClient(let use, let number):
+            return .clientCreated(use, number: number, result { () throws(BusFailure) in try readText("o") })
+        case .startClient(_, let use, _, let number):
+            return .clientStarted(use, number: number, isError ? failure : nil)
+        case .place(_, let use, let number): return .place(use, number: number, isError ? nil : try? readPlace())
+        case .modems(let number):
+            return .modems(number: number, result { () throws(BusFailure) in try readModems() })
+        case .setUp(let path, _, _, let number):
+            return .setUp(path: path, number: number, isError ? failure : nil)
+        }
+    }
+
+    private func readPlace() throws(BusFailure) -> GeoClueReading? {
+        let names: Set = ["Latitude", "Longitude", "Accuracy"]
+        let numbers = try readProperties(names).compactMapValues { value in
+            if case .number(let number) = value { number } else { nil as Double? }
+        }
+        return GeoClueReading(
+            latitude: numbers["Latitude"], longitude: numbers["Longitude"], accuracy: numbers["Accuracy"])
+    }
+
+    /// `a{oa{sa{sv}}}`: the modems among the objects, as far as they can tell where they are.
+    private func readModems() throws(BusFailure) -> [String: ModemReading] {
+        var modems: [String: ModemReading] = [:]
+        try enter("a", "{oa{sa{sv}}}")
+        while try enter("e", "oa{sa{sv}}") {
+            let path = try readText("o")
+            try enter("a", "{sa{sv}}")
+            while try enter("e", "sa{sv}") {
+                if try readText() == LocationBus.modemLocation {
+                    modems[path] = try readModem()
+                } else {
+                    try skip("a{sv}")
+                }
+                try leave()
+            }
+            try leave()
+            try leave()
+        }
+        try leave()
+        return modems
+    }
+
+    /// `a{sv}`: the properties of a modem's location.
+    fileprivate func readModem() throws(BusFailure) -> ModemReading {
+        var reading = ModemReading()
+        try enter("a", "{sv}")
+        while try enter("e", "sv") {
+            switch try readText() {
+            case "Capabilities": reading.capabilities = try readFlags()
+            case "Enabled": reading.enabled = try readFlags()
+            case "SignalsLocation": if case .truth(let signals) = try readVariant() { reading.signals = signals }
+            case "Location": reading.cell = try readCell()
+            default: try skip("v")
+            }
+            try leave()
+        }
+        try leave()
+        return reading
+    }
+
+    private func readFlags() throws(BusFailure) -> UInt32? {
+        guard case .integer(let flags) = try readVariant() else { return nil }
+        return UInt32(exactly: flags)
+    }
+
+    /// `v` with `a{uv}`: what each source tells; the empty text where the one that knows the cell says nothing.
+    private func readCell() throws(BusFailure) -> String {
+        var cell = ""
+        try enter("v", "a{uv}")
+        try enter("a", "{uv}")
+        while try enter("e", "uv") {
+            let source = try readFixed("u", UInt32.self)
+            if source == ModemReading.cells, case .text(let text) = try readVariant() {
+                cell = text
+            } else if source != ModemReading.cells {
+                try skip("v")
+            }
+            try leave()
+        }
+        try leave()
+        try leave()
+        return cell
+    }
+}
