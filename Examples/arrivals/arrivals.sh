@@ -32,7 +32,8 @@ events=$(jq -r '.[] | select(.region != null) | [.time, .kind, .region.identifie
 tab=$(printf '\t')
 while IFS=$tab read -r time kind region; do
     [ -n "$region" ] || continue
-    echo "$time $kind $region" >>"$history"
+    # What failed comes again: it is not written down twice.
+    grep -qsxF "$time $kind $region" "$history" || echo "$time $kind $region" >>"$history"
     [ "$kind" = entered ] || continue
     # A name, and no way out of the directory.
     case $region in */* | .*) continue ;; esac
