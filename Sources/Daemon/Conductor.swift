@@ -2,6 +2,7 @@ import Apps
 import Clock
 import Device
 import Foundation
+import Location
 import Logging
 import NightshiftAPI
 import Refresh
@@ -10,7 +11,7 @@ import Store
 import Synchronization
 import Transfers
 
-/// Tells transfers, apps and background refresh what moment it is: follows the device, decides over doze, and holds the device awake for those
+/// Tells transfers, apps, background refresh and location what moment it is: follows the device, decides over doze, and holds the device awake for those
 /// who may. See `docs/decisions/0012`.
 actor Conductor {
     private let monitor: DeviceMonitor
@@ -36,6 +37,7 @@ actor Conductor {
         var transfers: TransferService
         var apps: AppService
         var refresh: RefreshService
+        var location: LocationService
     }
 
     private struct Activity {
@@ -81,8 +83,10 @@ actor Conductor {
     }
 
     /// Sets the parts to which moments are announced. To be called once, before anything runs.
-    nonisolated func connect(_ transfers: TransferService, _ apps: AppService, _ refresh: RefreshService) {
-        parts.withLock { $0 = Parts(transfers: transfers, apps: apps, refresh: refresh) }
+    nonisolated func connect(
+        _ transfers: TransferService, _ apps: AppService, _ refresh: RefreshService, _ location: LocationService
+    ) {
+        parts.withLock { $0 = Parts(transfers: transfers, apps: apps, refresh: refresh, location: location) }
     }
 
     nonisolated func activityChanged(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
@@ -264,6 +268,7 @@ actor Conductor {
         await parts.apps.apply(moment)
         await parts.transfers.apply(moment)
         await parts.refresh.apply(moment)
+        await parts.location.apply(moment)
     }
 
     private func decided() -> Told { Told(decision: decisions, report: report, machine: machine) }

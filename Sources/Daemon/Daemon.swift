@@ -6,6 +6,7 @@ import Foundation
 import Glibc
 import HTTPTransport
 import LocalAPI
+package import Location
 package import Logging
 import NightshiftAPI
 import Operations
@@ -28,6 +29,7 @@ package struct Daemon {
     package let transfers: TransferService
     package let apps: AppService
     package let refresh: RefreshService
+    package let location: LocationService
 
     /// Prepares everything up to the database; nothing runs yet.
     ///
@@ -45,8 +47,8 @@ package struct Daemon {
             throw .store(error.message)
         }
         transport = CurlTransport()
-        let conductor = Conductor(
-            monitor: try Self.monitor(configuration), store: store, clock: clock, logger: logger)
+        let monitor = try Self.monitor(configuration)
+        let conductor = Conductor(monitor: monitor, store: store, clock: clock, logger: logger)
         self.conductor = conductor
         let environment = TransferService.Environment(
             // The conductor tells the real one before anything runs.
@@ -58,16 +60,22 @@ package struct Daemon {
         self.transfers = transfers
         let refreshedApps = RefreshedApps()
         refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
+        let (locatedApps, sources) = (
+            LocatedApps(), LocationSources(monitor: monitor, environment: configuration.environment)
+        )
+        location = locatedApps.service(
+            store: store, clock: clock, source: sources, ask: Self.askUser, logger: logger)
         var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
-        appEnvironment.parts = AppService.PartHooks([AppService.PartHooks(refresh)])
+        appEnvironment.parts = AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(location)])
         apps = AppService(appEnvironment)
         refreshedApps.connect(apps)
-        conductor.connect(transfers, apps, refresh)
+        locatedApps.connect(apps)
+        conductor.connect(transfers, apps, refresh, location)
         let stop = ShutdownRequest()
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
-            operations: Operations(transfers: transfers, apps: apps, refresh: refresh),
+            operations: Operations(transfers: transfers, apps: apps, refresh: refresh, location: location),
             device: DeviceAccess(
                 status: { await front.added(to: conductor.status()) },
                 change: { try await front.added(to: conductor.change($0)) },
@@ -84,6 +92,7 @@ package struct Daemon {
                 .init(service: front),
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
                 .init(service: RefreshRunner(service: refresh)),
+                .init(service: LocationRunner(service: location, sources: sources)),
                 // Stopped first: apps are told before the server goes.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
@@ -110,11 +119,15 @@ package struct Daemon {
             try await apps.prepare()
             // Behind the apps, whose entries it reads, and before they report anything.
             try await refresh.prepare()
+            try await location.prepare()
             try await group.run()
         } catch let error as StoreError {
             throw DaemonError.store(error.message)
         }
     }
+
+    /// Whether an app may learn where the device is says its user by `nightshift app location`: nobody asks him by himself.
+    private static let askUser: LocationService.Environment.Ask = { _, _, _, _ in nil }
 
     private static func apps(
         _ configuration: DaemonConfiguration, _ store: Store, _ clock: SystemClock, _ transfers: TransferService,

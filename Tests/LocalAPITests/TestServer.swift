@@ -2,6 +2,7 @@ import Apps
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Location
 import Logging
 import NIOCore
 import NightshiftAPI

@@ -28,6 +28,7 @@ struct LocationScene {
     var isFull = false
     private(set) var loops = 0
     private var answer: Double?
+    private var bootID = "boot"
 
     static let app = AppID(rawValue: "org.example.Home")
     static let other = AppID(rawValue: "org.example.Work")
@@ -144,7 +145,6 @@ struct LocationScene {
     ///
     /// - Parameter off: seconds for which the machine was off; nil where it was not.
     mutating func restart(off: Double? = nil, manifests: [AppManifest]?? = .none) throws {
-        var bootID = "boot"
         if let off {
             bootID = "boot \(boot)"
             // The clock of fixes begins anew.

@@ -105,6 +105,10 @@ package actor AppService {
     /// The files from which processes read their background time.
     var clocks: [AppID: ClockFile] = [:]
     var front = Front()
+    /// Notifications that apps in front were asked about.
+    var presentations: [Presentation.Key: Presentation] = [:]
+    /// Apps whose process was given a file with the payloads of its wakes.
+    var payloadFiles: Set<AppID> = []
     private var isPrepared = false
     /// The actions that ``run()`` executes first.
     private var recovered: [(AppID, [AppAction])] = []
@@ -173,6 +177,7 @@ package actor AppService {
         environment.host.shutdown()
         for waiter in endWaiters.values.joined() { waiter.resume() }
         endWaiters = [:]
+        for key in presentations.keys { endPresentation(key, .asSent) }
         reporting.finish()
     }
 
@@ -199,9 +204,11 @@ package actor AppService {
             recovered.append((record.id, machine.recover(isAlive: isAlive, now: now)))
             machines[record.id] = machine
             writeClock(record.id)
+            adoptPayloads(of: record.id)
             tellParts(ofAdopted: record.id)
         }
         removeStaleClocks()
+        removeStalePayloads()
         reportActivity()
     }
 

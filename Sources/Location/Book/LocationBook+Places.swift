@@ -7,10 +7,10 @@ extension LocationBook {
     /// A source has said something.
     package mutating func take(_ update: FixUpdate, now: LocationMoment) {
         switch update {
-        case .fix(let fix, source: _): take(fix, now)
-        case .cell(let name, time: let time): take(cell: name, since: min(time, now.bootSeconds), now)
-        case .receiver(seconds: let seconds): requestEnded(seconds, now)
-        case .sources(let sources, canMonitorRegions: let regions, canMonitorSignificantChanges: let changes):
+        case .fix(let fix, _): take(fix, now)
+        case .cell(let name, let time): take(cell: name, since: min(time, now.bootSeconds), now)
+        case .receiver(let seconds): requestEnded(seconds, now)
+        case .sources(let sources, let regions, let changes):
             self.sources = sources
             // One that has come to be there is asked at once.
             if regions && !canMonitorRegions || changes && !canMonitorSignificantChanges { retryAt = now.bootSeconds }
@@ -145,10 +145,12 @@ extension LocationBook {
         if !wanting.isEmpty || isForChanges {
             wanting = plan.apps.filter { app in plan.due(of: app).map { $0 <= time + Self.sharing } ?? false }
         }
-        let accuracies = wanting.compactMap { plan.accuracy(of: $0) } + (isForChanges ? [SignificantChange.distance] : [])
+        let accuracies =
+            wanting.compactMap { plan.accuracy(of: $0) } + (isForChanges ? [SignificantChange.distance] : [])
         guard let accuracy = accuracies.min() else {
-            // Nobody wants it any more.
-            if request?.isAnswered == false { request = nil }
+            // Nobody wants it any more. One that was answered has yet to say how long it took.
+            let isOver = plan.due == nil && watchingChanges.isEmpty
+            if isOver || request?.isAnswered == false { request = nil }
             return
         }
         guard request == nil, time >= retryAt else { return }

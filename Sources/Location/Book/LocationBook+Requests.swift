@@ -14,7 +14,8 @@ extension LocationBook {
         }
         guard (0...MonitoredRegion.largestRadius).contains(region.radius) else {
             throw .invalid(
-                "A region's radius is 0 to \(Int64(saturating: MonitoredRegion.largestRadius)) metres.", pointer: "/radius")
+                "A region's radius is 0 to \(Int64(saturating: MonitoredRegion.largestRadius)) metres.",
+                pointer: "/radius")
         }
         let known = apps[app]?.regions[region.identifier]
         guard known != nil || apps[app]?.regions.count ?? 0 < Limits.regions else {
@@ -33,7 +34,8 @@ extension LocationBook {
 
     /// - Returns: whether there was one.
     @discardableResult
-    package mutating func removeRegion(_ identifier: String, of app: AppID, now: LocationMoment) throws(Problem) -> Bool {
+    package mutating func removeRegion(_ identifier: String, of app: AppID, now: LocationMoment) throws(Problem) -> Bool
+    {
         try require(app)
         guard apps[app]?.regions.removeValue(forKey: identifier) != nil else { return false }
         plan.remove(identifier, of: app)

@@ -44,7 +44,11 @@ package struct LocationPlan: Hashable, Sendable, Codable {
             paused.insert(app)
         } else {
             paused.remove(app)
-            for identifier in (machines[app] ?? [:]).keys { machines[app]?[identifier]?.restarted() }
+            for identifier in (machines[app] ?? [:]).keys {
+                machines[app]?[identifier]?.restarted()
+                // The first fix behind a pause is never a crossing.
+                if let last { _ = machines[app]?[identifier]?.moved(to: last) }
+            }
         }
     }
 

@@ -1,0 +1,136 @@
+import Foundation
+import Location
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// R6: What apps and their users ask for: permission, and the sentences that say why nothing is told.
+@Suite struct BookRequestTests {
+    private typealias Scene = LocationScene
+
+    private static func request(_ permission: LocationPermission, _ scene: inout Scene) {
+        scene.step { try? $0.requestAuthorization(permission, for: Scene.app, now: $1) }
+    }
+
+    /// How often its user was asked, and for what.
+    private static func questions(_ scene: Scene) -> [LocationPermission] {
+        scene.effects.compactMap {
+            guard case .ask(let app, let name, let reason, let permission) = $0, app == Scene.app, name == "Home",
+                reason == "It waters the plants."
+            else { return nil }
+            return permission
+        }
+    }
+
+    @Test func `R6: Its user is asked once at a time, with the app's reason, and the answer is told`() {
+        var scene = Scene()
+        scene.install(Scene.app, .ask)
+        for _ in 0..<3 { Self.request(.whenInUse, &scene) }
+        #expect(Self.questions(scene) == [.whenInUse])
+        #expect(scene.status()?.sentence == "Its user is being asked whether it may learn where the device is.")
+        // He has not answered: he can be asked again.
+        scene.step { $0.asked(Scene.app, nil, now: $1) }
+        #expect(scene.status()?.permission == .ask)
+        Self.request(.always, &scene)
+        #expect(Self.questions(scene) == [.whenInUse, .always])
+        scene.step { $0.asked(Scene.app, .whenInUse, now: $1) }
+        #expect(scene.status()?.permission == .whenInUse && scene.effects.contains(.permission(Scene.app)))
+        #expect(scene.entries(.locationPermission).map(\.detail) == ["whenInUse"])
+        // Always beyond that is asked for once.
+        Self.request(.whenInUse, &scene)
+        Self.request(.always, &scene)
+        scene.step { $0.asked(Scene.app, nil, now: $1) }
+        Self.request(.always, &scene)
+        #expect(Self.questions(scene) == [.whenInUse, .always, .always])
+    }
+
+    @Test(arguments: [LocationPermission.denied, .always])
+    func `R6: Whoever has said it is not asked again`(permission: LocationPermission) {
+        var scene = Scene()
+        scene.install(Scene.app, permission)
+        for wanted in [LocationPermission.whenInUse, .always] { Self.request(wanted, &scene) }
+        #expect(Self.questions(scene).isEmpty && scene.status()?.permission == permission)
+    }
+
+    @Test func `R6: What its user says elsewhere goes before the answer`() {
+        var scene = Scene()
+        scene.install(Scene.app, .ask)
+        Self.request(.always, &scene)
+        scene.permit(.denied)
+        scene.step { $0.asked(Scene.app, .always, now: $1) }
+        #expect(scene.status()?.permission == .denied)
+    }
+
+    @Test(arguments: [LocationPermission.ask, .denied])
+    func `R6: What cannot be asked for is refused`(permission: LocationPermission) {
+        var scene = Scene()
+        scene.install(Scene.app, .ask)
+        let now = scene.now
+        let problem = #expect(throws: Problem.self) {
+            try scene.book.requestAuthorization(permission, for: Scene.app, now: now)
+        }
+        #expect(problem?.status == 422 && problem?.pointer == "/permission")
+    }
+
+    @Test func `R6: What has no entry has nothing`() {
+        var scene = Scene()
+        let now = scene.now
+        for body: (inout LocationBook) throws -> Void in [
+            { try $0.addRegion(Scene.region(), for: Scene.app, now: now) },
+            { try $0.removeRegion("home", of: Scene.app, now: now) },
+            { try $0.setSignificantChanges(true, for: Scene.app, now: now) },
+            { try $0.change(Scene.app, AppLocationChange(permission: .always), now: now) },
+            { try $0.requestAuthorization(.always, for: Scene.app, now: now) },
+            { _ = try $0.processLocation(of: Scene.app, now) },
+        ] {
+            let problem = #expect(throws: Problem.self) { try body(&scene.book) }
+            #expect(problem?.status == 404)
+        }
+        #expect(scene.book.apps.isEmpty && scene.book.notice(for: Scene.app) == nil)
+    }
+
+    @Test func `R6: Each sentence says why nothing is told, and what helps`() throws {
+        var scene = Scene()
+        scene.step { $0.installed(Scene.app, Scene.manifest(), now: $1) }
+        func sentence(_ words: String, _ location: SourceLocation = #_sourceLocation) {
+            let sentence = scene.status()?.sentence ?? ""
+            #expect(sentence.contains(words), sourceLocation: location)
+        }
+        sentence("watches no region")
+        scene.add()
+        sentence("'nightshift app location org.example.Home --always'")
+        scene.permit(.denied)
+        sentence("does not let it")
+        scene.permit(.whenInUse)
+        sentence("only while its user sees it")
+        scene.permit(.always)
+        sentence("It watches one region, and nothing here tells where the device is.")
+        scene.watchChanges()
+        sentence("neither a modem nor a location of the network")
+        scene.tellSources()
+        sentence("enters or leaves one region. It is told of significant changes of the location.")
+        scene.add(Scene.region("work"))
+        sentence("2 regions")
+        scene.step { $0.forceQuit(Scene.app, now: $1) }
+        sentence("before its user starts it again")
+    }
+
+    @Test func `R6: A process learns the place only where it may`() throws {
+        var scene = Scene()
+        scene.install(Scene.app, .whenInUse)
+        scene.install(Scene.other)
+        scene.add(for: Scene.other)
+        scene.tellSources(regions: true, changes: false)
+        scene.pass(10)
+        func place(_ app: AppID) throws -> Place? { try scene.book.processLocation(of: app, scene.now).place }
+        #expect(try place(Scene.app) == nil)
+        #expect(try place(Scene.other) != nil)
+        scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+        let process = try scene.book.processLocation(of: Scene.app, scene.now)
+        #expect(process.place != nil && process.canMonitorRegions && !process.canMonitorSignificantChanges)
+        // Where it was is not where it is: the time says so.
+        scene.pass(250)
+        let known = try #require(try place(Scene.app))
+        #expect(known.time.timeIntervalSince1970 <= scene.now.seconds - 200)
+    }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import Location
+import NightshiftAPI
+import Scheduler
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+
+/// R6 R7: The service over a real store: what is written, what is taken up, and what is told.
+@Suite(.timeLimit(.minutes(20))) struct LocationServiceTests {
+    private typealias Scene = ServiceScene
+
+    @Test func `R6: Where nobody watches anything the service waits for nothing, and asks for nothing`() async throws {
+        let scene = try Scene()
+        try await scene.service.prepare()
+        let run = Task { await scene.service.run() }
+        await scene.service.apply(DeviceMoment())
+        _ = try await scene.service.change(Scene.app, AppLocationChange(permission: .always))
+        #expect(try await scene.service.status().nextFix == nil)
+        #expect(scene.clock.sleepers == 0 && scene.source.wishes == [])
+        await scene.service.stop()
+        await run.value
+        #expect(scene.source.isShutDown)
+    }
+
+    @Test func `R6: The alarm rings by itself, the sources are asked, and a crossing is a row with its payload`()
+        async throws
+    {
+        let scene = try Scene()
+        try await scene.service.prepare()
+        let run = Task { await scene.service.run() }
+        _ = try await scene.service.change(Scene.app, AppLocationChange(permission: .always))
+        try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
+        var east = 1_000.0
+        var answered = 0
+        /// Answers what the sources are asked, and lets the time of the next question come.
+        func goOn() async throws {
+            try await eventually("a question, or an alarm") {
+                let (asked, waking) = (scene.source.wishes.filter { $0.fix != nil }.count, scene.clock.nextWaking)
+                return asked > answered || waking != nil
+            }
+            let asked = scene.source.wishes.filter { $0.fix != nil }.count
+            guard asked == answered else {
+                answered = asked
+                scene.clock.advance(to: scene.clock.now().bootSeconds + 4)
+                scene.source.tell(try #require(scene.fix(east)))
+                scene.source.tell(.receiver(seconds: 4))
+                // Its answer is taken when the receiver is not wanted any more.
+                return try await eventually("the end of the question") { scene.source.wishes.last?.fix == nil }
+            }
+            if let waking = scene.clock.nextWaking { scene.clock.advance(to: waking) }
+        }
+        func isOver() async throws -> Bool { try await !scene.wakes().isEmpty }
+        for _ in 0..<3 { try await goOn() }
+        east = 0
+        for _ in 0..<40 where try await !isOver() { try await goOn() }
+        let wake = try #require(try await scene.wakes().first)
+        #expect(wake.source == .region && wake.key == "home" && wake.app == Scene.app && wake.expires == nil)
+        let event = try JSON.decode(LocationEvent.self, from: try #require(wake.payload))
+        #expect(event.kind == .entered && event.region == LocationScene.region() && event.place?.accuracy == 5)
+        #expect(try await scene.journal(.regionEntered).map(\.detail) == ["home"])
+        #expect(try await scene.service.status(of: Scene.app).receiverSeconds > 0)
+        await scene.service.stop()
+        await run.value
+        #expect(scene.clock.sleepers == 0)
+    }
+
+    @Test func `R6: What is asked is on disk, and the next service has it`() async throws {
+        let scene = try Scene()
+        try await scene.begin()
+        try await scene.service.addRegion(LocationScene.region("work", east: 5_000, radius: 50), for: Scene.app)
+        try await scene.service.setSignificantChanges(true, for: Scene.app)
+        #expect(try await scene.service.processLocation(of: Scene.app).place != nil)
+        try await scene.service.removeRegion("home", of: Scene.app)
+        let missing = await #expect(throws: Problem.self) {
+            try await scene.service.removeRegion("home", of: Scene.app)
+        }
+        #expect(missing?.status == 404)
+        #expect(try await !scene.service.stopMonitoring("home", of: Scene.app))
+        let before = try await scene.service.status(of: Scene.app)
+        await scene.service.stop()
+
+        let next = try Scene(after: scene)
+        try await next.service.prepare()
+        let kept = try await next.service.status(of: Scene.app)
+        #expect(kept == before && kept.permission == .always && kept.monitorsSignificantChanges)
+        #expect(kept.regions.map(\.region.identifier) == ["work"] && kept.regions.map(\.state) == [.outside])
+        // The last place is nowhere on disk.
+        #expect(try await next.service.processLocation(of: Scene.app).place == nil)
+        #expect(await next.service.notice(for: Scene.app) == LocationNotice(permission: .always))
+        #expect(await next.service.notice(for: Scene.other) == nil)
+        let problem = await #expect(throws: Problem.self) {
+            try await next.service.status(of: AppID(rawValue: "org.example.Nobody"))
+        }
+        #expect(problem?.status == 404)
+    }
+
+    @Test func `R6: An entry that was put there by hand is known when somebody asks for it`() async throws {
+        let scene = try Scene([])
+        try await scene.service.prepare()
+        await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
+        scene.told.install([LocationScene.manifest()])
+        try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
+        #expect(try await scene.service.status(of: Scene.app).regions.count == 1)
+        await scene.service.installed(Scene.app, nil)
+        scene.told.install([])
+        await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
+    }
+
+    @Test func `R6: Its user is asked by whoever can, and the app is told the answer`() async throws {
+        let scene = try Scene()
+        try await scene.service.prepare()
+        let run = Task { await scene.service.run() }
+        // Nobody can ask: the word stays what it was.
+        #expect(try await scene.service.requestAuthorization(.always, for: Scene.app).permission == .ask)
+        try await eventually("the question") { scene.told.words.count == 1 }
+        try await eventually("its end") {
+            try await scene.service.status(of: Scene.app).sentence.contains("being asked") == false
+        }
+        scene.told.answer(.always)
+        _ = try await scene.service.requestAuthorization(.always, for: Scene.app)
+        try await eventually("the answer") { scene.told.words.contains("permission \(Scene.app) always") }
+        #expect(scene.told.words.first == "ask \(Scene.app) Home It waters the plants. always")
+        #expect(try await scene.service.processLocation(of: Scene.app).permission == .always)
+        await scene.service.stop()
+        await run.value
+    }
+
+    @Test func `R6: Withdrawn permission takes back what the app was to hear, and the app is told`() async throws {
+        let scene = try Scene()
+        try await scene.begin()
+        try await scene.service.setSignificantChanges(true, for: Scene.app)
+        await scene.move(0, after: 300)
+        await scene.move(0, after: 30)
+        #expect(try await scene.wakes().map(\.source) == [.significantChange, .region])
+        _ = try await scene.service.change(Scene.app, AppLocationChange(permission: .denied))
+        #expect(try await scene.wakes().isEmpty)
+        #expect(scene.told.words.suffix(2) == ["permission \(Scene.app) denied", "wakes \(Scene.app)"])
+        #expect(scene.source.wishes.last == FixWish())
+    }
+
+    @Test func `R6: A store that refuses is a 503`() async throws {
+        let scene = try Scene()
+        try await scene.service.prepare()
+        scene.gate.open(for: 0)
+        let problem = await #expect(throws: Problem.self) {
+            try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
+        }
+        #expect(problem?.status == 503)
+        scene.gate.open(for: nil)
+        await scene.service.stop()
+        let behind = await #expect(throws: Problem.self) { try await scene.service.status() }
+        #expect(behind?.status == 503)
+    }
+
+    @Test func `R6: Rows that cannot be read are skipped and said`() async throws {
+        let scene = try Scene()
+        try await scene.begin(Scene.other)
+        await scene.service.stop()
+        try await scene.store.write { transaction in
+            try transaction.putLocation(["no": "record"], of: Scene.app)
+            try transaction.putLocationOfDevice([1])
+        }
+        let next = try Scene(after: scene)
+        try await next.service.prepare()
+        #expect(
+            Set(try await next.journal(.unreadable).map(\.detail)) == [
+                "location of \(Scene.app)", "location of the device",
+            ])
+        // An app begins anew without permission; sides that are not known are learned.
+        #expect(try await next.service.status(of: Scene.app).permission == .ask)
+        #expect(try await next.service.status(of: Scene.other).regions.map(\.state) == [.unknown])
+        await next.move(1_000, after: 60)
+        #expect(try await next.service.status(of: Scene.other).regions.map(\.state) == [.outside])
+    }
+
+    // MARK: - Death
+
+    /// Two apps whose region the device enters; what they have heard.
+    private static func story(_ scene: ServiceScene) async throws -> [LocationEvent] {
+        await scene.move(0, after: 300)
+        await scene.move(0, after: 30)
+        var events = try await scene.endWakes()
+        await scene.service.take(.receiver(seconds: 4))
+        await scene.move(0, after: 700)
+        events += try await scene.endWakes()
+        return events
+    }
+
+    @Test func `R6: After every write a crash loses no crossing, and none is told twice`() async throws {
+        var writes = 0
+        var isBroken = true
+        while isBroken {
+            let scene = try Scene()
+            for app in [Scene.app, Scene.other] { try await scene.begin(app) }
+            scene.gate.open(for: writes)
+            var heard = try await Self.story(scene)
+            isBroken = scene.gate.isClosed
+            await scene.service.stop()
+
+            // The next service over what is on disk; the device is where it was.
+            scene.gate.open(for: nil)
+            let next = try Scene(after: scene)
+            try await next.service.prepare()
+            heard += try await next.endWakes()
+            for _ in 0..<3 { await next.move(0, after: 30) }
+            heard += try await next.endWakes()
+            #expect(heard.map(\.kind) == [.entered, .entered], "after \(writes) writes")
+            #expect(try await next.journal(.regionEntered).count == 2, "after \(writes) writes")
+            for app in [Scene.app, Scene.other] {
+                let status = try await next.service.status(of: app)
+                #expect(status.wakes == 1 && status.regions.map(\.crossings) == [1], "after \(writes) writes")
+                #expect(status.regions.map(\.state) == [.inside], "after \(writes) writes")
+            }
+            await next.service.stop()
+            try next.store.close()
+            writes += 1
+        }
+        #expect(writes > 3)
+    }
+}

@@ -1,0 +1,135 @@
+import Clock
+import Foundation
+import GRDB
+import Location
+import Logging
+import NightshiftAPI
+import SimulationSupport
+import Store
+import Synchronization
+import TestSupport
+
+/// Location over a real store, clocks that stand still, sources that say what the test says, and apps that do nothing.
+struct ServiceScene: Sendable {
+    let clock: ManualClock
+    let store: Store
+    let gate: CommitGate
+    let source = ScriptedFixSource()
+    let service: LocationService
+    let told: Told
+
+    static let app = LocationScene.app
+    static let other = LocationScene.other
+
+    /// What the service has said to apps and to their user.
+    final class Told: Sendable {
+        private let kept = Mutex<(words: [String], manifests: [AppManifest], answer: LocationPermission?)>(
+            ([], [], nil))
+
+        var words: [String] { kept.withLock { $0.words } }
+        var manifests: [AppManifest] { kept.withLock { $0.manifests } }
+        var answer: LocationPermission? { kept.withLock { $0.answer } }
+
+        func install(_ manifests: [AppManifest]) { kept.withLock { $0.manifests = manifests } }
+        func answer(_ permission: LocationPermission?) { kept.withLock { $0.answer = permission } }
+        func say(_ words: String) { kept.withLock { $0.words.append(words) } }
+    }
+
+    /// - Parameter before: the scene whose store and clock this one goes on with, as a service does that begins behind a crash.
+    init(
+        _ manifests: [AppManifest] = [LocationScene.manifest(), LocationScene.manifest(LocationScene.other)],
+        after before: ServiceScene? = nil
+    ) throws {
+        clock =
+            before?.clock
+            ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: 1_800_001_000))
+        store = try before?.store ?? Store(inMemory: clock.now())
+        gate = before?.gate ?? CommitGate()
+        if before == nil { store.add(transactionObserver: gate) }
+        let told = before?.told ?? Told()
+        self.told = told
+        if before == nil { told.install(manifests) }
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        service = LocationService(
+            LocationService.Environment(
+                store: store, clock: clock, source: source, offset: { _ in 0 },
+                ask: { app, name, reason, permission in
+                    told.say("ask \(app) \(name) \(reason ?? "-") \(permission)")
+                    return told.answer
+                },
+                permissionChanged: { told.say("permission \($0) \($1.permission)") },
+                wakesChanged: { told.say("wakes \($0)") }, manifests: { told.manifests }, logger: logger))
+    }
+
+    func wakes() async throws -> [WantedWake] { try await store.read { try $0.wantedWakes() } }
+
+    func journal(_ decision: Decision) async throws -> [JournalEntry] {
+        try await store.read { try $0.journal(after: 0, limit: 100_000) }.filter { $0.decision == decision }
+    }
+
+    /// The device is there, so many seconds later.
+    func move(_ east: Double, after seconds: Double = 0) async {
+        clock.advance(to: clock.now().bootSeconds + seconds)
+        guard let update = fix(east) else { return }
+        await service.take(update)
+    }
+
+    func fix(_ east: Double) -> FixUpdate? {
+        Fix(place: LocationScene.place(east), accuracy: 5, time: clock.now().bootSeconds).map {
+            .fix($0, source: "gpsd")
+        }
+    }
+
+    /// The service has an app that watches a region, and a device outside of it.
+    func begin(_ app: AppID = app) async throws {
+        try await service.prepare()
+        _ = try await service.change(app, AppLocationChange(permission: .always))
+        try await service.addRegion(LocationScene.region(), for: app)
+        await move(1_000)
+    }
+
+    /// The app ends every wake that it has, as its machine would write it down.
+    ///
+    /// - Returns: what it has heard, of those whose end is on disk.
+    @discardableResult
+    func endWakes() async throws -> [LocationEvent] {
+        var events: [LocationEvent] = []
+        for wake in try await wakes() {
+            let event = try wake.payload.map { try JSON.decode(LocationEvent.self, from: $0) }
+            do throws(StoreError) {
+                try await store.write { try $0.finishWake(wake) }
+            } catch {
+                continue
+            }
+            if let event { events.append(event) }
+        }
+        return events
+    }
+}
+
+/// Lets so many transactions through, and refuses those behind them as a full disk does.
+final class CommitGate: TransactionObserver, Sendable {
+    private let left = Mutex<Int?>(nil)
+
+    var isClosed: Bool { left.withLock { $0 == 0 } }
+
+    /// Nil lets all through.
+    func open(for transactions: Int?) { left.withLock { $0 = transactions } }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+
+    func databaseWillCommit() throws {
+        let isOpen = left.withLock { left in
+            guard let some = left else { return true }
+            guard some > 0 else { return false }
+            left = some - 1
+            return true
+        }
+        guard isOpen else { throw DatabaseError(resultCode: .SQLITE_FULL) }
+    }
+
+    func databaseDidCommit(_ db: Database) {}
+    func databaseDidRollback(_ db: Database) {}
+}

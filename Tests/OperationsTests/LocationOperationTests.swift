@@ -1,0 +1,137 @@
+import Apps
+import Foundation
+import Location
+import NightshiftAPI
+import Operations
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+
+/// R6: What apps' processes ask of location, and how a crossing reaches them.
+@Suite(.timeLimit(.minutes(20))) struct LocationOperationTests {
+    private static let keys = """
+        X-Nightshift-BackgroundModes=transfer;
+        X-Nightshift-LocationReason=It waters the plants.
+        """
+
+    private static func region(_ identifier: String = "home") throws -> MonitoredRegion {
+        let center = try #require(Coordinate(latitude: 52.5, longitude: 13.4))
+        return MonitoredRegion(identifier: identifier, center: center, radius: 100)
+    }
+
+    /// The device is so many degrees north of the region, so many seconds later.
+    private static func move(_ scene: OperationScene, _ degrees: Double, after seconds: Double = 0) async throws {
+        scene.clock.advance(to: scene.clock.now().bootSeconds + seconds)
+        let place = try #require(Coordinate(latitude: 52.5 + degrees, longitude: 13.4))
+        let fix = try #require(Fix(place: place, accuracy: 5, time: scene.clock.now().bootSeconds))
+        await scene.location.take(.fix(fix, source: "gpsd"))
+    }
+
+    @Test func `R6: A process has its app's regions, and only an app that its user sees has him asked`() async throws {
+        let scene = try await OperationScene(keys: Self.keys)
+        let (operations, region) = (scene.operations, try Self.region())
+        let process = try await scene.launch()
+        let stream = try await scene.apps.connect(process: process, executable: nil, app: OperationScene.app)
+        let events = Watched<[ProcessEvent]>([])
+        let reader = Task { for await event in stream { events.update { $0.append(event) } } }
+        #expect(try await operations.processLocation(process: process, channel: nil).permission == .ask)
+        let added = try await operations.addRegion(region, process: process, channel: nil)
+        #expect(added.regions == [RegionStatus(region: region, state: .unknown)])
+        #expect(
+            try await operations.setSignificantChanges(true, process: process, channel: nil)
+                .monitorsSignificantChanges)
+        try await operations.removeRegion("nothing", process: process, channel: nil)
+        let stranger = try await problem {
+            try await operations.addRegion(region, process: getpid(), channel: nil)
+        }
+        #expect(stranger.type == "/problems/not-connected")
+
+        scene.answer.update { $0 = .denied }
+        try await scene.apps.change(process: process, to: .background)
+        let request = LocationAuthorizationRequest(permission: .always)
+        #expect(try await operations.requestLocation(request, process: process, channel: nil).permission == .ask)
+        scene.answer.update { $0 = .always }
+        try await scene.apps.change(process: process, to: .active)
+        _ = try await operations.requestLocation(request, process: process, channel: nil)
+        try await events.wait(for: "its user's word") {
+            $0.contains(.location(LocationNotice(permission: .always)))
+        }
+        #expect(try await scene.location.status(of: OperationScene.app).reason == "It waters the plants.")
+        try await operations.removeRegion("home", process: process, channel: nil)
+        _ = try await operations.setSignificantChanges(false, process: process, channel: nil)
+        let left = try await operations.processLocation(process: process, channel: nil)
+        #expect(left.regions == [] && !left.monitorsSignificantChanges)
+        reader.cancel()
+        try await scene.end()
+    }
+
+    @Test func `R6: A crossing launches an app that does not run, and is told once`() async throws {
+        let scene = try await OperationScene(keys: Self.keys)
+        let app = OperationScene.app
+        _ = try await scene.location.change(app, AppLocationChange(permission: .always))
+        try await scene.location.addRegion(try Self.region(), for: app)
+        try await Self.move(scene, 0.01)
+        try await Self.move(scene, 0, after: 300)
+        try await Self.move(scene, 0, after: 30)
+        try await eventually("the launch") { !scene.host.living.isEmpty }
+        let process = try #require(scene.host.living.first)
+        let environment = try #require(scene.host.plan(process)).environment
+        #expect(environment["NIGHTSHIFT_WAKE"] == "region")
+        let file = try Data(contentsOf: URL(filePath: try #require(environment["NIGHTSHIFT_PAYLOAD"])))
+        let told = try JSON.decode([LocationEvent].self, from: file)
+        #expect(told.map(\.kind) == [.entered] && told.map(\.region?.identifier) == ["home"])
+        scene.host.end(process, .exited(0))
+        try await eventually("the end") { try await scene.store.read { try $0.wantedWakes() }.isEmpty }
+        #expect(try await scene.journal(.regionEntered).count == 1)
+        #expect(try await scene.location.status(of: app).wakes == 1)
+        try await scene.end()
+    }
+
+    @Test func `R6: Permission that is withdrawn takes a wake back that has not begun`() async throws {
+        let scene = try await OperationScene(keys: Self.keys)
+        let app = OperationScene.app
+        let process = try await scene.launch()
+        let apps = scene.apps
+        _ = try await scene.location.change(app, AppLocationChange(permission: .always))
+        try await scene.location.addRegion(try Self.region(), for: app)
+        try await Self.move(scene, 0.01)
+        // What its user has ended is not launched; he starts it again and says otherwise meanwhile.
+        async let quit = apps.quit(app, force: true)
+        try await eventually("the word of the quit") { try await scene.snapshot().app?.isForceQuit == true }
+        scene.host.end(process, .exited(0))
+        _ = try await quit
+        try await eventually("the pause") {
+            try await scene.location.status(of: app).sentence.contains("has ended it")
+        }
+        try await Self.move(scene, 0, after: 300)
+        try await Self.move(scene, 0, after: 30)
+        #expect(try await scene.store.read { try $0.wantedWakes() }.isEmpty)
+        _ = try await scene.launch()
+        try await eventually("somebody looks") {
+            try await scene.location.status(of: app).sentence.contains("has ended it") == false
+        }
+        _ = try await scene.location.change(app, AppLocationChange(permission: .denied))
+        try await Self.move(scene, 0, after: 60)
+        try await Self.move(scene, 0, after: 30)
+        #expect(try await scene.store.read { try $0.wantedWakes() }.isEmpty)
+        #expect(try await scene.journal(.regionEntered).isEmpty)
+        try await scene.end()
+    }
+
+    @Test func `R6: An app that is removed is gone from location, and nothing without an entry has any`() async throws {
+        let scene = try await OperationScene(keys: Self.keys)
+        let app = OperationScene.app
+        _ = try await scene.location.change(app, AppLocationChange(permission: .always))
+        try await scene.apps.uninstall(app)
+        try await eventually("its end") { try await scene.location.status().apps.isEmpty }
+        #expect(try await problem { try await scene.location.status(of: app) }.status == 404)
+        let stream = try await scene.apps.connect(process: getpid(), executable: "/usr/bin/program", app: nil)
+        let refusal = try await problem {
+            try await scene.operations.processLocation(process: getpid(), channel: nil)
+        }
+        #expect(refusal.status == 403)
+        withExtendedLifetime(stream) {}
+        try await scene.end()
+    }
+}
