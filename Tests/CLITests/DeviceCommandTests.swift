@@ -18,7 +18,7 @@ struct DeviceCommandTests {
         settings.overrides = [.idle: "yes"]
         return DeviceStatus(
             conditions: conditions,
-            values: DeviceKey.allCases.map {
+            values: DeviceKey.conditions.map {
                 DeviceValue(key: $0, value: conditions[$0], source: sources[$0] ?? .assumed)
             },
             providers: [

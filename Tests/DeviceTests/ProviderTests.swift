@@ -15,7 +15,7 @@ import Testing
             #expect(device[key] == DeviceConditions()[key])
             #expect(device.source(key) == .assumed)
         }
-        #expect(device.monitor.report.values.map(\.key) == DeviceKey.allCases)
+        #expect(device.monitor.report.values.map(\.key) == DeviceKey.conditions)
         for name in [DeviceValue.Source.upower, .powerProfiles, .networkManager, .logind] {
             #expect(device.provider(name) == DeviceProvider(name: name, isPresent: false, detail: "not running"))
         }

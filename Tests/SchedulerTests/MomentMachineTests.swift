@@ -42,7 +42,8 @@ import Testing
         let entry = Self.entries(actions).first
         #expect(entry?.decision == .deviceChanged && entry?.detail == "The service begins with this.")
         #expect(entry?.inputs?["power"] == "battery" && entry?.inputs?["freeBytes"] == nil)
-        #expect(entry?.inputs?.count == DeviceKey.allCases.count - 1)
+        #expect(entry?.inputs?.count == DeviceKey.conditions.count - 1)
+        #expect(entry?.inputs?["location"] == nil, "a place is private")
         #expect(actions.last == .announce)
         #expect(machine.moment == DeviceMoment(conditions: found, phase: .awake))
     }

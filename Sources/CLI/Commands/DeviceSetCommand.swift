@@ -14,6 +14,7 @@ struct DeviceSetCommand: ClientCommand {
               nightshift device set power=battery battery=42 idle=yes
               nightshift device set expensive=yes
               nightshift device set network=no
+              nightshift device set location=52.5163,13.3777,20
             """)
 
     private static let keys = DeviceKey.allCases.map { "  \($0.rawValue): \($0.grammar)" }.joined(separator: "\n")

@@ -12,7 +12,7 @@ extension BusSide {
             return Self.status(
                 name, false, "GeoClue is not installed. For places by networks: sudo apt install geoclue-2.0.")
         }
-        let failures = [fix.failure, changes.failure].compactMap(\.self)
+        let failures = [fix.trouble, changes.trouble].compactMap(\.self)
         guard let failure = failures.first else {
             return Self.status(name, true, "GeoClue tells places by networks, and by receivers that it knows.")
         }

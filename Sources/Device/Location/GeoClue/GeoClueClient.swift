@@ -80,6 +80,9 @@ struct GeoClueClient {
 
     var failure: BusFailure? { if case .failed(_, let failure, _) = state { failure } else { nil } }
 
+    /// Why it gets no places, or got none when it was wanted last.
+    var trouble: BusFailure? { failure ?? refusal?.failure }
+
     /// Whether GeoClue may have switched a satellite receiver on.
     var usesReceiver: Bool {
         switch state {

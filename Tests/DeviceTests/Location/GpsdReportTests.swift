@@ -1,0 +1,81 @@
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Device
+
+/// What gpsd sends, and what somebody else may send in its place.
+@Suite struct GpsdReportTests {
+    private static func report(_ text: String) -> GpsdReport { GpsdReport(line: text.utf8) }
+
+    private static func place(_ accuracy: Double, isAssumed: Bool = false) throws -> GpsdReport {
+        .place(try #require(Coordinate(latitude: 52.5, longitude: 13.4)), accuracy: accuracy, isAssumed: isAssumed)
+    }
+
+    @Test(arguments: [
+        (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":17.1,"epx":1,"epy":2}"#, 17.1, false),
+        (#"{"class":"TPV","mode":2,"lat":52.5,"lon":13.4,"epx":11.5,"epy":9}"#, 11.5, false),
+        (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"epx":11.5}"#, 50, true),
+        (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4}"#, 50, true),
+        (#"{"class":"TPV","mode":2,"lat":52.5,"lon":13.4,"speed":1.4,"more":[{}]}"#, 100, true),
+    ])
+    func `R6: A place comes with gpsd's accuracy, or with one that is assumed`(
+        _ text: String, _ accuracy: Double, _ isAssumed: Bool
+    ) throws {
+        #expect(try Self.report(text) == Self.place(accuracy, isAssumed: isAssumed))
+    }
+
+    @Test(arguments: [
+        #"{"class":"TPV","mode":1,"lat":52.5,"lon":13.4,"eph":5}"#,
+        #"{"class":"TPV","lat":52.5,"lon":13.4,"eph":5}"#,
+        #"{"class":"TPV","mode":3,"lon":13.4,"eph":5}"#,
+        #"{"class":"TPV","mode":3,"lat":90.1,"lon":13.4,"eph":5}"#,
+        #"{"class":"TPV","mode":3,"lat":52.5,"lon":-180.1,"eph":5}"#,
+        #"{"class":"TPV","mode":3,"lat":52.5,"lon":1e999,"eph":5}"#,
+        #"{"class":"TPV","mode":3,"lat":NaN,"lon":13.4,"eph":5}"#,
+        #"{"class":"TPV","mode":3,"lat":"52.5","lon":13.4,"eph":5}"#,
+        #"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":0}"#,
+        #"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":-5}"#,
+        #"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":100001}"#,
+        #"{"class":"SKY","lat":52.5,"lon":13.4,"mode":3,"eph":5}"#,
+        #"{"class":7}"#, "[]", "", "{", "null", "\u{0}\u{1}", String(repeating: "[", count: 10_000),
+    ])
+    func `R6: What makes no sense is no place`(_ text: String) {
+        #expect(Self.report(text) == .other)
+    }
+
+    @Test func `R6: The greeting and the receivers are told`() {
+        #expect(Self.report(#"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3}"#) == .version("3.22"))
+        #expect(Self.report(#"{"class":"DEVICES","devices":[{"path":"/dev/a"},{"path":"/dev/b"}]}"#) == .devices(2))
+        #expect(Self.report(#"{"class":"DEVICES"}"#) == .devices(0))
+    }
+
+    @Test func `R6: Lines may come in any pieces, and one that is too long is left out`() throws {
+        let line = #"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":9}"# + "\r\n"
+        let long = #"{"class":"DEVICES","devices":["# + String(repeating: " ", count: GpsdLines.longestLine) + "]}\n"
+        let all = Array((line + long + "\n" + line).utf8)
+        var random = SplitMix64(seed: 14)
+        for _ in 1...50 {
+            var lines = GpsdLines()
+            var reports: [GpsdReport] = []
+            var rest = all[...]
+            while !rest.isEmpty {
+                let count = Int.random(in: 1...3_000, using: &random)
+                reports += lines.read(rest.prefix(count))
+                rest = rest.dropFirst(count)
+            }
+            #expect(try reports == [Self.place(9), Self.place(9)])
+        }
+    }
+
+    @Test(arguments: [
+        (nil, GpsdAddress.host("127.0.0.1", port: 2947)), ("", .host("127.0.0.1", port: 2947)), ("none", .off),
+        ("localhost:29470", .host("127.0.0.1", port: 29_470)), ("[::1]:2947", .host("::1", port: 2947)),
+        ("10.0.0.9:1", .host("10.0.0.9", port: 1)), ("gps.example.org:2947", .unreadable("gps.example.org:2947")),
+        ("127.0.0.1", .unreadable("127.0.0.1")), ("127.0.0.1:0", .unreadable("127.0.0.1:0")),
+        ("::1:2947", .unreadable("::1:2947")), ("127.0.0.1:70000", .unreadable("127.0.0.1:70000")),
+    ])
+    func `R6: Where gpsd listens is an address and a port`(_ text: String?, _ address: GpsdAddress) {
+        #expect(GpsdAddress(text) == address)
+    }
+}

@@ -1,0 +1,152 @@
+import Device
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// GeoClue and ModemManager as dbusmock plays them, on a bus of their own.
+@Suite(.timeLimit(.minutes(20))) struct LocationBusTests {
+    private static let berlin = ["52.5163", "13.3777"]
+
+    private static func near(_ fix: Fix?) -> Bool {
+        fix.map { abs($0.place.latitude - 52.5163) < 1e-9 && abs($0.place.longitude - 13.3777) < 1e-9 } == true
+    }
+
+    @Test func `R6: Without gpsd GeoClue is asked for an exact place, until it is exact enough`() async throws {
+        let bus = try await PrivateBus.started()
+        let geoClue = try await MockLocationService(.geoClue, on: bus)
+        let watched = try WatchedSources(bus: bus.address)
+        try await watched.waitForSources("GeoClue") { $0["geoclue"]?.isAvailable == true }
+        #expect(watched.last?.regions == true && watched.last?.changes == true)
+        #expect(try await geoClue.tell("Clients").contains("0 made"), "nobody wants anything yet")
+        watched.sources.want(FixWish(fix: 50))
+        try await eventually("the client of GeoClue") {
+            try await geoClue.tell("Clients").contains("1 there: nightshift level 8 distance 0 time 0")
+        }
+        for place in [["52", "13", "400"], ["nan", "13", "5"], ["91", "13", "5"], ["52", "13", "-1"]] {
+            try await geoClue.tell("SetPlace", "ddd", place[0], place[1], place[2])
+        }
+        try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "50")
+        try await watched.waitForEnd(of: 1)
+        #expect(watched.fixes.count == 1 && watched.fixes.first?.source == "geoclue")
+        #expect(Self.near(watched.fixes.first?.fix))
+        #expect(try #require(watched.receiver.first) > 0, "for an exact place GeoClue may use a receiver")
+        try await eventually("its end") { try await geoClue.tell("Clients").contains("1 made, 0 there") }
+    }
+
+    @Test func `R6: For a place that may be far off GeoClue is asked for no more than that`() async throws {
+        let bus = try await PrivateBus.started()
+        let geoClue = try await MockLocationService(.geoClue, on: bus)
+        try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "300")
+        let watched = try WatchedSources(bus: bus.address)
+        watched.sources.want(FixWish(fix: 500))
+        try await watched.waitForEnd(of: 1)
+        #expect(Self.near(watched.fixes.first?.fix) && watched.receiver == [0])
+        let calls = try await geoClue.calls()
+        #expect(calls.contains("CreateClient") && calls.contains("DeleteClient"))
+    }
+
+    @Test func `R7: Changes of place are GeoClue's where no modem tells its cell, and cells where one does`()
+        async throws
+    {
+        let bus = try await PrivateBus.started()
+        let geoClue = try await MockLocationService(.geoClue, on: bus)
+        let watched = try WatchedSources(bus: bus.address)
+        watched.sources.want(FixWish(watchesChanges: true))
+        try await eventually("the client of GeoClue") {
+            try await geoClue.tell("Clients").contains("nightshift level 6 distance 500 time 300")
+        }
+        try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "900")
+        try await watched.wait(for: "the place") { $0.contains { $0.fix != nil } }
+        #expect(watched.receiver.isEmpty, "no receiver is on for changes")
+        let manager = try await MockLocationService(.modemManager, on: bus)
+        try await manager.tell("SetCell", "s", "262,02,1F,A1B2C3,4E")
+        try await manager.tell("Plug", "u", "3")
+        try await watched.wait(for: "the cell") { $0.contains { $0.cell == "262,02,1F,A1B2C3,4E" } }
+        #expect(try await manager.tell("Modems").contains("enabled 1 signals 1"))
+        try await eventually("GeoClue's rest") { try await geoClue.tell("Clients").contains(" 0 there") }
+        // Out of every cell and back is no other cell.
+        for cell in ["262,02,1F,A1B2C4,4E", ",,0,0,0", "262,02,1F,A1B2C4,4E", "nonsense", "262,02,1F,A1B2C5,4E"] {
+            try await manager.tell("SetCell", "s", cell)
+        }
+        try await watched.wait(for: "the last cell") { $0.contains { $0.cell == "262,02,1F,A1B2C5,4E" } }
+        #expect(watched.cells == ["262,02,1F,A1B2C3,4E", "262,02,1F,A1B2C4,4E", "262,02,1F,A1B2C5,4E"])
+        watched.sources.want(FixWish())
+        try await eventually("the modem's former state") {
+            try await manager.tell("Modems").contains("enabled 0 signals 0")
+        }
+        // Without the modem it is GeoClue's turn again.
+        watched.sources.want(FixWish(watchesChanges: true))
+        try await eventually("the modem's signals") { try await manager.tell("Modems").contains("signals 1") }
+        try await manager.tell("Unplug")
+        try await eventually("the client of GeoClue") { try await geoClue.tell("Clients").contains(" 1 there") }
+    }
+
+    @Test func `R7: A modem that must not tell leaves changes to GeoClue, and says why`() async throws {
+        let bus = try await PrivateBus.started()
+        let geoClue = try await MockLocationService(.geoClue, on: bus)
+        let manager = try await MockLocationService(.modemManager, on: bus)
+        try await manager.tell("Refuse", "s", "not allowed here")
+        try await manager.tell("Plug", "u", "1")
+        let watched = try WatchedSources(bus: bus.address)
+        watched.sources.want(FixWish(watchesChanges: true))
+        try await watched.waitForSources("the refusal") {
+            $0["modem"]?.isAvailable == false && $0["modem"]?.sentence.contains("not allowed here") == true
+        }
+        try await eventually("the client of GeoClue") { try await geoClue.tell("Clients").contains("level 6") }
+    }
+
+    @Test func `R8: Whom GeoClue refuses is told so, and does not ask again`() async throws {
+        let bus = try await PrivateBus.started()
+        let geoClue = try await MockLocationService(.geoClue, on: bus)
+        try await geoClue.tell("Refuse", "s", "'nightshift' disallowed by its user")
+        let watched = try WatchedSources(bus: bus.address)
+        for request in 1...3 {
+            watched.sources.want(FixWish(fix: 50))
+            try await watched.waitForEnd(of: request)
+        }
+        try await watched.waitForSources("the refusal") {
+            $0["geoclue"]?.isAvailable == false && $0["geoclue"]?.sentence.contains("geoclue.conf") == true
+        }
+        #expect(watched.fixes.isEmpty && watched.receiver == [0, 0, 0])
+        #expect(try await geoClue.tell("Clients").contains("1 made, 0 there"))
+    }
+
+    @Test func `R7: Services and a bus that end and return are followed while changes are watched`() async throws {
+        let bus = try PrivateBus()
+        let watched = try WatchedSources(bus: bus.address)
+        watched.sources.want(FixWish(watchesChanges: true))
+        try await watched.waitForSources("no bus") { $0["geoclue"]?.sentence.contains("no system bus") == true }
+        for _ in 1...2 {
+            try await bus.start()
+            let before = watched.fixes.count
+            let geoClue = try await MockLocationService(.geoClue, on: bus)
+            try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "900")
+            try await watched.wait(for: "a place") { $0.compactMap(\.fix).count > before }
+            geoClue.stop()
+            try await watched.waitForSources("GeoClue's end") {
+                $0["geoclue"]?.sentence.contains("apt install") == true
+            }
+            let other = try await MockLocationService(.geoClue, on: bus)
+            try await eventually("another client") { try await other.tell("Clients").contains(" 1 there") }
+            bus.stop()
+            try await watched.waitForSources("the end of the bus") {
+                $0["geoclue"]?.sentence.contains("no system bus") == true
+            }
+        }
+    }
+
+    @Test func `R6: A bus that does not answer holds up nobody`() async throws {
+        let bus = try await PrivateBus.started()
+        bus.freeze(true)
+        let receiver = try FakeReceiver(walk: [(latitude: 52.5, longitude: 13.4)])
+        try await receiver.start()
+        let watched = try WatchedSources(bus: bus.address, gpsd: receiver.port)
+        watched.sources.want(FixWish(fix: 30, watchesChanges: true))
+        try await watched.waitForEnd(of: 1)
+        #expect(watched.fixes.first?.source == "gpsd")
+        watched.sources.shutdown()
+        try await watched.hasEnded.wait(for: "the end of what is told") { $0 }
+        bus.freeze(false)
+    }
+}

@@ -1,0 +1,202 @@
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Device
+
+/// Which source is asked for what, without any source.
+@Suite struct LocationMachineTests {
+    private static func machine(gpsd: String? = nil) -> LocationMachine {
+        let environment = gpsd.map { ["NIGHTSHIFT_GPSD": $0] } ?? [:]
+        return LocationMachine(LocationConfiguration(environment: environment, isTraced: false), word: nil)
+    }
+
+    /// With GeoClue to start, and no ModemManager.
+    private static func connected(_ machine: inout LocationMachine, now: Double) -> [LocationMachine.Action] {
+        machine.busConnected(now: now)
+            + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: now)
+            + machine.busSaid(.owner(.geoClue, nil), now: now) + machine.busSaid(.owner(.modemManager, nil), now: now)
+    }
+
+    private static func looked(_ machine: inout LocationMachine, devices: Int = 1) -> [LocationMachine.Action] {
+        machine.begin(now: 0) + machine.gpsdReported(.version("3.22"), now: 0)
+            + machine.gpsdReported(.devices(devices), now: 0) + connected(&machine, now: 0)
+    }
+
+    private static func place(_ accuracy: Double, isAssumed: Bool = false) throws -> GpsdReport {
+        .place(try #require(Coordinate(latitude: 1, longitude: 2)), accuracy: accuracy, isAssumed: isAssumed)
+    }
+
+    private static func told(_ actions: [LocationMachine.Action]) -> [FixUpdate] {
+        actions.compactMap { if case .tell(let update) = $0 { update } else { nil } }
+    }
+
+    private static func created(_ actions: [LocationMachine.Action]) -> [GeoClueUse] {
+        actions.compactMap { if case .send(.createClient(let use, _)) = $0 { use } else { nil } }
+    }
+
+    @Test func `R6: A look opens both and closes both, and tells what there is once`() throws {
+        var machine = Self.machine()
+        let actions = Self.looked(&machine)
+        #expect(actions.first == .openGpsd(.look) && actions.contains(.openBus))
+        #expect(actions.contains(.closeGpsd) && actions.contains(.closeBus))
+        let sources = Self.told(actions).compactMap(\.sources)
+        #expect(sources.count == 1 && sources.first?.regions == true && sources.first?.changes == true)
+        #expect(machine.deadline(now: 0) == nil, "nothing is to be done, ever")
+        #expect(Self.told(machine.tick(now: 1_000)).isEmpty)
+    }
+
+    @Test func `R6: Who does not answer a look is told to be missing after a while`() {
+        var machine = Self.machine()
+        #expect(Self.told(machine.begin(now: 0)).isEmpty)
+        #expect(machine.deadline(now: 0) == 5)
+        let actions = machine.tick(now: 5)
+        #expect(actions.contains(.closeGpsd) && actions.contains(.closeBus))
+        #expect(Self.told(actions).compactMap(\.sources).first?.regions == false)
+    }
+
+    @Test func `R6: Near a boundary the receiver is asked, and GeoClue when it finds nothing for a while`() throws {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        var actions = machine.want(FixWish(fix: 50), now: 100)
+        #expect(actions.contains(.openGpsd(.watch)) && Self.created(actions).isEmpty)
+        _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
+        _ = Self.connected(&machine, now: 100)
+        actions = try machine.gpsdReported(Self.place(80), now: 110)
+        #expect(Self.told(actions).isEmpty)
+        #expect(machine.deadline(now: 110) == 120)
+        #expect(machine.tick(now: 120).contains(.openBus))
+        actions = Self.connected(&machine, now: 120)
+        #expect(Self.created(actions) == [.fix])
+        #expect(machine.deadline(now: 120) == 160)
+        actions = try machine.gpsdReported(Self.place(60), now: 130)
+        #expect(Self.told(actions).isEmpty)
+        // The best that came within a minute.
+        actions = machine.tick(now: 160)
+        #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [60])
+        #expect(Self.told(actions).compactMap(\.receiver) == [60])
+        #expect(actions.contains(.closeGpsd) && actions.contains(.closeBus))
+    }
+
+    @Test func `R6: A place that is good enough ends the request at once`() throws {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 103)
+        let actions = try machine.gpsdReported(Self.place(50), now: 110)
+        #expect(Self.told(actions).compactMap(\.fix).map(\.source) == ["gpsd"])
+        #expect(Self.told(actions).compactMap(\.receiver) == [7], "from when gpsd was there")
+        #expect(actions.contains(.closeGpsd))
+        #expect(try Self.told(machine.gpsdReported(Self.place(5), now: 111)).isEmpty)
+    }
+
+    @Test func `R6: An accuracy that nobody tells is believed when it stays so`() throws {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        _ = machine.want(FixWish(fix: 20), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 100)
+        #expect(try Self.told(machine.gpsdReported(Self.place(100, isAssumed: true), now: 101)).isEmpty)
+        #expect(try Self.told(machine.gpsdReported(Self.place(50, isAssumed: true), now: 105.9)).isEmpty)
+        let actions = try machine.gpsdReported(Self.place(50, isAssumed: true), now: 106)
+        #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [50])
+    }
+
+    @Test func `R6: Far from every boundary GeoClue is asked, and the receiver where GeoClue tells nothing`() {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        var actions = machine.want(FixWish(fix: 500), now: 100)
+        #expect(!actions.contains(.openGpsd(.watch)) && actions.contains(.openBus))
+        actions = Self.connected(&machine, now: 100)
+        #expect(Self.created(actions) == [.fix])
+        actions = machine.busSaid(
+            .clientCreated(.fix, number: 1, .failure(BusFailure("answers ServiceUnknown"))), now: 101)
+        #expect(actions.contains(.openGpsd(.watch)))
+    }
+
+    @Test func `R6: Without any receiver gpsd is no source`() {
+        var machine = Self.machine()
+        let sources = Self.told(Self.looked(&machine, devices: 0)).compactMap(\.sources).last
+        #expect(sources?.statuses.first { $0.name == "gpsd" }?.isAvailable == false)
+        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 100)
+        _ = machine.gpsdReported(.devices(0), now: 100)
+        #expect(Self.created(Self.connected(&machine, now: 100)) == [.fix])
+    }
+
+    @Test func `R6: A wish asks again, and one without a fix releases everything`() throws {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
+        #expect(!machine.want(FixWish(fix: 30), now: 130).contains(.openGpsd(.watch)), "it is open")
+        #expect(try Self.told(machine.gpsdReported(Self.place(40), now: 131)).isEmpty)
+        #expect(Self.told(machine.tick(now: 160)).compactMap(\.receiver).isEmpty, "a minute from the last wish on")
+        let actions = machine.want(FixWish(), now: 170)
+        #expect(Self.told(actions).compactMap(\.fix).isEmpty && Self.told(actions).compactMap(\.receiver) == [70])
+    }
+
+    @Test(arguments: [
+        ("262,02,1F,A1B2C3,4E", "262,02,1F,A1B2C3,4E"), ("262,02,1f,a1b2c3,4e", "262,02,1F,A1B2C3,4E"),
+        ("262,02,0,1,", "262,02,0,1,"), ("262,02,1F,1", "262,02,1F,1"), (",,0,0,0", nil), ("0,0,0,1,0", nil),
+        ("262,02,1F,0,4E", nil), ("262,,1F,1,4E", nil), ("262,02", nil), ("262,02,1F,1,4E,7", nil), ("", nil),
+        ("262,02,1F,G,4E", nil), ("262,0x2,1F,1,4E", nil), (String(repeating: "1", count: 65) + ",1,1,1", nil),
+    ])
+    func `R7: A cell is known by its identity`(_ text: String, _ cell: String?) {
+        #expect(CellIdentity.checked(text) == cell)
+    }
+
+    /// Whatever GeoClue does, each client that it makes is deleted, and at most one is wanted at a time.
+    @Test(arguments: 1...20) func `R6: Every client of GeoClue is deleted once`(_ seed: Int) {
+        var random = SplitMix64(seed: UInt64(seed))
+        var client = GeoClueClient(use: .fix)
+        var (now, made) = (0.0, 0)
+        var there: Set<String> = []
+        var creating: [Int] = []
+        var starting: [Int] = []
+        func perform(_ requests: [LocationBusRequest]) {
+            for request in requests {
+                switch request {
+                case .createClient(_, let number): creating.append(number)
+                case .startClient(let path, _, _, let number):
+                    #expect(there.contains(path))
+                    starting.append(number)
+                case .deleteClient(let path): #expect(there.remove(path) != nil)
+                default: break
+                }
+            }
+        }
+        func answer() {
+            guard !creating.isEmpty else { return }
+            made += 1
+            there.insert("/\(made)")
+            perform(client.created(number: creating.removeFirst(), .success("/\(made)"), now: now))
+        }
+        let demands: [GeoClueClient.Demand?] = [nil, .changes, .fix(accuracy: 10), .fix(accuracy: 2_000)]
+        for _ in 1...500 {
+            now += Double.random(in: 0...40, using: &random)
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0, 1: perform(client.want(demands.randomElement(using: &random) ?? nil, now: now))
+            case 2: answer()
+            case 3:
+                guard !creating.isEmpty else { continue }
+                perform(client.created(number: creating.removeFirst(), .failure(BusFailure("answers no")), now: now))
+            case 4:
+                guard !starting.isEmpty else { continue }
+                let failures = [nil, BusFailure("answers AccessDenied: no"), BusFailure("answers no")]
+                perform(
+                    client.started(
+                        number: starting.removeFirst(), failures.randomElement(using: &random) ?? nil, now: now))
+            default:
+                // GeoClue goes, with all of its clients and questions.
+                creating = []
+                starting = []
+                there = []
+                client.gone(BusFailure("GeoClue has ended"), now: now)
+            }
+            #expect(there.count <= 1)
+        }
+        perform(client.want(nil, now: now))
+        while !creating.isEmpty { answer() }
+        #expect(there.isEmpty)
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+/// A real gpsd with a receiver that gpsfake plays: a walk, told again and again at more than its speed.
+///
+/// Ends with ``stop()``, with this object, or with this process.
+package final class FakeReceiver: Sendable {
+    package let port: UInt16
+    private let directory: TemporaryDirectory
+    private let running = Watched<ChildProcess?>(nil)
+
+    /// What a receiver in the open says of its precision (HDOP); gpsd makes 17.1 m of it.
+    package static let accuracy = 17.1
+
+    /// - Parameter walk: latitudes and longitudes, a second of the walk from one to the next.
+    package init(walk: [(latitude: Double, longitude: Double)], port: UInt16? = nil) throws {
+        self.port = try port ?? freePort()
+        directory = try TemporaryDirectory()
+        let sentences = walk.enumerated().flatMap { Self.sentences($0.element, second: $0.offset) }
+        try directory.write(sentences.joined(), to: "walk.nmea")
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Starts it; returns when gpsd listens.
+    package func start() async throws {
+        var environment = ProcessInfo.processInfo.environment
+        environment["TMPDIR"] = directory.path
+        // The system's own Python, which has python3-gps; 20 sentences of the log in a second.
+        let process = try ChildProcess(
+            "/usr/bin/gpsfake",
+            arguments: ["-q", "-c", "0.05", "-P", String(port), directory.path("walk.nmea")],
+            environment: environment, errors: .inherit)
+        running.update { $0 = process }
+        try await eventually("gpsd, of Debian's packages gpsd, gpsd-clients and python3-gps") {
+            if let exit = process.exit { throw PrivateBus.CannotRun(description: "gpsfake ended with \(exit)") }
+            guard let socket = try? Socket.connected(to: .ipv4, port: port) else { return false }
+            socket.close()
+            return true
+        }
+    }
+
+    /// Ends gpsd with its receiver.
+    package func stop() {
+        let process = running.update { process in
+            defer { process = nil }
+            return process
+        }
+        // gpsfake takes gpsd along where it is asked to end.
+        process?.stop(SIGTERM)
+    }
+
+    /// The sentences of a second: that the fix has three dimensions and how precise it is, and the place, twice.
+    private static func sentences(_ place: (latitude: Double, longitude: Double), second: Int) -> [String] {
+        let time = String(format: "12%02d%02d.00", second / 60 % 60, second % 60)
+        let text = "\(angle(place.latitude, 2, "NS")),\(angle(place.longitude, 3, "EW"))"
+        return [
+            "GPGSA,A,3,01,02,03,04,05,06,07,08,,,,,1.8,0.9,1.5",
+            "GPRMC,\(time),A,\(text),2.7,0.0,051125,,,A",
+            "GPGGA,\(time),\(text),1,08,0.9,40.0,M,45.0,M,,",
+        ].map { sentence in
+            String(format: "$%@*%02X\r\n", sentence, sentence.utf8.reduce(0, ^))
+        }
+    }
+
+    /// Degrees and minutes: `5231.2000,N`.
+    private static func angle(_ degrees: Double, _ digits: Int, _ sides: String) -> String {
+        let whole = abs(degrees).rounded(.down)
+        let minutes = (abs(degrees) - whole) * 60
+        return String(format: "%0\(digits)d%07.4f", Int(whole), minutes) + ","
+            + String(degrees < 0 ? sides.suffix(1) : sides.prefix(1))
+    }
+}
