@@ -61,6 +61,7 @@ bench: release
 	@scripts/packages.sh bench
 	$(SWIFT) build $(release) --product misbehaving-origin
 	$(SWIFT) build $(release) --product freshness-report
+	$(SWIFT) build $(release) --product receiver-report
 	$(SWIFT) build --package-path Benchmarks --scratch-path .build-bench --configuration release
 	.build-bench/release/nightshift-bench --binaries $(binaries) --output docs/benchmarks.md $(BENCH)
 

@@ -113,7 +113,8 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "Simulation", dependencies: ["NightshiftAPI", "Store", "Scheduler", "Transfers", "Apps", "Refresh"],
+            name: "Simulation",
+            dependencies: ["NightshiftAPI", "Store", "Scheduler", "Transfers", "Apps", "Refresh", "Location"],
             swiftSettings: strict),
 
         // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.
@@ -175,6 +176,13 @@ let package = Package(
         .executableTarget(
             name: "freshness-report", dependencies: ["NightshiftAPI", "Freshness", argumentParser],
             path: "Benchmarks/FreshnessProgram", swiftSettings: strict),
+        // A commuter and the receiver that is on for his regions: of the benchmark as well.
+        .target(
+            name: "Receiver", dependencies: ["NightshiftAPI", "Scheduler", "Freshness"], path: "Benchmarks/Receiver",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "receiver-report", dependencies: ["NightshiftAPI", "Receiver", argumentParser],
+            path: "Benchmarks/ReceiverProgram", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "PushProtocolTests", dependencies: ["PushProtocol"], swiftSettings: strict),
         .testTarget(
@@ -183,7 +191,8 @@ let package = Package(
             name: "StoreTests", dependencies: ["NightshiftAPI", "Store", "Scheduler", "TestSupport", grdb],
             swiftSettings: strict),
         .testTarget(
-            name: "SchedulerTests", dependencies: ["NightshiftAPI", "Scheduler", "Freshness", "TestSupport"],
+            name: "SchedulerTests",
+            dependencies: ["NightshiftAPI", "Scheduler", "Freshness", "Receiver", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "ClockTests", dependencies: ["NightshiftAPI", "Clock", "SimulationSupport", "TestSupport"],

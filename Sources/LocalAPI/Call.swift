@@ -50,6 +50,11 @@ struct Call: Sendable {
         try parameter("identifier")
     }
 
+    /// What an app calls a region.
+    func regionIdentifier() throws(Problem) -> String {
+        try parameter("identifier")
+    }
+
     /// The process that calls, for what only concerns itself.
     func process() throws(Problem) -> pid_t {
         let process = context.caller.process

@@ -1,6 +1,7 @@
 import Apps
 import HTTPTypes
 import Hummingbird
+import Location
 import NightshiftAPI
 import Operations
 import Refresh
@@ -12,6 +13,7 @@ struct Routes: Sendable {
     let service: TransferService
     let apps: AppService
     let refresh: RefreshService
+    let location: LocationService
     let device: DeviceAccess
     /// Begins the stop of the whole service; returns at once.
     let stop: @Sendable () -> Void
@@ -24,6 +26,7 @@ struct Routes: Sendable {
         service = operations.transfers
         apps = operations.apps
         refresh = operations.refresh
+        location = operations.location
         self.device = device
         self.stop = stop
     }
@@ -31,7 +34,7 @@ struct Routes: Sendable {
     var all: [Route] {
         serviceRoutes + sessionRoutes + taskRoutes + eventRoutes + appRoutes + deviceRoutes
             + processRoutes + processSessionRoutes + backgroundTaskRoutes + refreshRoutes
-            + processRefreshRoutes
+            + processRefreshRoutes + locationRoutes + processLocationRoutes
     }
 
     /// The members of a page where the request does not say how many.

@@ -69,6 +69,7 @@ struct Ledger {
         totals.waits = world.transfers.waitTotals(world.clock.bootSeconds)
         totals.transfers = world.transfers.totals
         totals.refresh = world.refresh.takesPart ? world.refresh.totals : nil
+        totals.location = world.location.takesPart ? world.location.rounded : nil
         return totals
     }
 }

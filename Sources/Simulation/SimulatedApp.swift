@@ -15,6 +15,8 @@ struct SimulatedApp {
     var sessions: [Session] = []
     /// Wakes for fetches and tasks, in the order in which they came.
     var refreshWakes: [WantedWake] = []
+    /// Wakes for crossings and changes of place, in the order in which they came.
+    var locationWakes: [WantedWake] = []
     private(set) var totals: AppTotals
     private var kills: [ExitCause: Int] = [:]
 
@@ -51,7 +53,7 @@ struct SimulatedApp {
     var wanted: [WantedWake] {
         sessions.compactMap { session in
             session.wakeReason.map { WantedWake(app: id, reason: $0, key: session.name, through: session.messages) }
-        } + refreshWakes
+        } + refreshWakes + locationWakes
     }
 
     mutating func session(_ name: String) -> Int {

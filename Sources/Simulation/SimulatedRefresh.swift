@@ -9,7 +9,7 @@ struct SimulatedRefresh {
     /// Whether something has happened since the last look.
     var isToLook = false
     /// What the book hears of apps, in the order in which it happened.
-    var calls: [Call] = []
+    var calls: [AppCall] = []
     /// Ends of wakes that were not taken into account yet.
     private(set) var ends: [RefreshEnd] = []
     var totals = RefreshTotals()
@@ -17,12 +17,6 @@ struct SimulatedRefresh {
     let takesPart: Bool
     private var lastEnd: Int64 = 0
     private var lastWake: Int64 = 0
-
-    enum Call {
-        case use(AppID, isInFront: Bool)
-        case forceQuit(AppID)
-        case launched(AppID)
-    }
 
     /// Every app of a trace is installed from its beginning on, and its entry declares what the trace has it do.
     init(_ trace: Trace, now: LocalMoment) {
@@ -99,4 +93,11 @@ struct SimulatedRefresh {
         totals.fetches += 1
         if book.apps[wake.app]?.wokeDevice == true { totals.deviceWakes += 1 } else { totals.savedWakes += 1 }
     }
+}
+
+/// What the parts of the service hear of an app.
+enum AppCall {
+    case use(AppID, isInFront: Bool)
+    case forceQuit(AppID)
+    case launched(AppID)
 }

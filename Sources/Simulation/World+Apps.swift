@@ -162,7 +162,7 @@ extension World {
         let now = now
         let before = apps[index].machine.record
         execute(input(&apps[index].machine, now), index)
-        tellRefresh(apps[index].id, from: before, to: apps[index].machine.record)
+        tellParts(apps[index].id, from: before, to: apps[index].machine.record)
     }
 
     private mutating func execute(_ actions: [AppAction], _ index: Int) {
@@ -190,6 +190,7 @@ extension World {
                 let now = now
                 guard wake.source == .session else {
                     finishRefreshWake(wake, outcome, index)
+                    finishLocationWake(wake, index)
                     let wanted = apps[index].wanted
                     actions += apps[index].machine.setWantedWakes(wanted, now: now)
                     break
@@ -215,12 +216,21 @@ extension World {
             switch command.action {
             case .enter: command.state == .background ? behaviour.enterBackground : 0
             case .handleEvents: behaviour.wake
-            case .handleWake: command.source == .processing ? behaviour.processing : behaviour.fetch
+            case .handleWake: handling(command.source, behaviour)
             case .snapshot: Self.snapshotTime
             case .expire, .expireWake, .present: behaviour.expiration
             case .terminate: Self.exitTime
             }
         apps[index].process?.begin(kind, seconds: seconds, clock.awakeSeconds)
+    }
+
+    /// Seconds that handling a wake takes.
+    private func handling(_ source: WakeSource?, _ behaviour: AppBehaviour) -> Double {
+        switch source {
+        case .processing: behaviour.processing
+        case .region, .significantChange: behaviour.located
+        case .session, .fetch, .push, .continued, .response, nil: behaviour.fetch
+        }
     }
 
     private static func stored(_ processID: Int32) -> StoredProcess {

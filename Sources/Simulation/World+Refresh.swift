@@ -25,16 +25,17 @@ extension World {
     // MARK: - What happens
 
     /// Tells what a step of an app's machine has changed, as `AppService` does.
-    mutating func tellRefresh(_ id: AppID, from old: AppRecord, to new: AppRecord) {
+    mutating func tellParts(_ id: AppID, from old: AppRecord, to new: AppRecord) {
         func isInFront(_ record: AppRecord) -> Bool {
             record.process != nil && (record.state == .active || record.state == .inactive)
         }
         let (was, stands) = (isInFront(old), isInFront(new))
-        if new.isForceQuit, !old.isForceQuit { refresh.calls.append(.forceQuit(id)) }
-        if stands && new.process != old.process || old.isForceQuit && !new.isForceQuit {
-            refresh.calls.append(.launched(id))
-        }
-        if was != stands { refresh.calls.append(.use(id, isInFront: stands)) }
+        var calls: [AppCall] = []
+        if new.isForceQuit, !old.isForceQuit { calls.append(.forceQuit(id)) }
+        if stands && new.process != old.process || old.isForceQuit && !new.isForceQuit { calls.append(.launched(id)) }
+        if was != stands { calls.append(.use(id, isInFront: stands)) }
+        refresh.calls += calls
+        location.calls += calls
     }
 
     mutating func change(_ change: TracedRefresh, _ app: AppID?) {

@@ -1,4 +1,5 @@
 import Apps
+import Location
 import NightshiftAPI
 import Refresh
 import Scheduler
@@ -23,6 +24,8 @@ struct World {
     var ledger: Ledger
     /// Background refresh, as the service's part for it has it.
     var refresh: SimulatedRefresh
+    /// Regions and significant changes, as the service's part for them has them, and the receiver.
+    var location: SimulatedLocation
     private var journal: [JournalEntry] = []
     /// The moment that was last announced to apps and transfers.
     var toldMoment = DeviceMoment()
@@ -40,6 +43,7 @@ struct World {
         transfers = TransferQueue(maximumTransfers: settings.maximumTransfers)
         ledger = Ledger()
         refresh = SimulatedRefresh(trace, now: LocalMoment(seconds: settings.start))
+        location = SimulatedLocation(trace)
     }
 
     var now: ClockReading { clock.reading }
@@ -51,6 +55,7 @@ struct World {
         (toldMoment, hasToAnnounce) = (moment, false)
         note(.serviceStarted)
         beginRefresh()
+        beginLocation()
         var steps = 0
         while let time = nextTime, time <= end {
             steps = time > clock.bootSeconds ? 0 : steps + 1
@@ -74,7 +79,9 @@ struct World {
         let inApps = apps.compactMap { app in
             [app.process?.nextDone, app.machine.nextDeadline].compactMap(\.self).min()
         }.min().map { clock.bootTime(ofAwakeSeconds: $0) }
-        let times = [line, inApps, transfers.nextDeadline(now), machine.nextDeadline, nextRefreshLook]
+        let times = [
+            line, inApps, transfers.nextDeadline(now), machine.nextDeadline, nextRefreshLook, nextLocationLook,
+        ]
         return times.compactMap(\.self).min().map { max(now, $0) }
     }
 
@@ -115,6 +122,10 @@ struct World {
             refresh.isToLook = true
             propagateChanges()
         }
+        if nextLocationLook ?? .infinity <= clock.bootSeconds {
+            location.isToLook = true
+            propagateChanges()
+        }
         guard machine.nextDeadline ?? .infinity <= clock.bootSeconds else { return }
         execute(machine.tick(now: now))
         propagateChanges()
@@ -130,6 +141,7 @@ struct World {
             for key in DeviceKey.allCases {
                 if let text = line.device?[key] { _ = conditions.set(key, to: text) }
             }
+            if let text = line.device?[.location] { location.place = SetPlace(text) }
             nextLine += 1
         }
         return conditions
@@ -138,6 +150,7 @@ struct World {
     private mutating func play(_ line: TraceLine) {
         if let speed = line.bytesPerSecond { transfers.bytesPerSecond = speed }
         if let values = line.device { change(values) }
+        if let text = line.device?[.location] { moved(to: SetPlace(text)) }
         if let phase = line.request { request(phase) }
         if let host = line.host { transfers.change(host, now) }
         if let change = line.refresh { self.change(change, line.app) }
@@ -151,6 +164,8 @@ struct World {
         if let task = line.task { begin(task, index) }
         if let transfer = line.transfer { add(transfer, app: index) }
         if let submission = line.submit { submit(submission, index) }
+        if let region = line.region { watch(region, id) }
+        if let change = line.location { self.change(change, id) }
     }
 
     /// Announces changes to apps and transfers until nothing changes any more.
@@ -170,11 +185,14 @@ struct World {
                 transfers.follow(MomentChange.actions(from: before, to: toldMoment, now: now), toldMoment, now)
                 refresh.book.apply(moment, now: localNow)
                 refresh.isToLook = true
+                location.book.apply(moment)
+                location.isToLook = true
             }
             transfers.tick(now)
             transfers.admit(moment, now)
             if takeTransfers() { isChanging = true }
             if followRefresh() { isChanging = true }
+            if followLocation() { isChanging = true }
         }
     }
 

@@ -17,7 +17,8 @@ struct HelpTests {
         DeviceWindowCommand.self, DeviceWakeCommand.self, JournalCommand.self, TaskCommand.self,
         TaskRunCommand.self, SimulateCommand.self, TimelineCommand.self, RetargetCommand.self, RetryCommand.self,
         RefreshCommand.self, AppRefreshCommand.self, AppExpireCommand.self, AppScheduleCommand.self,
-        PageCommand.self,
+        PageCommand.self, LocationCommand.self, AppLocationCommand.self, RegionCommand.self, RegionAddCommand.self,
+        RegionListCommand.self, RegionRemoveCommand.self,
     ]
 
     @Test func root() throws {

@@ -34,8 +34,8 @@ import Testing
 
     private static var samples: [Sample] {
         get throws {
-            try serviceSamples + taskSamples + appSamples + deviceSamples + refreshSamples + processSamples
-                + sessionSamples + streams
+            try serviceSamples + taskSamples + appSamples + deviceSamples + refreshSamples + locationSamples
+                + processSamples + sessionSamples + streams
         }
     }
 
@@ -153,6 +153,36 @@ import Testing
                 try Sample(
                     .report(ScheduledTaskProgress(completedUnits: 3), ofTask: "a/b"),
                     "PATCH /v1/process/scheduled-tasks/a%2Fb", body: #"{"completedUnits":3}"#),
+            ]
+        }
+    }
+
+    private static var locationSamples: [Sample] {
+        get throws {
+            let id = AppID(rawValue: "/usr/bin/x")
+            let path = "/v1/location/%2Fusr%2Fbin%2Fx"
+            let own = "/v1/process/location"
+            let center = try #require(Coordinate(latitude: 52.5, longitude: -13.25))
+            let region = MonitoredRegion(identifier: "a/b", center: center, radius: 150, notifiesOnExit: false)
+            let words =
+                #"{"center":{"latitude":52.5,"longitude":-13.25},"identifier":"a/b","notifiesOnEntry":true,"#
+                + #""notifiesOnExit":false,"radius":150}"#
+            return [
+                try Sample(.location, "GET /v1/location"),
+                try Sample(.location(of: id), "GET \(path)"),
+                try Sample(
+                    .changeLocation(of: id, AppLocationChange(permission: .whenInUse)), "PATCH \(path)",
+                    body: #"{"permission":"whenInUse"}"#),
+                try Sample(.add(region, for: id), "PUT \(path)/regions/a%2Fb", body: words),
+                try Sample(.removeRegion("a/b", of: id), "DELETE \(path)/regions/a%2Fb"),
+                try Sample(.processLocation, "GET \(own)"),
+                try Sample(
+                    .requestLocation(LocationAuthorizationRequest(permission: .always)), "POST \(own)/authorization",
+                    body: #"{"permission":"always"}"#),
+                try Sample(.monitor(region), "PUT \(own)/regions/a%2Fb", body: words),
+                try Sample(.stopMonitoring("a/b"), "DELETE \(own)/regions/a%2Fb"),
+                try Sample(.monitorSignificantChanges, "PUT \(own)/significant-changes"),
+                try Sample(.stopMonitoringSignificantChanges, "DELETE \(own)/significant-changes"),
             ]
         }
     }

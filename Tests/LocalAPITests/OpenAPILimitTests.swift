@@ -53,14 +53,17 @@ import Testing
         ("ScheduledTask/subtitle", "maxLength", Double(Limits.taskTitleLength)),
         ("ScheduledTaskProgress/title", "maxLength", Double(Limits.taskTitleLength)),
         ("ScheduledTaskProgress/subtitle", "maxLength", Double(Limits.taskTitleLength)),
+        ("MonitoredRegion/identifier", "maxLength", Double(Limits.regionIdentifierLength)),
+        ("/components/parameters/RegionIdentifier/schema", "maxLength", Double(Limits.regionIdentifierLength)),
+        ("MonitoredRegion/radius", "maximum", MonitoredRegion.largestRadius),
         ("DeviceChange/expirationLead", "maximum", DeviceSettings.leadAllowed.upperBound),
     ]
 
-    /// Upper bounds that no constant of the service has: of the value's own type, a percentage, a share, a status, the
-    /// digits of the longest digest, and two that the checks of requests have as literals.
+    /// Upper bounds that no constant of the service has: of the value's own type, a percentage, a share, a status, degrees,
+    /// the digits of the longest digest, and two that the checks of requests have as literals.
     private static let unnamed: [(keyword: String, limit: Double)] = [
         ("maximum", Double(Int64.max)), ("maximum", Double(Int32.max)), ("maximum", 100), ("maximum", 1),
-        ("maximum", 599),
+        ("maximum", 599), ("maximum", 90), ("maximum", 180),
         ("maxLength", 128), ("maxLength", 32), ("maximum", 256),
     ]
 
@@ -113,6 +116,7 @@ import Testing
         ("SessionSettings/httpMaximumConnectionsPerHost", "More than \(Limits.connectionsPerHost) are"),
         ("/paths/~1v1~1process~1snapshot/put/requestBody", "at most \(Limits.snapshotBytes) bytes"),
         ("AppRefreshStatus/fetches", "The last \(Limits.fetches),"),
+        ("AppLocationStatus/regions", "At most \(Limits.regions)"),
     ])
     func `Descriptions tell the limits`(place: String, text: String) throws {
         let description = try #require(value(at: Self.pointer(place))["description"].string)

@@ -162,6 +162,9 @@ import Transfers
         try check(AppRefreshStatus.IntervalSource.self, "IntervalSource")
         try check(ScheduledTask.Kind.self, "ScheduledTaskKind")
         try check(ScheduledTask.Strategy.self, "SubmissionStrategy")
+        try check(LocationPermission.self, "LocationPermission")
+        try check(LocationEvent.Kind.self, "LocationEventKind")
+        try check(RegionState.self, "RegionState")
     }
 
     @Test(arguments: Sample.all)

@@ -6,7 +6,7 @@ import Testing
 
 /// The sample traces, and what has to hold of every trace.
 struct SampleTests {
-    static let samples = ["contiguous", "opportunistic", "refresh", "watchdog", "week"]
+    static let samples = ["contiguous", "location", "opportunistic", "refresh", "watchdog", "week"]
 
     @Test(arguments: samples)
     func `B3: Each sample is played to its end, and its sums agree`(name: String) throws {

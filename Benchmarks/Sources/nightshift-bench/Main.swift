@@ -64,6 +64,7 @@ struct Main {
         case .idle: try Idle(bench: bench).run()
         case .apps: try Apps(bench: bench).run()
         case .freshness: try Freshness(bench: bench).run()
+        case .receiver: try Receiver(bench: bench).run()
         }
     }
 }
@@ -73,7 +74,7 @@ extension Options.Part {
     fileprivate var isOfNightshiftAlone: Bool {
         switch self {
         case .tail, .cap, .trip, .upload, .backlog, .latency, .stop, .idle, .apps: true
-        case .throughput, .small, .http2, .freshness: false
+        case .throughput, .small, .http2, .freshness, .receiver: false
         }
     }
 }

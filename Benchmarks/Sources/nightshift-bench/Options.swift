@@ -32,6 +32,7 @@ struct Options {
         case idle
         case apps
         case freshness
+        case receiver
     }
 
     static let usage = """

@@ -21,7 +21,8 @@ struct AppCommand: ParsableCommand {
             AppInstallCommand.self, AppRemoveCommand.self, AppListCommand.self, AppShowCommand.self,
             AppWhyCommand.self, AppLaunchCommand.self, AppActivateCommand.self, AppBackgroundCommand.self,
             AppPolicyCommand.self, AppRefreshCommand.self, AppScheduleCommand.self, AppExpireCommand.self,
-            AppQuitCommand.self, AppKillCommand.self, AppLogCommand.self, AppSnapshotCommand.self,
+            AppLocationCommand.self, AppQuitCommand.self, AppKillCommand.self, AppLogCommand.self,
+            AppSnapshotCommand.self,
         ])
 }
 

@@ -7,7 +7,8 @@ struct AppShowCommand: ClientCommand {
         commandName: "show",
         abstract: "Show everything about an app.",
         discussion: """
-            Also its last background fetches, when the next one is expected, and the tasks that it has scheduled.
+            Also its last background fetches, when the next one is expected, the tasks that it has scheduled, and what \
+            it watches of its user's location.
 
             Examples:
               nightshift app show org.example.Photos
@@ -21,41 +22,12 @@ struct AppShowCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let app = try await invocation.service.fetch(.app(invocation.appID(id)))
-        let refresh = try await invocation.refresh(of: app.id)
+        let background = try await invocation.background(of: app.id)
         if format.json {
-            try invocation.json(WithRefresh(value: app, refresh: refresh))
+            try invocation.json(WithBackground(value: app, background: background))
         } else {
-            invocation.output.lines(
-                invocation.appReport.lines(showing: app)
-                    + (refresh.map { invocation.appRefreshReport.section($0) } ?? []))
+            invocation.output.lines(invocation.appReport.lines(showing: app) + invocation.lines(background))
         }
         return .whole
-    }
-}
-
-/// A document about an app, with its background refresh as one more member, `refresh`.
-struct WithRefresh<Value: Encodable>: Encodable {
-    var value: Value
-    var refresh: AppRefreshStatus?
-
-    private enum CodingKeys: String, CodingKey {
-        case refresh
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        try value.encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(refresh, forKey: .refresh)
-    }
-}
-
-extension Invocation {
-    /// The background refresh of an app; nil for one that has none, such as a program without an entry.
-    func refresh(of app: AppID) async throws -> AppRefreshStatus? {
-        do {
-            return try await service.fetch(.refresh(of: app))
-        } catch let problem as Problem where problem.status == 404 {
-            return nil
-        }
     }
 }

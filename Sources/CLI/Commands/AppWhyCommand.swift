@@ -8,8 +8,8 @@ struct AppWhyCommand: ClientCommand {
         abstract: "Explain why an app is in its state.",
         discussion: """
             Says what it does or is to do, until when, how its last process ended, and why it is not launched where \
-            it is not; what speaks for and against a background fetch now, and what the last ones brought. \
-            'nightshift why ID' says the same.
+            it is not; what speaks for and against a background fetch now, and what the last ones brought; what it \
+            watches of its user's location, and whether it may. 'nightshift why ID' says the same.
 
             Examples:
               nightshift app why org.example.Photos
@@ -30,12 +30,11 @@ extension Invocation {
     /// Why the app is in its state, on standard output.
     func explain(_ argument: AppArgument, json: Bool) async throws -> ExitStatus {
         let explanation = try await service.fetch(.why(appID(argument)))
-        let refresh = try await refresh(of: explanation.app.id)
+        let background = try await background(of: explanation.app.id)
         if json {
-            try self.json(WithRefresh(value: explanation, refresh: refresh))
+            try self.json(WithBackground(value: explanation, background: background))
         } else {
-            output.lines(
-                appReport.lines(explaining: explanation) + (refresh.map { appRefreshReport.section($0) } ?? []))
+            output.lines(appReport.lines(explaining: explanation) + lines(background))
         }
         return .whole
     }

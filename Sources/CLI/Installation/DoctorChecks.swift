@@ -20,6 +20,7 @@ struct DoctorChecks: Sendable {
             findings += [checkDatabase(status), await checkTransfers()]
             findings += await checkDevice()
             findings.append(await checkRefresh())
+            findings.append(await checkLocation())
         }
         findings += [
             checkPrivacy("state", of: invocation.paths.state, mode: 0o700),

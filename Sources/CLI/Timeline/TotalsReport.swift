@@ -7,7 +7,7 @@ struct TotalsReport {
     var style: Style
 
     var lines: [String] {
-        device + apps + refresh + transfers
+        device + apps + refresh + location + transfers
     }
 
     private var device: [String] {
@@ -69,6 +69,20 @@ struct TotalsReport {
         lines.append(
             row("device wakes", String(sums.deviceWakes), "for fetches; \(sums.savedWakes) shared a wake with others"))
         if sums.processing > 0 { lines.append(row("processing", "\(sums.processed) of \(sums.processing)")) }
+        return lines
+    }
+
+    private var location: [String] {
+        guard let sums = totals.location else { return [] }
+        let counts = [(sums.entered, "entered"), (sums.left, "left")].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        var lines = [
+            "", style.strong("Location"),
+            row("crossings", String(sums.entered + sums.left), counts.joined(separator: ", ")),
+        ]
+        if sums.changes > 0 { lines.append(row("changes", String(sums.changes))) }
+        lines.append(row("wakes", String(sums.wakes), "for crossings and changes"))
+        let words = "\(sums.fixes) \(sums.fixes == 1 ? "fix" : "fixes")"
+        lines.append(row("receiver", QuantityText.duration(sums.receiverSeconds), words))
         return lines
     }
 

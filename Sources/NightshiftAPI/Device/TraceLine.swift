@@ -21,6 +21,10 @@ package struct TraceLine: Hashable, Sendable {
     package var submit: TracedSubmission?
     /// What its user wants of background refresh: of the app, or of all.
     package var refresh: TracedRefresh?
+    /// A region that the app watches, or does no more.
+    package var region: TracedRegion?
+    /// What the app's user lets it learn of where the device is, and whether it hears of significant changes.
+    package var location: TracedLocation?
     /// Whether the trace ends here.
     package var isEnd = false
 
@@ -79,6 +83,8 @@ package struct AppBehaviour: Hashable, Sendable {
     package var fetchBytes: Int64 = 200_000
     /// Seconds that a processing task takes.
     package var processing = 60.0
+    /// Seconds that handling a crossing or a change of place takes; it has 10.
+    package var located = 1.0
 
     package init() {}
 }
@@ -167,4 +173,26 @@ package struct TracedRefresh: Hashable, Sendable {
     /// Whether it says anything that is about one app alone, or about the device alone.
     package var isAboutApp: Bool { interval != nil || dailyCap != nil }
     package var isAboutDevice: Bool { dailyEnergy != nil || dailyBytes != nil }
+}
+
+/// A region that an app watches from a moment on, or does no more.
+package struct TracedRegion: Hashable, Sendable {
+    package var identifier: String
+    /// Nil where it is not watched any more.
+    package var region: MonitoredRegion?
+
+    package init(identifier: String, region: MonitoredRegion?) {
+        self.identifier = identifier
+        self.region = region
+    }
+}
+
+/// What changes of an app's location.
+package struct TracedLocation: Hashable, Sendable {
+    /// Its user's word.
+    package var permission: LocationPermission?
+    /// Whether the app wants to hear of significant changes.
+    package var changes: Bool?
+
+    package init() {}
 }

@@ -19,6 +19,8 @@ package struct SimulationTotals: Hashable, Sendable, Codable {
     package var transfers = TransferTotals()
     /// Nil where no app takes part in background refresh.
     package var refresh: RefreshTotals?
+    /// Nil where no app has anything to do with location.
+    package var location: LocationTotals?
 
     package init(start: Date, end: Date) {
         self.start = start
@@ -125,6 +127,21 @@ package struct RefreshTotals: Hashable, Sendable, Codable {
     /// Processing tasks that began, and those that ended as their app wanted.
     package var processing = 0
     package var processed = 0
+
+    package init() {}
+}
+
+/// What regions and significant changes came to.
+package struct LocationTotals: Hashable, Sendable, Codable {
+    /// Crossings and changes of which apps were to be told.
+    package var entered = 0
+    package var left = 0
+    package var changes = 0
+    /// How often apps handled such a thing, or were given it to handle and did not.
+    package var wakes = 0
+    /// How often the receiver was asked, and the seconds for which it was on.
+    package var fixes = 0
+    package var receiverSeconds = 0.0
 
     package init() {}
 }

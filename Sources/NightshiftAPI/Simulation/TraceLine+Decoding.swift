@@ -2,7 +2,8 @@ import Foundation
 
 extension TraceLine: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case at, trace, device, bytesPerSecond, request, host, app, declare, use, task, transfer, submit, refresh, end
+        case at, trace, device, bytesPerSecond, request, host, app, declare, use, task, transfer, submit, refresh
+        case region, location, end
     }
 
     package init(from decoder: any Decoder) throws {
@@ -23,6 +24,8 @@ extension TraceLine: Decodable {
         transfer = try line.object(.transfer)
         submit = try line.object(.submit)
         refresh = try line.object(.refresh)
+        region = try line.object(.region)
+        location = try line.object(.location)
         isEnd = try line.truth(.end) ?? false
         try check()
     }
@@ -34,7 +37,8 @@ extension TraceLine: Decodable {
             request == nil ? nil : "request", host == nil ? nil : "host", behaviour == nil ? nil : "declare",
             use == nil ? nil : "use",
             task == nil ? nil : "task", transfer == nil ? nil : "transfer", submit == nil ? nil : "submit",
-            refresh == nil ? nil : "refresh", isEnd ? "end" : nil,
+            refresh == nil ? nil : "refresh", region == nil ? nil : "region", location == nil ? nil : "location",
+            isEnd ? "end" : nil,
         ].compactMap(\.self)
         guard let thing = things.first else {
             throw TraceMistake("nothing happens; a line has one of \(Self.things)")
@@ -42,7 +46,9 @@ extension TraceLine: Decodable {
         guard things.count == 1 else {
             throw TraceMistake("several things happen (\(things.joined(separator: ", "))); give each its own line")
         }
-        let isAboutApp = behaviour != nil || use != nil || task != nil || submit != nil || refresh?.isAboutApp == true
+        let isAboutApp =
+            behaviour != nil || use != nil || task != nil || submit != nil || refresh?.isAboutApp == true
+            || region != nil || location != nil
         if isAboutApp, app == nil { throw TraceMistake("'\(thing)' needs the 'app' that it is about") }
         if let app, app.rawValue.isEmpty { throw TraceMistake("'app' is an app's id, such as org.example.Photos") }
         if app != nil, refresh?.isAboutDevice == true {
@@ -55,7 +61,7 @@ extension TraceLine: Decodable {
     }
 
     private static let things =
-        "trace, device, bytesPerSecond, request, host, declare, use, task, transfer, submit, refresh, end"
+        "trace, device, bytesPerSecond, request, host, declare, use, task, transfer, submit, refresh, region, location, end"
 }
 
 /// What is asked of doze, in a trace's words.
@@ -119,7 +125,7 @@ extension TraceSettings: Decodable {
 extension AppBehaviour: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case policy, launch, enterBackground, wake, expiration, endsTasks
-        case interval, result, fetch, fetchBytes, processing
+        case interval, result, fetch, fetchBytes, processing, located
     }
 
     package init(from decoder: any Decoder) throws {
@@ -135,6 +141,7 @@ extension AppBehaviour: Decodable {
         if let seconds = try app.number(.fetch, in: 0...86_400) { fetch = seconds }
         if let bytes = try app.whole(.fetchBytes, in: 0...(1 << 50)) { fetchBytes = bytes }
         if let seconds = try app.number(.processing, in: 0...86_400) { processing = seconds }
+        if let seconds = try app.number(.located, in: 0...86_400) { located = seconds }
     }
 }
 

@@ -197,6 +197,38 @@ import Testing
         #expect(try await refresh(id, service).lastUse == nil)
     }
 
+    @Test(.enabled(if: Machine.has("jq")))
+    func `R6: the arrivals in shell are woken when the device comes home, and not before they may`() async throws {
+        let service = try service()
+        defer { ProcessSweep(home: service.home).sweep(first: service.process) }
+        try await service.start()
+        let id = "org.example.Arrivals"
+        let script = "\(Self.examples)/arrivals/arrivals.sh"
+        try await install(id, from: "arrivals", running: script, service)
+        try await service.cli(["device", "set", "location=52.5200,13.4050"]).expectSuccess()
+        try await service.cli(["region", "add", "home", "52.5163,13.3777", "150", "--app", id, "--entry-only"])
+            .expectSuccess()
+        #expect(try await location(id, service).regions.map(\.state) == [.unknown])
+        try await service.cli(["app", "location", id, "--always"]).expectSuccess()
+        try await eventually("the side on which the device is", within: .seconds(60)) {
+            try await location(id, service).regions.map(\.state) == [.outside]
+        }
+        try await service.cli(["device", "set", "location=52.5163,13.3777"]).expectSuccess()
+        // A crossing has to last twenty seconds.
+        let history = service.scratch.path(".local/share/arrivals/history")
+        try await eventually("the arrival in the script's history", within: .seconds(120)) {
+            (try? String(contentsOfFile: history, encoding: .utf8))?.hasSuffix(" entered home\n") == true
+        }
+        try await wait(for: "the end of the wake", id, service) { $0.wakes.isEmpty }
+        let status = try await location(id, service)
+        #expect(status.wakes == 1 && status.regions.first?.crossings == 1 && status.regions.first?.state == .inside)
+        #expect(try await run(script, [], service).output.hasSuffix(" entered home\n"))
+    }
+
+    private func location(_ id: String, _ service: Service) async throws -> AppLocationStatus {
+        try await service.api.get("/v1/location/\(id)")
+    }
+
     private func refresh(_ id: String, _ service: Service) async throws -> AppRefreshStatus {
         try await service.api.get("/v1/refresh/\(id)")
     }

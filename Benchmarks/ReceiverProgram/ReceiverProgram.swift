@@ -1,0 +1,32 @@
+import ArgumentParser
+import Foundation
+import NightshiftAPI
+import Receiver
+
+/// Measures how long the receiver is on for regions, and how late their crossings are told, as JSON.
+@main
+struct ReceiverProgram: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receiver-report",
+        abstract: "Plays the plan of fixes, and what it is measured against, over a commuter's weeks.",
+        discussion: "The commuter is that of docs/decisions/0041.")
+
+    @Option(help: "How many weeks, each of them another one.")
+    var weeks: UInt64 = 5
+
+    @Option(help: "Where the JSON is written; the terminal unless given.")
+    var output: String?
+
+    func validate() throws {
+        guard (1...1_000).contains(weeks) else { throw ValidationError("--weeks: 1 to 1000") }
+    }
+
+    func run() throws {
+        let json = try JSON.encode(ReceiverReport(seeds: 1...weeks))
+        if let output {
+            try json.write(to: URL(filePath: output))
+        } else {
+            print(String(decoding: json, as: UTF8.self))
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+
+/// How long the receiver is on for regions, and how late a crossing is told.
+struct Receiver {
+    let bench: Bench
+
+    /// What the program `receiver-report` writes.
+    private struct Report: Decodable {
+        var rows: [Row]
+    }
+
+    private struct Row: Decodable {
+        var strategy: String
+        var days: Int
+        var receiverSeconds: Double
+        var fixes: Int
+        var crossings: Int
+        var missed: Int
+        var madeUp: Int
+        var delays: [Double]
+
+        /// In order they are already.
+        func delay(_ part: Double) -> Double {
+            delays.isEmpty ? .nan : delays[min(delays.count - 1, Int(Double(delays.count) * part))]
+        }
+    }
+
+    private static let names = [
+        ("planned", "Nightshift"), ("everyFiveMinutes", "Every 5 minutes"), ("always", "Always on"),
+    ]
+    /// Of the receiver's time when it is always on, and seconds.
+    private static let (largestShare, longestDelay) = (0.05, 90.0)
+
+    func run() throws -> Section {
+        let weeks = bench.options.quick ? 1 : 5
+        var section = Section(
+            title: "Regions: how long the receiver is on",
+            method:
+                "A made-up commuter (docs/decisions/0041), five regions, \(weeks == 1 ? "one week" : "\(weeks) weeks"). The receiver needs 4 s for "
+                + "a fix, 20 s when it was off for two hours, and errs by up to 20 m. The delay is that between the moment at which the "
+                + "boundary is crossed and the one at which the app is woken; 20 s of it are what a crossing has to last. "
+                + "Nothing is timed: the result is the same on every run.",
+            header: [
+                "Receiver", "On a day (s)", "Of always on", "Fixes a day", "Crossings", "Missed", "Made up",
+                "Median delay (s)", "90 % (s)", "Longest (s)",
+            ])
+        bench.note("the receiver over \(weeks == 1 ? "a week" : "\(weeks) weeks")")
+        let file = "\(try bench.memory.empty("receiver"))/report.json"
+        try ChildProcess.require(
+            ["\(bench.options.binaries)/receiver-report", "--output", file, "--weeks", String(weeks)],
+            log: bench.memory.log, limit: 900)
+        let report = try JSONDecoder().decode(Report.self, from: try Data(contentsOf: URL(filePath: file)))
+        guard let always = report.rows.first(where: { $0.strategy == "always" })?.receiverSeconds else {
+            throw BenchError("receiver-report says nothing of a receiver that is always on")
+        }
+        for (strategy, name) in Self.names {
+            guard let row = report.rows.first(where: { $0.strategy == strategy }) else { continue }
+            let days = Double(row.days)
+            section.rows.append(
+                [
+                    name, Format.number(row.receiverSeconds / days, 0),
+                    Format.number(100 * row.receiverSeconds / always, 1) + " %",
+                    Format.number(Double(row.fixes) / days, 0), String(row.crossings), String(row.missed),
+                    String(row.madeUp),
+                ] + [0.5, 0.9, 1].map { Format.number(row.delay($0), 0) })
+            if strategy == "planned" { section.findings = Self.findings(row, share: row.receiverSeconds / always) }
+        }
+        return section
+    }
+
+    private static func findings(_ row: Row, share: Double) -> [Section.Finding] {
+        [
+            Section.Finding(
+                aim: "on for at most 5 % of always on", measured: Format.number(100 * share, 1) + " %",
+                isMet: share <= largestShare),
+            Section.Finding(
+                aim: "a median delay under 90 s", measured: Format.number(row.delay(0.5), 0) + " s",
+                isMet: row.delay(0.5) < longestDelay),
+            Section.Finding(
+                aim: "every crossing told, none made up", measured: "\(row.missed) missed, \(row.madeUp) made up",
+                isMet: row.missed == 0 && row.madeUp == 0),
+        ]
+    }
+}

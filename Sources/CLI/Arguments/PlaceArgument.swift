@@ -1,0 +1,62 @@
+import ArgumentParser
+import NightshiftAPI
+
+/// A place as typed: degrees of latitude and longitude, `52.5163,13.3777`; south and west have a sign or a letter, `33.5S,70.7W`.
+struct PlaceArgument: Hashable, Sendable {
+    var coordinate: Coordinate
+
+    static func parse(_ text: String) throws -> PlaceArgument {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count == 2, let latitude = degrees(parts[0], "N", "S"), let longitude = degrees(parts[1], "E", "W"),
+            let coordinate = Coordinate(latitude: latitude, longitude: longitude)
+        else {
+            throw ValidationError(
+                "a place is a latitude from -90 to 90 and a longitude from -180 to 180, such as 52.5163,13.3777 or "
+                    + "33.5S,70.7W")
+        }
+        return PlaceArgument(coordinate: coordinate)
+    }
+
+    /// A letter and a sign together are two words on one thing.
+    private static func degrees(_ text: Substring, _ positive: Character, _ negative: Character) -> Double? {
+        guard let last = text.last else { return nil }
+        switch Character(last.uppercased()) {
+        case positive: return unsigned(text.dropLast())
+        case negative: return unsigned(text.dropLast()).map { -$0 }
+        default: return number(text)
+        }
+    }
+
+    private static func unsigned(_ text: Substring) -> Double? {
+        text.first == "-" || text.first == "+" ? nil : number(text)
+    }
+
+    /// In decimals: `nan`, `0x1p3` and the like are no degrees.
+    private static func number(_ text: Substring) -> Double? {
+        guard text.allSatisfy({ $0.isASCII && ($0.isNumber || "+-.".contains($0)) }) else { return nil }
+        return Double(text)
+    }
+}
+
+/// A radius as typed: metres, `150` or `150m`, or `1.5km`.
+struct RadiusArgument: Hashable, Sendable {
+    var metres: Double
+
+    static func parse(_ text: String) throws -> RadiusArgument {
+        let word = text.lowercased()
+        let (digits, factor): (Substring, Double) =
+            if word.hasSuffix("km") {
+                (word.dropLast(2), 1_000)
+            } else if word.hasSuffix("m") {
+                (word.dropLast(), 1)
+            } else {
+                (word[...], 1)
+            }
+        guard digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let number = Double(digits),
+            number * factor <= MonitoredRegion.largestRadius
+        else {
+            throw ValidationError("a radius is metres, or kilometres with km, up to 10000km, such as 150 or 1.5km")
+        }
+        return RadiusArgument(metres: number * factor)
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import NightshiftAPI
+import NightshiftClient
+
+struct RegionListCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the regions that are watched.",
+        discussion: """
+            With the side of each boundary on which the device is, which crossings the app is told, and how many it \
+            was told.
+
+            Examples:
+              nightshift region list
+              nightshift region list --app org.example.Arrivals --json
+            """)
+
+    @Option(help: ArgumentHelp("Only this app's.", valueName: "id"), transform: AppArgument.parse)
+    var app: AppArgument?
+
+    @OptionGroup var format: JSONOption
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let apps: [AppLocationStatus]
+        if let app {
+            let status = try await invocation.service.fetch(.location(of: invocation.appID(app)))
+            if format.json {
+                try invocation.json(status)
+                return .whole
+            }
+            apps = [status]
+        } else {
+            let status = try await invocation.service.fetch(.location)
+            if format.json {
+                try invocation.json(status)
+                return .whole
+            }
+            apps = status.apps
+        }
+        guard apps.contains(where: { !$0.regions.isEmpty }) else {
+            invocation.errors.line(
+                "No regions are watched. Add one with: nightshift region add IDENTIFIER LAT,LON RADIUS --app ID")
+            return .whole
+        }
+        invocation.output.lines(invocation.locationReport.lines(regionsOf: apps))
+        return .whole
+    }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import NightshiftAPI
+import NightshiftClient
+
+struct RegionRemoveCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Watch a region of an app no more.",
+        discussion: """
+            Examples:
+              nightshift region remove home --app org.example.Arrivals
+            """)
+
+    @Argument(help: ArgumentHelp("What the app calls the region.", valueName: "identifier"))
+    var identifier: String
+
+    @Option(help: AppArgument.help, transform: AppArgument.parse)
+    var app: AppArgument
+
+    @OptionGroup var format: JSONOption
+
+    func validate() throws {
+        if identifier.isEmpty { throw ValidationError("A region has an identifier.") }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let app = invocation.appID(app)
+        let client = invocation.service.client
+        try await invocation.service.ready()
+        try await client.send(.removeRegion(identifier, of: app))
+        let status = try await client.send(.location(of: app))
+        if format.json {
+            try invocation.json(status)
+        } else {
+            invocation.output.line("\(AppText.id(app)): \(TerminalText.escaped(identifier)) is not watched any more")
+        }
+        return .whole
+    }
+}

@@ -1,0 +1,48 @@
+import NightshiftAPI
+import NightshiftClient
+
+/// What else there is to know about an app: its background refresh and what it watches of its user's location.
+struct AppBackground {
+    var refresh: AppRefreshStatus?
+    var location: AppLocationStatus?
+}
+
+/// A document about an app, with its ``AppBackground`` as more members, `refresh` and `location`.
+struct WithBackground<Value: Encodable>: Encodable {
+    var value: Value
+    var background: AppBackground
+
+    private enum CodingKeys: String, CodingKey {
+        case refresh
+        case location
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try value.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(background.refresh, forKey: .refresh)
+        try container.encodeIfPresent(background.location, forKey: .location)
+    }
+}
+
+extension Invocation {
+    func background(of app: AppID) async throws -> AppBackground {
+        AppBackground(
+            refresh: try await fetchIfThere(.refresh(of: app)), location: try await fetchIfThere(.location(of: app)))
+    }
+
+    /// The lines below everything else about the app.
+    func lines(_ background: AppBackground) -> [String] {
+        (background.refresh.map { appRefreshReport.section($0) } ?? [])
+            + (background.location.map { appLocationReport.section($0) } ?? [])
+    }
+
+    /// Nil for an app that has none of it, such as a program without an entry.
+    private func fetchIfThere<Answer>(_ question: Endpoint<Answer>) async throws -> Answer? {
+        do {
+            return try await service.fetch(question)
+        } catch let problem as Problem where problem.status == 404 {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import NightshiftAPI
+
+/// The lines of `app location` and `region add`, and what `app show` and `app why` say of location.
+struct AppLocationReport {
+    var times: TimeText
+    var style: Style
+
+    func lines(_ status: AppLocationStatus) -> [String] {
+        let name = status.name.isEmpty || status.name == status.app.rawValue ? nil : TerminalText.escaped(status.name)
+        return [style.strong(AppText.id(status.app) + (name.map { ": \($0)" } ?? ""))] + facts(status)
+            + regions(status)
+    }
+
+    /// What stands below everything else about an app; nothing for one that has nothing to do with location.
+    func section(_ status: AppLocationStatus) -> [String] {
+        let takesPart =
+            status.permission != .ask || status.reason != nil || !status.regions.isEmpty
+            || status.monitorsSignificantChanges || status.wakes > 0
+        guard takesPart else { return [] }
+        return ["Location:"] + facts(status) + regions(status)
+    }
+
+    /// After a region was added: the region, and what keeps it from waking the app.
+    func lines(added identifier: String, _ status: AppLocationStatus) -> [String] {
+        let added = status.regions.first { $0.region.identifier == identifier }
+        var lines = [AppText.id(status.app) + ": " + (added.map { line($0) } ?? TerminalText.escaped(identifier))]
+        if status.permission != .always { lines.append(TerminalText.escaped(status.sentence)) }
+        if status.permission == .whenInUse {
+            lines.append("To let it be woken: nightshift app location \(AppText.id(status.app)) --always")
+        }
+        return lines
+    }
+
+    private func facts(_ status: AppLocationStatus) -> [String] {
+        var facts = Facts()
+        let words = LocationText.permission(status.permission)
+        switch status.permission {
+        case .always: facts.add("allowed", style.good(words))
+        case .whenInUse: facts.add("allowed", words)
+        case .denied, .ask: facts.add("allowed", style.warning(words))
+        }
+        facts.add("reason", status.reason.map { TerminalText.escaped($0) })
+        facts.add("now", status.sentence.isEmpty ? nil : TerminalText.escaped(status.sentence))
+        facts.add("changes", status.monitorsSignificantChanges ? "it hears of significant changes" : nil)
+        facts.add("woken", status.wakes == 0 ? "never" : LocationText.times(status.wakes))
+        facts.add(
+            "receiver",
+            "on for it \(QuantityText.duration(status.receiverSecondsToday)) today, "
+                + "\(QuantityText.duration(status.receiverSeconds)) in all")
+        return facts.lines
+    }
+
+    private func regions(_ status: AppLocationStatus) -> [String] {
+        status.regions.isEmpty ? [] : ["Regions:"] + status.regions.map { "  " + line($0) }
+    }
+
+    /// "home: inside, 150 m around 52.51630,13.37770, tells entry; crossed 3 times, last 2026-11-21 11:42:10".
+    private func line(_ status: RegionStatus) -> String {
+        let region = status.region
+        var words =
+            TerminalText.escaped(region.identifier) + ": " + LocationText.state(status.state) + ", "
+            + LocationText.distance(region.radius) + " around " + LocationText.place(region.center) + ", tells "
+            + LocationText.crossings(region)
+        if status.crossings > 0 { words += "; crossed " + LocationText.times(status.crossings) }
+        if let last = status.lastCrossing { words += ", last \(times.both(last))" }
+        return words
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import NightshiftAPI
+
+/// The lines of `nightshift location` and `nightshift region list`: tables of apps and of regions.
+struct LocationReport {
+    var columns: Int
+    var style: Style
+    var times: TimeText
+
+    func lines(_ status: LocationStatus) -> [String] {
+        var facts = Facts()
+        for source in status.sources {
+            let words = TerminalText.escaped(source.sentence)
+            facts.add(TerminalText.escaped(source.name), source.isAvailable ? words : style.faint(words))
+        }
+        facts.add("next fix", status.nextFix.map { times.both($0) } ?? "none: the receiver is off")
+        return [style.strong("Location")] + facts.lines + [""] + table(status.apps)
+    }
+
+    func lines(regionsOf apps: [AppLocationStatus]) -> [String] {
+        let rows = apps.flatMap { app in
+            app.regions.map { status in
+                [
+                    TerminalText.shortened(AppText.id(app.app), to: widest),
+                    TerminalText.shortened(TerminalText.escaped(status.region.identifier), to: widest),
+                    LocationText.place(status.region.center), LocationText.distance(status.region.radius),
+                    LocationText.crossings(status.region), LocationText.state(status.state), crossings(status),
+                ]
+            }
+        }
+        return lines(["APP", "REGION", "CENTRE", "RADIUS", "TELLS", "STATE", "CROSSED"], rows)
+    }
+
+    private func table(_ apps: [AppLocationStatus]) -> [String] {
+        guard !apps.isEmpty else {
+            return [
+                "No app asks for it. Watch a region for one with: "
+                    + "nightshift region add IDENTIFIER LAT,LON RADIUS --app ID"
+            ]
+        }
+        let rows = apps.map { app in
+            [
+                TerminalText.shortened(AppText.id(app.app), to: widest), LocationText.permission(app.permission),
+                String(app.regions.count), app.monitorsSignificantChanges ? "yes" : "-", String(app.wakes),
+                QuantityText.duration(app.receiverSecondsToday), TerminalText.escaped(app.sentence),
+            ]
+        }
+        return lines(["ID", "ALLOWED", "REGIONS", "CHANGES", "WOKEN", "RECEIVER TODAY", "NOW"], rows)
+    }
+
+    /// A table whose last column is as wide as it likes.
+    private func lines(_ heads: [String], _ rows: [[String]]) -> [String] {
+        let widths = heads.indices.dropLast().map { column in
+            ([heads] + rows).map { TerminalText.width($0[column]) }.max() ?? 0
+        }
+        func row(_ cells: [String]) -> String {
+            let padded = zip(cells, widths).map { TerminalText.padded($0, to: $1) } + cells.suffix(1)
+            return TerminalText.clipped(padded.joined(separator: "  "), to: columns)
+        }
+        return [style.strong(row(heads))] + rows.map { row($0) }
+    }
+
+    private func crossings(_ status: RegionStatus) -> String {
+        guard status.crossings > 0 else { return "never" }
+        let last = status.lastCrossing.map { ", last " + times.relative($0) }
+        return LocationText.times(status.crossings) + (last ?? "")
+    }
+
+    private var widest: Int { columns == .max ? .max : max(20, columns / 3) }
+}

@@ -1,0 +1,43 @@
+import Hummingbird
+import Location
+import NightshiftAPI
+
+extension Routes {
+    /// Regions and significant changes, for people. No answer says where the device is.
+    var locationRoutes: [Route] {
+        [
+            Route(.get, "/v1/location") { _ in
+                try Reply.json(try await location.status()).response
+            },
+            Route(.get, "/v1/location/{id}") { call in
+                try Reply.json(try await location.status(of: call.appID())).response
+            },
+            Route(.patch, "/v1/location/{id}") { call in
+                let id = try call.appID()
+                let change = try await decoder.decode(AppLocationChange.self, from: call.request)
+                return try Reply.json(try await location.change(id, change)).response
+            },
+            Route(.put, "/v1/location/{id}/regions/{identifier}") { call in
+                let id = try call.appID()
+                let region = try await region(call)
+                try await location.addRegion(region, for: id)
+                return try Reply.json(try await location.status(of: id)).response
+            },
+            Route(.delete, "/v1/location/{id}/regions/{identifier}") { call in
+                let id = try call.appID()
+                try await location.removeRegion(call.regionIdentifier(), of: id)
+                return Reply.empty(.noContent).response
+            },
+        ]
+    }
+
+    /// The region of a request, which says its identifier in the path as well.
+    func region(_ call: Call) async throws -> MonitoredRegion {
+        let identifier = try call.regionIdentifier()
+        let region = try await decoder.decode(MonitoredRegion.self, from: call.request)
+        guard region.identifier == identifier else {
+            throw Problem.invalid("The path names another region than the body.", pointer: "/identifier")
+        }
+        return region
+    }
+}

@@ -1,0 +1,170 @@
+import Apps
+import Location
+import NightshiftAPI
+import Refresh
+import Scheduler
+import Store
+
+/// Regions and significant changes: what happens goes to the service's book, and what it decides is carried out.
+extension World {
+    private var locationNow: LocationMoment { LocationMoment(bootSeconds: clock.bootSeconds, local: localNow) }
+
+    /// Boot seconds at which the book decides again or the receiver has something to say, if nothing happens before.
+    var nextLocationLook: Double? {
+        // Upwards to a millisecond: at that moment it has come.
+        let look = location.book.nextLook.map { ($0 * 1_000).rounded(.up) / 1_000 }
+        return [look, location.receiver.request?.until].compactMap(\.self).min()
+    }
+
+    mutating func beginLocation() {
+        guard location.takesPart else { return }
+        location.book.read(refresh.book.manifests.values.sorted { $0.id.rawValue < $1.id.rawValue }, now: locationNow)
+        location.book.apply(moment)
+        if location.hasPlaces {
+            let source = LocationStatus.SourceStatus(
+                name: "override", isAvailable: true, sentence: "The trace says where the device is.")
+            location.book.take(
+                .sources([source], canMonitorRegions: true, canMonitorSignificantChanges: true), now: locationNow)
+        }
+        location.isToLook = true
+        _ = followLocation()
+    }
+
+    // MARK: - What happens
+
+    /// The device is in another place. The receiver sees that when it is asked, and the network at once where that is wanted.
+    mutating func moved(to place: SetPlace?) {
+        location.place = place
+        guard location.watchesChanges, let fix = location.fix(now: clock.bootSeconds) else { return }
+        location.book.take(.fix(fix, source: "override"), now: locationNow)
+        location.isToLook = true
+    }
+
+    mutating func watch(_ region: TracedRegion, _ app: AppID) {
+        do throws(Problem) {
+            if let new = region.region {
+                try location.book.addRegion(new, for: app, now: locationNow)
+            } else {
+                try location.book.removeRegion(region.identifier, of: app, now: locationNow)
+            }
+        } catch {
+            // The app is told, as one that runs is: too many are watched. The journal shows no region then.
+        }
+        location.isToLook = true
+    }
+
+    mutating func change(_ change: TracedLocation, _ app: AppID) {
+        do throws(Problem) {
+            if let permission = change.permission {
+                try location.book.change(app, AppLocationChange(permission: permission), now: locationNow)
+            }
+            if let changes = change.changes {
+                try location.book.setSignificantChanges(changes, for: app, now: locationNow)
+            }
+        } catch {
+            // Every app of a trace has an entry: nothing of this is refused.
+        }
+        location.isToLook = true
+    }
+
+    /// The wake of an app is over.
+    mutating func finishLocationWake(_ wake: WantedWake, _ index: Int) {
+        guard apps[index].locationWakes.contains(wake) else { return }
+        apps[index].locationWakes.removeAll { $0 == wake }
+        location.countWake()
+    }
+
+    // MARK: - What is decided
+
+    /// Gives the book what it has not heard of, lets it decide, and carries that out.
+    ///
+    /// - Returns: whether anything was carried out that others may answer to.
+    mutating func followLocation() -> Bool {
+        guard location.takesPart else { return false }
+        var hasActed = false
+        while true {
+            takeFromReceiver()
+            for call in location.calls {
+                location.isToLook = true
+                switch call {
+                case .use(let app, let isInFront):
+                    location.book.use(app, isInFront: isInFront, now: locationNow)
+                case .forceQuit(let app): location.book.forceQuit(app, now: locationNow)
+                case .launched(let app): location.book.launched(app, now: locationNow)
+                }
+            }
+            location.calls = []
+            guard location.isToLook else { return hasActed }
+            location.isToLook = false
+            location.book.look(locationNow)
+            if let wish = location.book.takeWish() { ask(wish) }
+            hasActed = carryOutLocation() || hasActed
+        }
+    }
+
+    /// What the receiver has seen, when its time has come.
+    private mutating func takeFromReceiver() {
+        guard let request = location.receiver.request, request.until <= clock.bootSeconds else { return }
+        if let fix = location.fix(now: clock.bootSeconds) {
+            location.book.take(.fix(fix, source: "override"), now: locationNow)
+        }
+        turnReceiverOff()
+    }
+
+    private mutating func turnReceiverOff() {
+        guard let seconds = location.receiver.turnOff(now: clock.bootSeconds) else { return }
+        location.countReceiver(seconds)
+        location.book.take(.receiver(seconds: seconds), now: locationNow)
+        location.isToLook = true
+    }
+
+    private mutating func ask(_ wish: FixWish) {
+        let began = wish.watchesChanges && !location.watchesChanges
+        location.watchesChanges = wish.watchesChanges
+        if wish.fix != nil {
+            location.receiver.turnOn(seesPlace: location.place != nil, now: clock.bootSeconds)
+        } else {
+            turnReceiverOff()
+        }
+        // The network says where the device is as soon as it is asked.
+        if began, let fix = location.fix(now: clock.bootSeconds) {
+            location.book.take(.fix(fix, source: "override"), now: locationNow)
+            location.isToLook = true
+        }
+    }
+
+    private mutating func carryOutLocation() -> Bool {
+        let (changes, effects) = (location.book.takeChanges(locationNow), location.book.takeEffects())
+        for entry in changes.entries { record(entry) }
+        var touched: [AppID] = []
+        for cancellation in changes.cancelled {
+            let index = index(of: cancellation.app)
+            apps[index].locationWakes.removeAll { cancellation.covers($0) }
+            touched.append(cancellation.app)
+        }
+        for wake in changes.begun {
+            location.count(wake)
+            let index = index(of: wake.app)
+            // A row takes the place of one with the same key.
+            apps[index].locationWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
+            apps[index].locationWakes.append(location.row(wake))
+            touched.append(wake.app)
+        }
+        for case .wakesChanged(let app) in effects { touched.append(app) }
+        for app in touched {
+            let index = index(of: app)
+            perform(index) { [wanted = apps[index].wanted] in $0.setWantedWakes(wanted, now: $1) }
+        }
+        return !touched.isEmpty
+    }
+}
+
+extension LocationCancellation {
+    fileprivate func covers(_ wake: WantedWake) -> Bool {
+        switch self {
+        case .all(let app): wake.app == app
+        case .region(let app, let identifier): wake.app == app && wake.source == .region && wake.key == identifier
+        case .significantChange(let app): wake.app == app && wake.source == .significantChange
+        }
+    }
+}

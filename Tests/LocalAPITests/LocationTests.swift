@@ -1,0 +1,178 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import LocalAPI
+
+/// Regions and significant changes in front of real services.
+@Suite struct LocationTests {
+    private let path = "/v1/location/org.example.Arrivals"
+    private let own = "/v1/process/location"
+
+    private func install(_ server: TestServer, _ test: TestService) async throws {
+        let entry = try test.directory.write(
+            """
+            [Desktop Entry]
+            Type=Application
+            Name=Arrivals
+            Exec=sleep 60
+            X-Nightshift-BackgroundModes=location;
+            X-Nightshift-LocationReason=To say when you are home.
+
+            """, to: "org.example.Arrivals.desktop")
+        let answer = try await server.request("POST", "/v1/apps", body: "{\"entry\":\"\(entry)\"}")
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
+    private static func region(
+        _ identifier: String, latitude: String = "52.5163", radius: String = "150"
+    ) -> String {
+        "{\"identifier\":\"\(identifier)\",\"center\":{\"latitude\":\(latitude),\"longitude\":13.3777},"
+            + "\"radius\":\(radius),\"notifiesOnEntry\":true,\"notifiesOnExit\":false}"
+    }
+
+    private func status(_ server: TestServer) async throws -> AppLocationStatus {
+        try await server.request("GET", path).decode(AppLocationStatus.self)
+    }
+
+    /// An open stream of commands of this process, as the app's.
+    private func connect(_ server: TestServer, app: String) async throws -> UnixClient {
+        let client = try server.client()
+        try await client.send(UnixClient.head("GET", "/v1/process/commands?app=\(app)"))
+        _ = try await client.receive(through: "event: hello\n")
+        return client
+    }
+
+    @Test func `R6: A region is watched for an app, replaced, shown and removed`() async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let added = try await server.request("PUT", path + "/regions/home", body: Self.region("home"))
+            #expect(added.status == 200, "\(added.text)")
+            let first = try added.decode(AppLocationStatus.self)
+            #expect(first.regions.map(\.region.identifier) == ["home"] && first.permission == .ask)
+            #expect(first.reason == "To say when you are home." && !first.sentence.isEmpty)
+            let again = try await server.request(
+                "PUT", path + "/regions/home", body: Self.region("home", radius: "300"))
+            #expect(try again.decode(AppLocationStatus.self).regions.map(\.region.radius) == [300])
+            let odd = try await server.request("PUT", path + "/regions/a%2Fb%20c", body: Self.region("a/b c"))
+            #expect(try odd.decode(AppLocationStatus.self).regions.map(\.region.identifier) == ["a/b c", "home"])
+            #expect(try await server.request("DELETE", path + "/regions/a%2Fb%20c").status == 204)
+            #expect(try await server.request("DELETE", path + "/regions/none").problem.status == 404)
+            let all = try await server.request("GET", "/v1/location").decode(LocationStatus.self)
+            #expect(all.apps.map(\.app.rawValue) == ["org.example.Arrivals"] && all.apps[0].regions.count == 1)
+            #expect(all.nextFix == nil)
+            let journal = try await server.request("GET", "/v1/journal?limit=1000").decode(JournalPage.self)
+            let told = journal.entries.filter { [.regionAdded, .regionRemoved].contains($0.decision) }
+            #expect(told.map(\.detail) == ["home", "home", "a/b c", "a/b c"])
+        }
+    }
+
+    @Test func `R7: Its user's word is shown, and an app hears of it when it changes`() async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let client = try await connect(server, app: "org.example.Arrivals")
+            for word in ["always", "denied", "whenInUse", "ask"] {
+                let body = "{\"permission\":\"\(word)\"}"
+                let changed = try await server.request("PATCH", path, body: body).decode(AppLocationStatus.self)
+                #expect(changed.permission.rawValue == word)
+                #expect(try await status(server).permission.rawValue == word)
+                let text = try await client.receive(through: "{\"permission\":\"\(word)\"}\n\n")
+                #expect(text.contains("event: location\n"))
+            }
+            let journal = try await server.request("GET", "/v1/journal?limit=1000").decode(JournalPage.self)
+            let words = journal.entries.filter { $0.decision == .locationPermission }.map(\.detail)
+            #expect(words == ["always", "denied", "whenInUse", "ask"])
+        }
+    }
+
+    @Test func `R6: A process watches regions and changes, and sees what it may`() async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let client = try await connect(server, app: "org.example.Arrivals")
+            defer { withExtendedLifetime(client) {} }
+            let empty = try await server.request("GET", own).decode(ProcessLocation.self)
+            #expect(empty == ProcessLocation(permission: .ask))
+            let added = try await server.request("PUT", own + "/regions/home", body: Self.region("home"))
+                .decode(ProcessLocation.self)
+            #expect(added.regions.map(\.region.identifier) == ["home"] && added.regions[0].state == .unknown)
+            let changes = try await server.request("PUT", own + "/significant-changes").decode(ProcessLocation.self)
+            #expect(changes.monitorsSignificantChanges)
+            let asked = try await server.request("POST", own + "/authorization", body: #"{"permission":"always"}"#)
+            // Nobody is there to ask its user.
+            #expect(try asked.decode(ProcessLocation.self).permission == .ask)
+            let shown = try await status(server)
+            #expect(shown.monitorsSignificantChanges && shown.regions.count == 1)
+            #expect(try await server.request("DELETE", own + "/significant-changes").status == 204)
+            #expect(try await server.request("DELETE", own + "/regions/home").status == 204)
+            // What an app does not watch, it may stop watching as often as it likes.
+            #expect(try await server.request("DELETE", own + "/regions/home").status == 204)
+            let last = try await server.request("GET", own).decode(ProcessLocation.self)
+            #expect(last.regions.isEmpty && !last.monitorsSignificantChanges && last.place == nil)
+        }
+    }
+
+    @Test func `R6: The region that is one too many is refused`() async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            for number in 1...Limits.regions {
+                let body = Self.region("r\(number)")
+                #expect(try await server.request("PUT", path + "/regions/r\(number)", body: body).status == 200)
+            }
+            let more = try await server.request("PUT", path + "/regions/more", body: Self.region("more")).problem
+            #expect(more.type == "/problems/too-many-regions" && more.status == 409)
+            let same = try await server.request("PUT", path + "/regions/r1", body: Self.region("r1", radius: "9"))
+            #expect(same.status == 200)
+        }
+    }
+
+    @Test func `R6: A process without an app's entry is refused, and one that is not connected as well`() async throws {
+        try await withAPI { server, _ in
+            #expect(try await server.request("GET", own).problem.type == "/problems/not-connected")
+            let client = try server.client()
+            try await client.send(UnixClient.head("GET", "/v1/process/commands?executable=%2Fbin%2Ftrue"))
+            _ = try await client.receive(through: "event: hello\n")
+            defer { withExtendedLifetime(client) {} }
+            #expect(try await server.request("GET", own).problem.status == 403)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("GET", "", nil), ("PATCH", "", "{\"permission\":\"always\"}"),
+            ("PUT", "/regions/home", region("home")), ("DELETE", "/regions/home", nil),
+        ] as [(String, String, String?)])
+    func `R6: An app that nobody knows is not found`(method: String, rest: String, body: String?) async throws {
+        try await withAPI { server, _ in
+            for id in ["org.example.None", "%2Fusr%2Fbin%2Fnone", "a%2F..%2Fb"] {
+                let answer = try await server.request(method, "/v1/location/\(id)\(rest)", body: body)
+                #expect(try answer.problem.status == 404, "\(id): \(answer.text)")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("PATCH", "", "{\"permission\":\"sometimes\"}", 400), ("PATCH", "", "{\"allowed\":true}", 400),
+            ("PUT", "/regions/a", region("b"), 422), ("PUT", "/regions/a", region("a", radius: "10000001"), 422),
+            ("PUT", "/regions/a", region("a", radius: "-1"), 422),
+            ("PUT", "/regions/a", region("a", radius: "1e999"), 400),
+            ("PUT", "/regions/a", region("a", latitude: "90.5"), 400),
+            ("PUT", "/regions/a", "{\"identifier\":\"a\"}", 400),
+            (
+                "PUT", "/regions/" + String(repeating: "a", count: 257),
+                region(String(repeating: "a", count: 257)), 422
+            ),
+            ("GET", "?app=a", nil, 400),
+        ] as [(String, String, String?, Int)])
+    func `R6: What makes no sense is a problem`(
+        method: String, rest: String, body: String?, status: Int
+    ) async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let answer = try await server.request(method, path + rest, body: body)
+            #expect(try answer.problem.status == status, "\(answer.text)")
+            #expect(try await self.status(server).regions.isEmpty)
+        }
+    }
+}

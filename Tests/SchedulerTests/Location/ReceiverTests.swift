@@ -1,0 +1,24 @@
+import NightshiftAPI
+import Receiver
+import Testing
+
+/// R6: A commuter's first days; `make bench` has his weeks, and the thresholds.
+@Suite struct ReceiverTests {
+    private static func row(_ strategy: FixStrategy, seed: UInt64 = 3) throws -> ReceiverReport.Row {
+        try #require(ReceiverReport(seeds: seed...seed, days: 2, strategies: [strategy]).rows.first)
+    }
+
+    @Test func `R6: Every crossing of a commuter is told, none is made up, and the receiver is seldom on`() throws {
+        let row = try Self.row(.planned)
+        #expect(row.crossings > 4 && row.missed == 0 && row.madeUp == 0 && row.delays.count == row.crossings)
+        // A crossing has to last as long before it is told.
+        #expect(row.delays.allSatisfy { $0 >= 20 } && row.delays == row.delays.sorted())
+        #expect(row.receiverSeconds < 2 * 86_400 / 10)
+    }
+
+    @Test func `R6: The same days are the same twice, and others by another seed`() throws {
+        let row = try Self.row(.planned)
+        #expect(try Self.row(.planned) == row)
+        #expect(try Self.row(.planned, seed: 4) != row)
+    }
+}
