@@ -68,9 +68,10 @@ import NightshiftAPI
             applicationState = .background
             connection.backgroundTasks.appIs(inBackground: true)
         }
-        var options: [LaunchOptionsKey: Any]? = isBackgroundLaunch ? [.isBackgroundLaunch: true] : nil
-        if Self.isLaunchedForLocation(environment) { options?[.location] = true }
-        _ = delegate?.application(self, didFinishLaunchingWithOptions: options)
+        var options: [LaunchOptionsKey: Any] = [:]
+        if isBackgroundLaunch { options[.isBackgroundLaunch] = true }
+        if Self.isLaunchedForLocation(environment) { options[.location] = true }
+        _ = delegate?.application(self, didFinishLaunchingWithOptions: options.isEmpty ? nil : options)
         NotificationCenter.default.post(name: Self.didFinishLaunchingNotification, object: self)
         connection.wakes.launchEnded()
         guard !isBackgroundLaunch else { return }

@@ -11,7 +11,7 @@ struct HeldEvent: Sendable {
 }
 
 extension LocationHandler {
-    /// Seconds for which an event waits for somebody to hear it, where the service says nothing of the wake's time.
+    /// Seconds that a wake has where the service does not say it.
     private static let usualLimit = 10.0
 
     /// Has the delegates hear an event: now, or when there are some, as an app that was launched for it makes its manager then.
@@ -27,7 +27,7 @@ extension LocationHandler {
             if tell(event) { return done() }
             let (number, superseded) = hold(event, done)
             superseded?()
-            let patience = min(limit ?? Self.usualLimit, Self.usualLimit) / 2
+            let patience = (limit ?? Self.usualLimit) / 2
             DispatchQueue.global().asyncAfter(deadline: .now() + patience) { [self] in giveUp(number) }
         }
     }

@@ -254,14 +254,9 @@ final class LocationHandler: Sendable {
 
     /// Has its user asked, where that may change something.
     func requestAuthorization(_ permission: LocationPermission) {
+        guard state.withLock(\.book).isOpen(to: permission) else { return }
         authorizationQueue.async { [self] in
-            let isOpen =
-                switch current().permission {
-                case .ask, nil: true
-                case .whenInUse: permission == .always
-                case .always, .denied: false
-                }
-            guard isOpen else { return }
+            guard current().isOpen(to: permission) else { return }
             let connection = state.withLock { state in
                 state.authorization = permission
                 return state.connection
@@ -321,5 +316,14 @@ extension LocationBook {
     /// Whether regions are looked at: somebody tells where the device is, and the app may learn it.
     fileprivate var isMonitoring: Bool {
         (permission == .always || permission == .whenInUse) && known?.canMonitorRegions == true
+    }
+
+    /// Whether its user may still be asked for this.
+    fileprivate func isOpen(to wish: LocationPermission) -> Bool {
+        switch permission {
+        case .ask, nil: true
+        case .whenInUse: wish == .always
+        case .always, .denied: false
+        }
     }
 }

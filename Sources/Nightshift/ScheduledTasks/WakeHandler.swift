@@ -76,7 +76,7 @@ final class WakeHandler: Sendable {
         }
         if let result { return acknowledge(result) }
         guard isNew else { return }
-        if id.source == .region || id.source == .significantChange { return deliver(id, command) }
+        if id.source == .region || id.source == .significantChange { return tellLocation(id, command) }
         DispatchQueue.main.async { [self] in
             if id.source != .fetch || !id.key.isEmpty { return launch(id) }
             guard let receiver = receiver() else { return end(id, .noData) }
@@ -85,7 +85,7 @@ final class WakeHandler: Sendable {
     }
 
     /// Has the delegates of the app's location managers hear of it.
-    private func deliver(_ id: WakeID, _ command: ProcessCommand) {
+    private func tellLocation(_ id: WakeID, _ command: ProcessCommand) {
         guard let location = state.withLock(\.connection)?.location,
             let event = command.payload.flatMap({ try? JSON.decode(LocationEvent.self, from: $0) })
         else { return end(id, .failed) }
