@@ -39,9 +39,7 @@ import Testing
         handler(said)
         handler(.newData)
         try await world.service.state.wait(for: "the acknowledgement") { $0.results[1] == acknowledged }
-        var behind = ProcessCommand(number: 2, action: .enter)
-        behind.state = .inactive
-        world.service.command(behind)
+        world.service.wake(2, .region, "home")
         try await world.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands.contains(2) }
         #expect(world.service.state.read { $0.acknowledgedCommands } == [1, 2])
     }
