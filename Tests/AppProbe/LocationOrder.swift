@@ -36,7 +36,8 @@ package struct RegionOrder: Sendable, Codable {
     /// Whether its state is asked for when its monitoring has begun.
     package var asksForState = false
 
-    package init(_ identifier: String, _ latitude: Double, _ longitude: Double, radius: Double, at point: Point? = nil) {
+    package init(_ identifier: String, _ latitude: Double, _ longitude: Double, radius: Double, at point: Point? = nil)
+    {
         self.identifier = identifier
         self.latitude = latitude
         self.longitude = longitude

@@ -187,7 +187,9 @@ import Testing
 
     // MARK: - Significant changes
 
-    @Test func `R7: A significant change is told to managers that have started, with the place and its time`() async throws {
+    @Test func `R7: A significant change is told to managers that have started, with the place and its time`()
+        async throws
+    {
         let world = try World()
         let process = try await connect(world)
         let (started, other) = (LocationListener(), PlaceListener())

@@ -41,7 +41,7 @@ import Testing
 
     // MARK: - Its user
 
-    @Test func `R6: The user's word is told behind the making of a manager, then when it changes, and at no other time`()
+    @Test func `R6: The user's word is told behind a manager's making, then when it changes, and at no other time`()
         async throws
     {
         let app = try App { $0.known.permission = .ask }

@@ -6,10 +6,11 @@ import Testing
 
 /// Row R6: places and regions as Core Location has them.
 @Suite struct LocationValueTests {
-    @Test(arguments: [
-        (90, 180, true), (-90, -180, true), (0, 0, true), (90.001, 0, false), (0, -180.001, false),
-        (.nan, 0, false), (0, .infinity, false),
-    ] as [(Double, Double, Bool)])
+    @Test(
+        arguments: [
+            (90, 180, true), (-90, -180, true), (0, 0, true), (90.001, 0, false), (0, -180.001, false),
+            (.nan, 0, false), (0, .infinity, false),
+        ] as [(Double, Double, Bool)])
     func `R6: A coordinate is valid within the poles and the antimeridian`(
         _ latitude: Double, _ longitude: Double, _ isValid: Bool
     ) {
@@ -65,7 +66,9 @@ import Testing
         #expect(!CLCircularRegion(center: .init(), radius: .nan, identifier: "none").contains(.init()))
     }
 
-    @Test(arguments: [(-1, 0, 0), (.nan, 0, 0), (10_000_001, 0, 0), (5, 91, 0), (5, 0, .nan)] as [(Double, Double, Double)])
+    @Test(
+        arguments: [(-1, 0, 0), (.nan, 0, 0), (10_000_001, 0, 0), (5, 91, 0), (5, 0, .nan)]
+            as [(Double, Double, Double)])
     func `R6: What is no circle on the earth cannot be monitored`(
         _ radius: Double, _ latitude: Double, _ longitude: Double
     ) {
@@ -126,8 +129,7 @@ import Testing
         #expect(book.permission == .always)
     }
 
-    @Test func `R6: The user's word on the channel is newer than any answer, and a place is kept from who may not know it`()
-    {
+    @Test func `R6: The user's word on the channel is newer than any answer, and decides who may know a place`() {
         var book = LocationBook()
         #expect(book.status == .notDetermined)
         book.learn(Problem.taskNotPermitted("There is no entry."))

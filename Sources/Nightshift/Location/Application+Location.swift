@@ -1,6 +1,6 @@
 extension Application.LaunchOptionsKey {
-    /// `true` where the app was launched for a crossing or a significant change; what it is, a ``CLLocationManager``'s delegate hears.
-    /// The name is UIKit's.
+    /// `true` where the app was launched for a crossing or a significant change; what it is, a ``CLLocationManager``'s
+    /// delegate hears. The name is UIKit's.
     public static let location = Self(rawValue: "UIApplicationLaunchOptionsLocationKey")
 }
 

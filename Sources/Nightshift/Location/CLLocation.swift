@@ -7,7 +7,8 @@ open class CLLocation: NSObject, NSCopying, @unchecked Sendable {
     public let coordinate: CLLocationCoordinate2D
     /// Metres above the sea, as far as ``verticalAccuracy`` says; the service tells none.
     public let altitude: CLLocationDistance
-    /// Metres around the coordinate within which the device was; a negative one says that the coordinate is not to be used.
+    /// Metres around the coordinate within which the device was; a negative one says that the coordinate is not to be
+    /// used.
     public let horizontalAccuracy: CLLocationAccuracy
     /// Metres; zero or negative where the altitude is not known.
     public let verticalAccuracy: CLLocationAccuracy
@@ -23,7 +24,8 @@ open class CLLocation: NSObject, NSCopying, @unchecked Sendable {
     }
 
     public convenience init(
-        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+        horizontalAccuracy hAccuracy: CLLocationAccuracy,
         verticalAccuracy vAccuracy: CLLocationAccuracy, timestamp: Date
     ) {
         self.init(
@@ -32,7 +34,8 @@ open class CLLocation: NSObject, NSCopying, @unchecked Sendable {
     }
 
     public init(
-        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+        horizontalAccuracy hAccuracy: CLLocationAccuracy,
         verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed,
         timestamp: Date
     ) {
@@ -51,9 +54,11 @@ open class CLLocation: NSObject, NSCopying, @unchecked Sendable {
             horizontalAccuracy: place.accuracy, verticalAccuracy: -1, timestamp: place.time)
     }
 
-    /// Metres to another place along the earth's curve, whatever the altitudes; not a number where one of both is no place.
+    /// Metres to another place along the earth's curve, whatever the altitudes; not a number where one of both is no
+    /// place.
     ///
-    /// Along the great circle of a sphere with the earth's mean radius: within half a percent of the way on its ellipsoid.
+    /// Along the great circle of a sphere with the earth's mean radius: within half a percent of the way on its
+    /// ellipsoid.
     open func distance(from location: CLLocation) -> CLLocationDistance {
         guard let here = coordinate.coordinate, let there = location.coordinate.coordinate else { return .nan }
         return there.distance(to: here)

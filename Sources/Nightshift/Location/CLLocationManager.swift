@@ -5,9 +5,9 @@ import Synchronization
 // Unchecked for its subclasses' sake: what changes is in a mutex, and delegates are called on the main queue alone.
 /// Has the app woken where the device crosses the boundaries of regions, and where its place changes significantly.
 ///
-/// For any thread; everything returns at once, but for the first question about how things are, which waits for the service's first
-/// words, 2 s at most. Make one at every launch and give it a delegate: an app that was launched for an event hears of it there. Regions are
-/// the app's, and so are their events: the delegate of each manager hears them.
+/// For any thread; everything returns at once, but for the first question about how things are, which waits for the
+/// service's first words, 2 s at most. Make one at every launch and give it a delegate: an app that was launched for an
+/// event hears of it there. Regions are the app's, and so are their events: the delegate of each manager hears them.
 open class CLLocationManager: NSObject, @unchecked Sendable {
     private let handler: LocationHandler
     private let state = Mutex(State())
@@ -75,8 +75,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         handler.requestAuthorization(.whenInUse)
     }
 
-    /// Has its user asked whether the app may always know the place, which being woken takes. Does nothing where its user has said no,
-    /// or yes to it.
+    /// Has its user asked whether the app may always know the place, which being woken takes. Does nothing where its
+    /// user has said no, or yes to it.
     open func requestAlwaysAuthorization() {
         handler.requestAuthorization(.always)
     }
@@ -100,8 +100,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         ServiceConnection.shared.location.currentAndNext().known?.canMonitorSignificantChanges == true
     }
 
-    /// The last place that the service has told the app, where the app may know it: look at its `timestamp`. Reading it has the service
-    /// asked for the next reader.
+    /// The last place that the service has told the app, where the app may know it: look at its `timestamp`. Reading it
+    /// has the service asked for the next reader.
     open var location: CLLocation? { handler.currentAndNext().place.map { CLLocation($0) } }
 
     // MARK: - Regions
@@ -109,15 +109,17 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     /// Metres: the largest radius that is monitored.
     open var maximumRegionMonitoringDistance: CLLocationDistance { MonitoredRegion.largestRadius }
 
-    /// What the app monitors, with what was asked and is still to be told to the service. Copies: identifiers tell which is which.
+    /// What the app monitors, with what was asked and is still to be told to the service. Copies: identifiers tell
+    /// which is which.
     open var monitoredRegions: Set<CLRegion> {
         Set(handler.currentAndNext().regions.map { CLCircularRegion($0) })
     }
 
-    /// Has the app woken when the device enters or leaves the region, from now on and over relaunches and reboots; 20 of an app.
+    /// Has the app woken when the device enters or leaves the region, from now on and over relaunches and reboots; 20
+    /// of an app.
     ///
-    /// One with the same identifier is replaced. `didStartMonitoringFor` or `monitoringDidFailFor` tells what came of it; without its user's
-    /// word the region is kept, and monitored when its user says yes.
+    /// One with the same identifier is replaced. `didStartMonitoringFor` or `monitoringDidFailFor` tells what came of
+    /// it; without its user's word the region is kept, and monitored when its user says yes.
     open func startMonitoring(for region: CLRegion) {
         guard let monitored = region.monitored else { return handler.refuse(region) }
         handler.add(.monitor(monitored))
@@ -128,16 +130,16 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         handler.add(.stopMonitoring(region.identifier))
     }
 
-    /// Has this manager's delegate hear `didDetermineState`: when the first fix for a new region is there, `unknown` where it does not come
-    /// within a minute or so.
+    /// Has this manager's delegate hear `didDetermineState`: when the first fix for a new region is there, `unknown`
+    /// where it does not come within a minute or so.
     open func requestState(for region: CLRegion) {
         handler.requestState(of: region, for: self)
     }
 
     // MARK: - Significant changes
 
-    /// Has the app woken when the place has changed significantly: by about 500 m or another cell, every five minutes at most. Has to be
-    /// called at every launch.
+    /// Has the app woken when the place has changed significantly: by about 500 m or another cell, every five minutes
+    /// at most. Has to be called at every launch.
     open func startMonitoringSignificantLocationChanges() {
         state.withLock { $0.monitorsChanges = true }
         handler.add(.significantChanges(true))
@@ -154,7 +156,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
     // MARK: - Settings
 
-    /// Kept, and without an effect, like the other settings: the service asks for as exact a place as a region's boundary takes.
+    /// Kept, and without an effect, like the other settings: the service asks for as exact a place as a region's
+    /// boundary takes.
     open var desiredAccuracy: CLLocationAccuracy {
         get { state.withLock(\.settings.desiredAccuracy) }
         set { state.withLock { $0.settings.desiredAccuracy = newValue } }

@@ -14,7 +14,8 @@ extension LocationHandler {
     /// Seconds that a wake has where the service does not say it.
     private static let usualLimit = 10.0
 
-    /// Has the delegates hear an event: now, or when there are some, as an app that was launched for it makes its manager then.
+    /// Has the delegates hear an event: now, or when there are some, as an app that was launched for it makes its
+    /// manager then.
     ///
     /// - Parameters:
     ///   - limit: seconds within which the wake has to be completed. An event that nobody hears in half of that completes its wake,
@@ -94,8 +95,8 @@ extension LocationHandler {
         }
         guard isFirst else { return }
         Notice.print(
-            "\(type(of: delegate)) has no method that hears of \(event.subject). It has to be \(event.method), in the class that "
-                + "conforms to CLLocationManagerDelegate itself.")
+            "\(type(of: delegate)) has no method that hears of \(event.subject). It has to be \(event.method), "
+                + "in the class that conforms to CLLocationManagerDelegate itself.")
     }
 }
 
@@ -121,7 +122,7 @@ extension LocationEvent {
         let lines =
             "let manager = CLLocationManager(); manager.delegate = self"
             + (kind == .changed ? "; manager.startMonitoringSignificantLocationChanges()" : "")
-        return "The app was woken for \(subject), and no CLLocationManager has a delegate that is to hear of it. Make one at every "
-            + "launch, and keep it: \(lines)"
+        return "The app was woken for \(subject), and no CLLocationManager has a delegate that is to hear of it. "
+            + "Make one at every launch, and keep it: \(lines)"
     }
 }

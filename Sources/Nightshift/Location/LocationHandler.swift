@@ -40,7 +40,8 @@ final class LocationHandler: Sendable {
     /// How long a caller waits for a service that does not answer.
     private static let patience: Duration = .seconds(2)
     private static let requestPatience: Duration = .seconds(30)
-    /// Seconds between two looks at a region whose state was asked for, until the receiver may be expected to have told it.
+    /// Seconds between two looks at a region whose state was asked for, until the receiver may be expected to have told
+    /// it.
     private static let statePauses: [Double] = [0.5, 1, 2, 4, 8, 15, 30]
 
     func connect(to connection: ServiceConnection) {

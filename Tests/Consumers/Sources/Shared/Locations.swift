@@ -6,8 +6,8 @@ import Harness
     import Nightshift
 #endif
 
-// Region monitoring as apps have it. This program has no desktop entry, so nobody lets it know the place; what the service would call is
-// called here as it does: through the protocol.
+// Region monitoring as apps have it. This program has no desktop entry, so nobody lets it know the place; what the
+// service would call is called here as it does: through the protocol.
 
 /// A manager of geofences as in Apple's article "Monitoring the user's proximity to geographic regions".
 private final class Geofences: NSObject, CLLocationManagerDelegate, @unchecked Sendable {
@@ -177,6 +177,8 @@ func locations() async {
         let error = try await fences.failure.value()
         try expectEqual(error.domain, kCLErrorDomain)
         try expectEqual(error.code, CLError.Code.regionMonitoringFailure.rawValue)
+        // Delegates are not held.
+        withExtendedLifetime(fences) {}
     }
     await situation("a delegate from before iOS 14") {
         let fences = OldFences()
@@ -203,8 +205,8 @@ func locations() async {
     await situation("distances, circles and coordinates") {
         let berlin = CLLocation(latitude: 52.5163, longitude: 13.3777)
         let paris = CLLocation(
-            coordinate: CLLocationCoordinate2D(latitude: 48.8584, longitude: 2.2945), altitude: 35, horizontalAccuracy: 5,
-            verticalAccuracy: 5, timestamp: Date())
+            coordinate: CLLocationCoordinate2D(latitude: 48.8584, longitude: 2.2945), altitude: 35,
+            horizontalAccuracy: 5, verticalAccuracy: 5, timestamp: Date())
         let kilometers = Int(paris.distance(from: berlin) / 1_000)
         try expectEqual(kilometers, 879)
         let circle = CLCircularRegion(center: paris.coordinate, radius: 500, identifier: "tower")
