@@ -213,6 +213,19 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
+    @Test func `R7: A change whose place nothing tells is an error that passes`() async throws {
+        let world = try World()
+        let process = try await connect(world)
+        let manager = CLLocationManager(connection: process.connection)
+        let listener = LocationListener()
+        manager.delegate = listener
+        manager.startMonitoringSignificantLocationChanges()
+        world.service.tell(1, LocationEvent(kind: .changed, time: Self.time))
+        try await acknowledged(1, in: world)
+        #expect(listener.heard.read { $0.filter { !$0.hasPrefix("may") } } == ["failed 0"])
+        withExtendedLifetime(manager) {}
+    }
+
     // MARK: - The launch
 
     @Test(arguments: [

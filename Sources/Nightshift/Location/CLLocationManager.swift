@@ -216,6 +216,9 @@ extension CLLocationManager {
             if let place = event.place {
                 delegate.locationManager(self, didUpdateLocations: [CLLocation(place)])
                 calls = 1
+            } else {
+                let reason = "The device has come into another cell, and nothing tells where that is."
+                delegate.locationManager(self, didFailWithError: CLError(.locationUnknown, reason: reason))
             }
         } else if let crossed = event.region {
             let region = CLCircularRegion(crossed)

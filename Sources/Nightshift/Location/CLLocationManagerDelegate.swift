@@ -13,7 +13,9 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
     /// The first one after the start is the last place that is known: look at its `timestamp`.
     func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
 
-    /// Significant changes cannot be monitored: ``CLError``.
+    /// Significant changes are not monitored (`denied`), or nothing tells the place of one (`locationUnknown`).
+    ///
+    /// - Parameter error: a ``CLError``.
     func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)
 
     func locationManager(_ manager: CLLocationManager, didStartMonitoringFor region: CLRegion)

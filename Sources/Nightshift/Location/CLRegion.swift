@@ -52,8 +52,8 @@ open class CLCircularRegion: CLRegion, @unchecked Sendable {
     public let radius: CLLocationDistance
 
     /// - Parameters:
-    ///   - radius: in metres; at most ``CLLocationManager/maximumRegionMonitoringDistance`` to be monitored. Below some hundred metres
-    ///     what the device knows of its place decides how soon a crossing is certain.
+    ///   - radius: in metres; at most ``CLLocationManager/maximumRegionMonitoringDistance`` to be monitored. Below some
+    ///     hundred metres what the device knows of its place decides how soon a crossing is certain.
     ///   - identifier: unique in the app, 256 bytes at most.
     public init(center: CLLocationCoordinate2D, radius: CLLocationDistance, identifier: String) {
         self.center = center

@@ -62,7 +62,7 @@ struct LocationBook: Sendable {
 
     // MARK: - What the service says
 
-    /// - Parameter isFirst: whether it was asked beside everything else, and does not count where something newer is known.
+    /// - Parameter isFirst: whether it was asked beside everything else, and does not count where something is known.
     mutating func learn(_ answer: ProcessLocation, isFirst: Bool = false) {
         guard !isFirst || known == nil else { return }
         known = answer

@@ -14,12 +14,11 @@ extension LocationHandler {
     /// Seconds that a wake has where the service does not say it.
     private static let usualLimit = 10.0
 
-    /// Has the delegates hear an event: now, or when there are some, as an app that was launched for it makes its
-    /// manager then.
+    /// Has the delegates hear an event: now, or when an app that was launched for it has made its manager.
     ///
     /// - Parameters:
-    ///   - limit: seconds within which the wake has to be completed. An event that nobody hears in half of that completes its wake,
-    ///     and is kept for whoever comes later.
+    ///   - limit: seconds within which the wake has to be completed. An event that nobody hears in half of that
+    ///     completes its wake, and is kept for whoever comes later.
     ///   - done: called once, when the delegates have returned.
     func deliver(_ event: LocationEvent, within limit: Double?, done: @escaping @Sendable () -> Void) {
         if let place = event.place { state.withLock { $0.book.learn(place) } }

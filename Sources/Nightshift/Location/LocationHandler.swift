@@ -40,8 +40,7 @@ final class LocationHandler: Sendable {
     /// How long a caller waits for a service that does not answer.
     private static let patience: Duration = .seconds(2)
     private static let requestPatience: Duration = .seconds(30)
-    /// Seconds between two looks at a region whose state was asked for, until the receiver may be expected to have told
-    /// it.
+    /// Seconds between two looks at a region whose state was asked for: the receiver may have told it meanwhile.
     private static let statePauses: [Double] = [0.5, 1, 2, 4, 8, 15, 30]
 
     func connect(to connection: ServiceConnection) {
@@ -84,39 +83,46 @@ final class LocationHandler: Sendable {
 
     /// The same; looks again behind the caller's back, for whoever reads next.
     func currentAndNext() -> LocationBook {
-        let isFirst = state.withLock { state in
-            guard state.isSettled, !state.isAskingAgain else { return false }
-            state.isAskingAgain = true
-            return true
-        }
-        if isFirst {
-            queue.async { [self] in
-                state.withLock { $0.isAskingAgain = false }
-                ask()
-                settle()
-            }
-        }
+        if state.withLock(\.isSettled) { askLater() }
         return current()
     }
 
+    private func askLater() {
+        let isDue = state.withLock { state in
+            defer { state.isAskingAgain = true }
+            return !state.isAskingAgain
+        }
+        guard isDue else { return }
+        queue.async { [self] in
+            state.withLock { $0.isAskingAgain = false }
+            ask()
+            settle()
+        }
+    }
+
     /// - Parameter isFirst: whether it may be asked beside ``queue``, where nothing is known.
-    private func ask(isFirst: Bool = false) {
-        guard let connection = state.withLock(\.connection) else { return }
+    /// - Returns: whether the service has answered.
+    @discardableResult
+    private func ask(isFirst: Bool = false) -> Bool {
+        guard let connection = state.withLock(\.connection) else { return false }
         do {
             let answer = try connection.request(.processLocation, hasty: true, patience: Self.patience)
             state.withLock { $0.book.learn(answer, isFirst: isFirst) }
+            return true
         } catch let problem as Problem {
             state.withLock { $0.book.learn(problem) }
         } catch {
             state.withLock { $0.isUnheard = !$0.book.isKnown }
         }
+        return false
     }
 
+    /// On the channel's queue: asks nothing here.
     func receive(_ notice: LocationNotice) {
         state.withLock { $0.book.learn(notice.permission) }
         settle()
         // What the app may learn has changed with it.
-        if !managers.isEmpty { _ = currentAndNext() }
+        if !managers.isEmpty { askLater() }
     }
 
     /// The service can be reached (again).
@@ -296,20 +302,19 @@ final class LocationHandler: Sendable {
     }
 
     private func determineState(of region: CLRegion, for manager: CLLocationManager, _ pauses: ArraySlice<Double>) {
-        ask()
+        let isAnswered = ask()
         settle()
         let book = state.withLock(\.book)
         let monitored = book.known?.regions.first { $0.region.identifier == region.identifier }
         let found = monitored?.state ?? region.monitored?.state(at: book.place) ?? .unknown
         // The first fix for a new region is on its way.
-        let isComing = monitored != nil && book.isMonitoring && !state.withLock(\.isUnheard)
-        if found == .unknown, isComing, let pause = pauses.first {
+        if isAnswered, found == .unknown, monitored != nil, book.isMonitoring, let pause = pauses.first {
             queue.asyncAfter(deadline: .now() + pause) { [self] in
                 determineState(of: region, for: manager, pauses.dropFirst())
             }
             return
         }
-        DispatchQueue.main.async { manager.hear(CLRegionState(found), of: region) }
+        DispatchQueue.main.async { manager.hear(isAnswered ? CLRegionState(found) : .unknown, of: region) }
     }
 }
 
