@@ -7,12 +7,14 @@ final class Conduct: Sendable {
     let orders: Orders
     let journal: Journal
     let refreshing: Refreshing
+    let locating: Locating
     private let backgroundTasks: BackgroundTasks
 
     init(_ orders: Orders) {
         self.orders = orders
         journal = Journal(orders.journal)
         refreshing = Refreshing(orders, journal)
+        locating = Locating(orders, journal)
         backgroundTasks = BackgroundTasks(orders, journal)
     }
 
@@ -20,6 +22,7 @@ final class Conduct: Sendable {
     func deeds(at point: Point, task: URLSessionTask? = nil, bytes: Int64 = 0) -> [Rule.Deed] {
         backgroundTasks.reach(point)
         refreshing.reach(point)
+        locating.reach(point)
         let due = orders.rules.indices.filter { index in
             let rule = orders.rules[index]
             return rule.point == point && rule.bytes <= bytes

@@ -25,6 +25,8 @@ package struct Orders: Sendable, Codable {
     package var fetch = FetchOrder()
     /// Registered at every launch.
     package var scheduledTasks: [ScheduledTaskOrder] = []
+    /// nil: it makes no location manager.
+    package var location: LocationOrder?
     /// Whether it calls the completion handlers that it is given.
     package var completes = true
 

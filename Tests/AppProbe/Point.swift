@@ -13,6 +13,10 @@ package enum Point: String, Sendable, Codable {
     case fetching
     /// In the launch handler of a scheduled task.
     case running
+    /// In `didEnterRegion` or `didExitRegion`.
+    case crossed
+    /// In `didUpdateLocations`.
+    case located
     case progress
     /// In `didFinishDownloadingTo`, before the file is moved.
     case finishing

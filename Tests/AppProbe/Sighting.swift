@@ -46,6 +46,9 @@ package struct Sighting: Sendable, Codable {
         case refreshStatus
         /// Scheduled tasks, by their identifier: registered or not, submitted or refused, running, expired, completed.
         case registered, notRegistered, submitted, refused, running, expired, ended
+        /// Location: the regions at the launch, by their identifiers; the user's word; whether a region is monitored;
+        /// crossings and states; a place, as latitude, longitude and accuracy.
+        case regions, mayLocate, regionStarted, regionFailed, entered, left, regionState, located, locationFailed
     }
 
     /// As `URLProtectionSpace` has it.

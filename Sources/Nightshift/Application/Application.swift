@@ -68,8 +68,10 @@ import NightshiftAPI
             applicationState = .background
             connection.backgroundTasks.appIs(inBackground: true)
         }
-        _ = delegate?.application(
-            self, didFinishLaunchingWithOptions: isBackgroundLaunch ? [.isBackgroundLaunch: true] : nil)
+        var options: [LaunchOptionsKey: Any] = [:]
+        if isBackgroundLaunch { options[.isBackgroundLaunch] = true }
+        if Self.isLaunchedForLocation(environment) { options[.location] = true }
+        _ = delegate?.application(self, didFinishLaunchingWithOptions: options.isEmpty ? nil : options)
         NotificationCenter.default.post(name: Self.didFinishLaunchingNotification, object: self)
         connection.wakes.launchEnded()
         guard !isBackgroundLaunch else { return }

@@ -19,7 +19,7 @@ public import Foundation
     /// The app has been launched; the place to make its background sessions.
     ///
     /// - Parameter launchOptions: holds ``Application/LaunchOptionsKey/isBackgroundLaunch`` where the service has launched the app
-    ///   in the background.
+    ///   in the background, and ``Application/LaunchOptionsKey/location`` where that was for an event of the location.
     /// - Returns: not looked at.
     func application(
         _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?

@@ -21,6 +21,7 @@ package final class ServiceConnection: Sendable {
     let commands = CommandHandler()
     let backgroundTasks = BackgroundTaskHandler()
     let refresh = RefreshHandler()
+    let location = LocationHandler()
     let wakes = WakeHandler()
     private let launcher: ServiceLauncher
     private let channelSource: EventSource
@@ -80,6 +81,7 @@ package final class ServiceConnection: Sendable {
         commands.connect(to: self)
         backgroundTasks.connect(to: self)
         refresh.connect(to: self)
+        location.connect(to: self)
         wakes.connect(to: self)
     }
 
@@ -260,12 +262,15 @@ package final class ServiceConnection: Sendable {
             for waiter in waiters { waiter.signal() }
             sessions.serviceIsBack()
             refresh.serviceIsBack()
+            location.serviceIsBack()
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
         } else if event.name == "command", let command = try? JSON.decode(ProcessCommand.self, from: data) {
             commands.receive(command, on: state.withLock(\.channel))
         } else if event.name == "refresh", let notice = try? JSON.decode(RefreshNotice.self, from: data) {
             if refresh.receive(notice) { commands.refreshStatusChanged() }
+        } else if event.name == "location", let notice = try? JSON.decode(LocationNotice.self, from: data) {
+            location.receive(notice)
         }
     }
 

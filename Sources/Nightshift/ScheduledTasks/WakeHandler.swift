@@ -60,9 +60,9 @@ final class WakeHandler: Sendable {
         acknowledge: @escaping Acknowledgement
     ) {
         switch command.source {
-        case .fetch, .processing, .continued: break
+        case .fetch, .processing, .continued, .region, .significantChange: break
         // No delegate method takes the wakes of other sources yet, and nobody is ended for that.
-        case .session, .push, .region, .significantChange, nil: return acknowledge(nil)
+        case .session, .push, .response, nil: return acknowledge(nil)
         }
         let id = WakeID(command)
         let (isNew, result) = state.withLock { state -> (Bool, RefreshResult?) in
@@ -76,11 +76,20 @@ final class WakeHandler: Sendable {
         }
         if let result { return acknowledge(result) }
         guard isNew else { return }
+        if id.source == .region || id.source == .significantChange { return tellLocation(id, command) }
         DispatchQueue.main.async { [self] in
             if id.source != .fetch || !id.key.isEmpty { return launch(id) }
             guard let receiver = receiver() else { return end(id, .noData) }
             receiver.performFetch { [self] result in end(id, result) }
         }
+    }
+
+    /// Has the delegates of the app's location managers hear of it.
+    private func tellLocation(_ id: WakeID, _ command: ProcessCommand) {
+        guard let location = state.withLock(\.connection)?.location,
+            let event = command.payload.flatMap({ try? JSON.decode(LocationEvent.self, from: $0) })
+        else { return end(id, .failed) }
+        location.deliver(event, within: command.limit) { [self] in end(id, .newData) }
     }
 
     private func launch(_ id: WakeID) {

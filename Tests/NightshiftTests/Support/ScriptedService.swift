@@ -45,6 +45,7 @@ final class ScriptedService: Sendable {
         /// What came of the commands that were acknowledged with a result.
         var results: [Int64: RefreshResult] = [:]
         var refresh = RefreshState()
+        var location = LocationState()
         var states: [AppState] = []
         var snapshot: Data?
         /// Background tasks that are open, and every request for one.
@@ -229,6 +230,10 @@ final class ScriptedService: Sendable {
                     if let availability = state.refresh.availability {
                         stream.send(Self.frame("refresh", id: nil, RefreshNotice(availability: availability)))
                     }
+                    if state.location.hasAsked {
+                        let notice = LocationNotice(permission: state.location.known.permission)
+                        stream.send(Self.frame("location", id: nil, notice))
+                    }
                 }
             }
         }
@@ -247,6 +252,7 @@ final class ScriptedService: Sendable {
         }
         if parts.starts(with: ["v1", "process", "background-tasks"]) { return try backgroundTask(parts.last, request) }
         if let reply = try refresh(parts, request) { return reply }
+        if let reply = try location(parts, request) { return reply }
         switch parts.last {
         case "acknowledge":
             let acknowledgement = try JSON.decode(CommandAcknowledgement.self, from: request.body)

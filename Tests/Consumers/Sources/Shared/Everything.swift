@@ -19,5 +19,6 @@ func everything() async {
     await cookies()
     await backgroundFetches()
     await taskScheduling()
+    await locations()
     await withoutService()
 }
