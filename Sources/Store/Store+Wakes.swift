@@ -18,7 +18,7 @@ extension StoreTransaction {
         switch wake.source {
         case .session:
             try finishWake(SessionID(app: wake.app, identifier: wake.key), through: wake.through)
-        case .fetch, .push, .region, .significantChange, .processing, .continued:
+        case .fetch, .push, .region, .significantChange, .processing, .continued, .response:
             try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ? AND id <= ?")
                 .execute(arguments: [wake.app.rawValue, wake.source.rawValue, wake.key, wake.through])
         }
