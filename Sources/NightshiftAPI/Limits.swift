@@ -28,7 +28,6 @@ package enum Limits {
     package static let continuedTasks = 10
     /// Continued tasks of all apps that run at once.
     package static let runningContinuedTasks = 4
-    /// Identifiers of tasks that an entry may declare, and bytes of one.
     /// Pushes of an app that its status lists.
     package static let pushes = 20
     /// Bytes of a push's payload (Apple's, for `voip`); a message of UnifiedPush has 4,096.
@@ -44,6 +43,9 @@ package enum Limits {
     /// Regions that an app may watch (Apple's).
     package static let regions = 20
     package static let regionIdentifierLength = 256
+    /// Bytes of an app's reason for wanting to know where its user is.
+    package static let locationReasonLength = 512
+    /// Identifiers of tasks that an entry may declare, and bytes of one.
     package static let taskIdentifiers = 100
     package static let taskIdentifierLength = 256
     /// Bytes of a continued task's title or subtitle.
