@@ -79,7 +79,8 @@ struct BookScene {
         step { $0.apply(.closed(server: server.identity, number: number, reason), now: $1) }
     }
 
-    mutating func step<Failure: Error>(_ input: (inout NotificationBook, Double) throws(Failure) -> Void) throws(Failure)
+    mutating func step<Failure: Error>(_ input: (inout NotificationBook, Double) throws(Failure) -> Void)
+        throws(Failure)
     {
         try input(&book, now)
         var isFirst = true

@@ -34,7 +34,8 @@ import Testing
         for part in [
             #""App of org.example.app""#, #"u 0"#, #""app-icon""#, #""One & two""#,
             #""&lt;b&gt;bold&lt;/b&gt;""#, #""default" "Open" "action-0" "Reply""#,
-            #""desktop-entry" s "org.example.app""#, #""urgency" y 2"#, #""sound-name" s "message-new-instant""#, "i -1",
+            #""desktop-entry" s "org.example.app""#, #""urgency" y 2"#, #""sound-name" s "message-new-instant""#,
+            "i -1",
         ] {
             // Containers say what they contain before it.
             #expect(calls.contains(part), "\(part) in \(calls)")
@@ -207,7 +208,8 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: What its user has chosen fits into the row of a wake, whatever the provider has sent`() async throws {
+    @Test func `R3: What its user has chosen fits into the row of a wake, whatever the provider has sent`() async throws
+    {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)
@@ -216,14 +218,16 @@ import Testing
         var notification = ServiceScene.notification("a")
         notification.body = String(repeating: "\"", count: Limits.notificationText)
         notification.userInfo = #"{"k":"\#(String(repeating: "x", count: 4_000))"}"#
+        notification.actions = ["x", "y"].map { AppNotification.Action(identifier: $0, title: $0, isForeground: true) }
         try await scene.service.add(NotificationRequest(notification: notification), for: ServiceScene.app)
         try await scene.waitForShown(["a"])
-        try await mock.emit("ActionInvoked", "u 1", "s default")
+        try await mock.emit("ActionInvoked", "u 1", "s action-1")
         try await eventually("the wake") { try await scene.wakes().count == 1 }
         let payload = try #require(try await scene.wakes().first?.payload)
         let response = try JSON.decode(NotificationResponse.self, from: payload)
         #expect(payload.count <= 8_192 && response.notification.userInfo == notification.userInfo)
-        #expect(response.notification.body.count == 64)
+        #expect(response.notification.body.count == 64 && response.action == "y")
+        #expect(response.notification.actions.map(\.identifier) == ["y"], "what says whether it comes to the front")
         await scene.end()
     }
 }

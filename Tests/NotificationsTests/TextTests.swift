@@ -23,7 +23,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("default", "message-new-instant"), ("ping.caf", "ping"), ("bell", "bell"), ("/etc/passwd", "message-new-instant"),
+        ("default", "message-new-instant"), ("ping.caf", "ping"), ("bell", "bell"),
+        ("/etc/passwd", "message-new-instant"),
         ("../x", "message-new-instant"), ("", "message-new-instant"), ("a b", "message-new-instant"),
     ])
     func `R3: A sound is a name and no path`(name: String, sound: String) {
