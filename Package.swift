@@ -92,10 +92,17 @@ let package = Package(
             name: "Location", dependencies: ["NightshiftAPI", "Clock", "Store", "Scheduler", logging],
             swiftSettings: strict),
 
+        .target(
+            name: "Notifications", dependencies: ["NightshiftAPI", "Clock", "Store", "Device", logging],
+            swiftSettings: strict),
+
         // L3: what joins these.
         .target(
             name: "Operations",
-            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Refresh", "Location", logging],
+            dependencies: [
+                "NightshiftAPI", "Clock", "Store", "Device", "Transfers", "Apps", "Refresh", "Location", "Notifications",
+                logging,
+            ],
             swiftSettings: strict),
 
         // L3, and L4 above what joins: how it meets the world.
@@ -129,7 +136,8 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Store", "Device", "Scheduler", "Transfers",
-                "Apps", "Refresh", "Location", "Operations", "HTTPTransport", "LocalAPI", configuration, logging,
+                "Apps", "Refresh", "Location", "Notifications", "Operations", "HTTPTransport", "LocalAPI", configuration,
+                logging,
                 serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict),
@@ -250,17 +258,25 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "NotificationsTests",
+            dependencies: [
+                "NightshiftAPI", "Clock", "Store", "Device", "Notifications", "SimulationSupport", "TestSupport",
+                logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "NightshiftAPI", "Store", "Transfers", "Apps", "Refresh", "Location", "Operations",
+                "NightshiftAPI", "Store", "Device", "Transfers", "Apps", "Refresh", "Location", "Notifications",
+                "Operations",
                 "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "LocalAPITests",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "Clock", "Store", "Transfers", "Apps", "Refresh", "Location",
-                "Operations", "LocalAPI", "SimulationSupport", "TestSupport",
+                "NightshiftAPI", "NightshiftClient", "Clock", "Device", "Store", "Transfers", "Apps", "Refresh",
+                "Location", "Notifications", "Operations", "LocalAPI", "SimulationSupport", "TestSupport",
                 httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],

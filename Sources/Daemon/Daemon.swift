@@ -9,6 +9,7 @@ import LocalAPI
 package import Location
 package import Logging
 import NightshiftAPI
+package import Notifications
 import Operations
 package import Refresh
 import ServiceLifecycle
@@ -30,6 +31,7 @@ package struct Daemon {
     package let apps: AppService
     package let refresh: RefreshService
     package let location: LocationService
+    package let notifications: NotificationService
 
     /// Prepares everything up to the database; nothing runs yet.
     ///
@@ -63,19 +65,29 @@ package struct Daemon {
         let (locatedApps, sources) = (
             LocatedApps(), LocationSources(monitor: monitor, environment: configuration.environment)
         )
+        let notifyingApps = NotifyingApps()
+        let manager = SessionManager(environment: configuration.environment)
+        notifications = notifyingApps.service(
+            store: store, clock: clock,
+            desktop: DesktopNotifications(
+                environment: configuration.environment, session: { manager.environment() }), logger: logger)
         location = locatedApps.service(
-            store: store, clock: clock, source: sources, ask: Self.askUser, logger: logger)
+            store: store, clock: clock, source: sources, ask: notifications.askForLocation, logger: logger)
         var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
-        appEnvironment.parts = AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(location)])
+        appEnvironment.parts = AppService.PartHooks([
+            AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),
+        ])
         apps = AppService(appEnvironment)
         refreshedApps.connect(apps)
         locatedApps.connect(apps)
+        notifyingApps.connect(apps)
         conductor.connect(transfers, apps, refresh, location)
         let stop = ShutdownRequest()
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
-            operations: Operations(transfers: transfers, apps: apps, refresh: refresh, location: location),
+            operations: Operations(
+                transfers: transfers, apps: apps, refresh: refresh, location: location, notifications: notifications),
             device: DeviceAccess(
                 status: { await front.added(to: conductor.status()) },
                 change: { try await front.added(to: conductor.change($0)) },
@@ -93,6 +105,7 @@ package struct Daemon {
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
                 .init(service: RefreshRunner(service: refresh)),
                 .init(service: LocationRunner(service: location, sources: sources)),
+                .init(service: NotificationRunner(service: notifications)),
                 // Stopped first: apps are told before the server goes.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
@@ -120,14 +133,12 @@ package struct Daemon {
             // Behind the apps, whose entries it reads, and before they report anything.
             try await refresh.prepare()
             try await location.prepare()
+            try await notifications.prepare()
             try await group.run()
         } catch let error as StoreError {
             throw DaemonError.store(error.message)
         }
     }
-
-    /// Whether an app may learn where the device is says its user by `nightshift app location`: nobody asks him by himself.
-    private static let askUser: LocationService.Environment.Ask = { _, _, _, _ in nil }
 
     private static func apps(
         _ configuration: DaemonConfiguration, _ store: Store, _ clock: SystemClock, _ transfers: TransferService,

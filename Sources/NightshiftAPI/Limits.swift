@@ -36,6 +36,8 @@ package enum Limits {
     package static let notifications = 64
     /// Bytes of each text of a notification.
     package static let notificationText = 4_096
+    /// Bytes of each of its identifiers, and of an action's title.
+    package static let notificationIdentifierLength = 256
     package static let notificationCategories = 50
     package static let notificationActions = 8
     /// Regions that an app may watch (Apple's).

@@ -1,10 +1,12 @@
 package import Apps
 package import Location
 package import NightshiftAPI
+package import Notifications
 package import Refresh
 package import Transfers
 
-/// Operations that need two of transfers, apps, background refresh and location at once, joined below every front end.
+/// Operations that need two of transfers, apps, background refresh, location and notifications at once, joined below every front
+/// end.
 ///
 /// A front end (the local API, and whatever else will offer the same) asks one part where one is enough, and asks here where
 /// it is not: it translates, and joins nothing itself. Each operation is atomic: whatever of another one happens meanwhile
@@ -14,14 +16,17 @@ package struct Operations: Sendable {
     package let apps: AppService
     package let refresh: RefreshService
     package let location: LocationService
+    package let notifications: NotificationService
 
     package init(
-        transfers: TransferService, apps: AppService, refresh: RefreshService, location: LocationService
+        transfers: TransferService, apps: AppService, refresh: RefreshService, location: LocationService,
+        notifications: NotificationService
     ) {
         self.transfers = transfers
         self.apps = apps
         self.refresh = refresh
         self.location = location
+        self.notifications = notifications
     }
 
     /// Accepts all tasks of the request, or none. Where they are for an app, that has to be one that can be launched for them.

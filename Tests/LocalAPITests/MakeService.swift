@@ -1,9 +1,11 @@
 import Apps
 import Clock
+import Device
 import Foundation
 import Location
 import Logging
 import NightshiftAPI
+import Notifications
 import Operations
 import Refresh
 import SimulationSupport
@@ -18,9 +20,11 @@ struct TestService: Sendable {
     let apps: AppService
     let refresh: RefreshService
     let location: LocationService
+    let notifications: NotificationService
 
     var operations: Operations {
-        Operations(transfers: service, apps: apps, refresh: refresh, location: location)
+        Operations(
+            transfers: service, apps: apps, refresh: refresh, location: location, notifications: notifications)
     }
 }
 
@@ -46,17 +50,25 @@ func makeService() throws -> TestService {
     let refresh = refreshed.service(store: store, clock: clock, logger: logger)
     let located = LocatedApps()
     let location = located.service(store: store, clock: clock, source: ScriptedFixSource(), logger: logger)
+    let notifying = NotifyingApps()
+    let notifications = notifying.service(
+        store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
     let apps = AppService(
         AppService.Environment(
             paths: paths, store: store,
             host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
-            transfers: AppService.TransferHooks(service, logger: logger), parts: AppService.PartHooks(refresh),
+            transfers: AppService.TransferHooks(service, logger: logger),
+            parts: AppService.PartHooks([
+                AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),
+            ]),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
     refreshed.connect(apps)
     located.connect(apps)
+    notifying.connect(apps)
     return TestService(
-        directory: directory, service: service, apps: apps, refresh: refresh, location: location)
+        directory: directory, service: service, apps: apps, refresh: refresh, location: location,
+        notifications: notifications)
 }
 
 /// Without a network nothing is ever begun.

@@ -105,12 +105,15 @@ func withAPI<Result: Sendable>(
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await test.refresh.prepare()
                 try await test.location.prepare()
+                try await test.notifications.prepare()
                 tasks.addTask { try await test.apps.run() }
                 tasks.addTask { await test.refresh.run() }
                 tasks.addTask { await test.location.run() }
+                tasks.addTask { await test.notifications.run() }
                 try await server.run()
                 await test.refresh.stop()
                 await test.location.stop()
+                await test.notifications.stop()
                 await test.apps.stop()
                 try await tasks.waitForAll()
             }

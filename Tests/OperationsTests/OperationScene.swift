@@ -1,8 +1,10 @@
 import Apps
+import Device
 import Foundation
 import Location
 import Logging
 import NightshiftAPI
+import Notifications
 import Operations
 import Refresh
 import SimulationSupport
@@ -65,26 +67,34 @@ final class OperationScene: Sendable {
         let location = locatedApps.service(
             store: store, clock: clock, source: places, ask: { [answer] _, _, _, _ in answer.read { $0 } },
             logger: logger)
+        let notifyingApps = NotifyingApps()
+        let notifications = notifyingApps.service(
+            store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
         let apps = AppService(
             AppService.Environment(
                 paths: paths, store: store, host: host,
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(transfers, logger: logger),
-                parts: AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(location)]),
+                parts: AppService.PartHooks([
+                    AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),
+                ]),
                 variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
         refreshedApps.connect(apps)
         locatedApps.connect(apps)
-        operations = Operations(transfers: transfers, apps: apps, refresh: refresh, location: location)
+        notifyingApps.connect(apps)
+        operations = Operations(
+            transfers: transfers, apps: apps, refresh: refresh, location: location, notifications: notifications)
         try await apps.prepare()
         try await refresh.prepare()
         try await location.prepare()
+        try await notifications.prepare()
         running = Task {
             async let refreshing: Void = refresh.run()
             async let locating: Void = location.run()
+            async let notifying: Void = notifications.run()
             try await apps.run()
-            await refreshing
-            await locating
+            _ = await (refreshing, locating, notifying)
         }
     }
 
@@ -94,6 +104,7 @@ final class OperationScene: Sendable {
         await apps.stop()
         await refresh.stop()
         await location.stop()
+        await operations.notifications.stop()
         try await running.value
         try store.close()
     }

@@ -1,34 +1,37 @@
 import Glibc
-import NightshiftAPI
 
-/// The connection to a message bus over which the device is asked about, of one thread. See ``BusLink``.
+/// One connection to a message bus, of one thread.
+///
+/// Nothing blocks: messages are queued, and what has arrived is taken when poll(2) says so. Services are never started by
+/// a question.
 final class BusConnection {
-    private let link: BusLink
+    private let bus: MessageBus
     /// Questions under way, by the numbers of their messages.
     private var asked: [UInt64: BusRequest] = [:]
 
     /// Begins to connect to an address of the D-Bus specification's form.
     init(address: String) throws(BusFailure) {
-        link = try BusLink(address: address)
+        bus = try MessageBus(address: address)
     }
 
-    var descriptor: Int32 { link.descriptor }
-    var events: Int16 { link.events }
-    var deadline: Double? { link.deadline }
+    var descriptor: Int32 { bus.descriptor }
+
+    /// The events to poll for.
+    var events: Int16 { bus.events }
+
+    /// Seconds of CLOCK_MONOTONIC at which sd-bus wants to look again; nil when it waits for the bus alone.
+    var deadline: Double? { bus.deadline }
 
     func send(_ request: BusRequest) throws(BusFailure) {
-        let call = try link.call(request.method)
+        let call = try newCall(for: request)
         for argument in request.arguments { try call.append(argument) }
-        asked[try call.send()] = request
+        asked[try bus.send(call)] = request
     }
 
     /// What has arrived next, nil when there is nothing more. Sends what is queued, too. Throws when the connection has
     /// ended.
     func next() throws(BusFailure) -> BusEvent? {
-        while let event = try link.next(event) {
-            if let event { return event }
-        }
-        return nil
+        try bus.next { event($0) }
     }
 
     private func event(_ message: BusMessage) -> BusEvent? {
@@ -39,10 +42,10 @@ final class BusConnection {
 
     private func signal(_ message: BusMessage) -> BusEvent? {
         guard let sender = message.sender else { return nil }
-        if sender == BusLink.daemon, message.isSignal(BusLink.daemon, "NameOwnerChanged") {
+        if sender == MessageBus.daemon, message.isSignal(MessageBus.daemon, "NameOwnerChanged") {
             return message.ownerChange()
         }
-        if message.isSignal("org.freedesktop.DBus.Properties", "PropertiesChanged") {
+        if message.isSignal(Self.properties, "PropertiesChanged") {
             return message.propertyChange(sender: sender)
         }
         if message.isSignal(BusObject.logind.interface, "PrepareForSleep") {
@@ -50,26 +53,30 @@ final class BusConnection {
         }
         return nil
     }
-}
 
-extension BusRequest {
-    fileprivate var method: BusMethod {
-        switch self {
-        case .subscribe: BusMethod(BusLink.daemon, BusLink.daemonPath, BusLink.daemon, "AddMatch")
-        case .owner: BusMethod(BusLink.daemon, BusLink.daemonPath, BusLink.daemon, "GetNameOwner")
+    private func newCall(for request: BusRequest) throws(BusFailure) -> OutgoingMessage {
+        switch request {
+        case .subscribe:
+            return try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, "AddMatch")
+        case .owner:
+            return try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, "GetNameOwner")
         case .properties(let object, _):
-            BusMethod(object.service.rawValue, object.path, "org.freedesktop.DBus.Properties", "GetAll")
-        case .device: method(.networkManager, "GetDeviceByIpIface")
+            return try bus.newCall(object.service.rawValue, object.path, Self.properties, "GetAll")
+        case .device:
+            let manager = BusObject.networkManager
+            return try bus.newCall(manager.service.rawValue, manager.path, manager.interface, "GetDeviceByIpIface")
         case .deviceState(let path, _):
-            BusMethod(BusService.networkManager.rawValue, path, "org.freedesktop.DBus.Properties", "GetAll")
-        case .inhibit: method(.logind, "Inhibit")
+            return try bus.newCall(BusService.networkManager.rawValue, path, Self.properties, "GetAll")
+        case .inhibit:
+            let logind = BusObject.logind
+            return try bus.newCall(logind.service.rawValue, logind.path, logind.interface, "Inhibit")
         }
     }
 
-    private func method(_ object: BusObject, _ member: String) -> BusMethod {
-        BusMethod(object.service.rawValue, object.path, object.interface, member)
-    }
+    private static let properties = "org.freedesktop.DBus.Properties"
+}
 
+extension BusRequest {
     /// All of them are strings.
     fileprivate var arguments: [String] {
         switch self {
@@ -135,5 +142,14 @@ extension BusMessage {
         // A value that cannot be read has to be requested.
         let unread = PropertyChange(changed: [:], invalidated: object.properties)
         return .changed(object, sender: sender, (try? change.get()) ?? unread)
+    }
+
+    private func result<Value>(_ read: () throws(BusFailure) -> Value) -> Result<Value, BusFailure> {
+        if isError { return .failure(failure) }
+        do {
+            return .success(try read())
+        } catch {
+            return .failure(error)
+        }
     }
 }

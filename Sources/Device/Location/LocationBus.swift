@@ -1,8 +1,8 @@
 import NightshiftAPI
 
-/// The connection to the system bus over which places are asked for, of one thread. See ``BusLink``.
+/// The connection to the system bus over which places are asked for, of one thread. See ``MessageBus``.
 final class LocationBus {
-    private let link: BusLink
+    private let bus: MessageBus
     /// Questions under way, by the numbers of their messages.
     private var asked: [UInt64: LocationBusRequest] = [:]
 
@@ -10,75 +10,70 @@ final class LocationBus {
     static let desktopID = "nightshift"
 
     init(address: String) throws(BusFailure) {
-        link = try BusLink(address: address)
+        bus = try MessageBus(address: address)
     }
 
-    var descriptor: Int32 { link.descriptor }
-    var events: Int16 { link.events }
-    var deadline: Double? { link.deadline }
+    var descriptor: Int32 { bus.descriptor }
+    var events: Int16 { bus.events }
+    var deadline: Double? { bus.deadline }
 
     func send(_ request: LocationBusRequest) throws(BusFailure) {
-        let (daemon, path) = (BusLink.daemon, BusLink.daemonPath)
+        let (daemon, path) = (MessageBus.daemon, MessageBus.daemonPath)
         switch request {
         case .subscribe(let rule):
-            let call = try link.call(BusMethod(daemon, path, daemon, "AddMatch"))
+            let call = try bus.newCall(daemon, path, daemon, "AddMatch")
             try call.append(rule)
-            _ = try call.send()
-        case .activatable:
-            asked[try link.call(BusMethod(daemon, path, daemon, "ListActivatableNames")).send()] = request
+            _ = try bus.send(call)
+        case .activatable: asked[try bus.send(try bus.newCall(daemon, path, daemon, "ListActivatableNames"))] = request
         case .owner(let service):
-            let call = try link.call(BusMethod(daemon, path, daemon, "GetNameOwner"))
+            let call = try bus.newCall(daemon, path, daemon, "GetNameOwner")
             try call.append(service.rawValue)
-            asked[try call.send()] = request
-        case .createClient:
-            let method = BusMethod(
-                Self.geoClue, "/org/freedesktop/GeoClue2/Manager", "\(Self.geoClue).Manager", "CreateClient")
-            asked[try link.call(method, startsService: true).send()] = request
+            asked[try bus.send(call)] = request
+        case .createClient: asked[try bus.send(try manager("CreateClient"), startsService: true)] = request
         case .startClient(let path, _, let demand, _):
             try set("DesktopId", .text(Self.desktopID), of: path)
-            try set("DistanceThreshold", .integer(Int64(demand.distance)), of: path)
-            try set("TimeThreshold", .integer(Int64(demand.time)), of: path)
-            try set("RequestedAccuracyLevel", .integer(Int64(demand.level.rawValue)), of: path)
-            asked[try link.call(BusMethod(Self.geoClue, path, Self.client, "Start")).send()] = request
+            try set("DistanceThreshold", .number(UInt32(clamping: demand.distance)), of: path)
+            try set("TimeThreshold", .number(UInt32(clamping: demand.time)), of: path)
+            try set("RequestedAccuracyLevel", .number(UInt32(clamping: demand.level.rawValue)), of: path)
+            asked[try bus.send(try bus.newCall(Self.geoClue, path, Self.client, "Start"))] = request
         case .deleteClient(let path):
             // Deleting stops it, which some that stand for GeoClue do not know.
-            _ = try link.call(BusMethod(Self.geoClue, path, Self.client, "Stop")).send()
-            let method = BusMethod(
-                Self.geoClue, "/org/freedesktop/GeoClue2/Manager", "\(Self.geoClue).Manager", "DeleteClient")
-            let call = try link.call(method)
+            _ = try bus.send(try bus.newCall(Self.geoClue, path, Self.client, "Stop"))
+            let call = try manager("DeleteClient")
             try call.append(path: path)
-            _ = try call.send()
+            _ = try bus.send(call)
         case .place(let path, _, _):
-            let call = try link.call(BusMethod(Self.geoClue, path, Self.properties, "GetAll"))
+            let call = try bus.newCall(Self.geoClue, path, Self.properties, "GetAll")
             try call.append("\(Self.geoClue).Location")
-            asked[try call.send()] = request
+            asked[try bus.send(call)] = request
         case .modems:
-            let method = BusMethod(
-                Self.modemManager, "/org/freedesktop/ModemManager1", Self.objectManager, "GetManagedObjects")
-            asked[try link.call(method).send()] = request
+            let path = "/org/freedesktop/ModemManager1"
+            let call = try bus.newCall(Self.modemManager, path, Self.objectManager, "GetManagedObjects")
+            asked[try bus.send(call)] = request
         case .setUp(let path, let sources, let signals, _):
-            let call = try link.call(BusMethod(Self.modemManager, path, Self.modemLocation, "Setup"))
+            let call = try bus.newCall(Self.modemManager, path, Self.modemLocation, "Setup")
             try call.append(sources)
-            try call.append(signals)
-            asked[try call.send()] = request
+            try call.append(truth: signals)
+            asked[try bus.send(call)] = request
         }
     }
 
-    private func set(_ property: String, _ value: BusValue, of client: String) throws(BusFailure) {
-        let call = try link.call(BusMethod(Self.geoClue, client, Self.properties, "Set"))
+    private func manager(_ member: String) throws(BusFailure) -> OutgoingMessage {
+        try bus.newCall(Self.geoClue, "/org/freedesktop/GeoClue2/Manager", "\(Self.geoClue).Manager", member)
+    }
+
+    private func set(_ property: String, _ value: OutgoingValue, of client: String) throws(BusFailure) {
+        let call = try bus.newCall(Self.geoClue, client, Self.properties, "Set")
         try call.append(Self.client)
         try call.append(property)
-        try call.append(value)
-        _ = try call.send()
+        try call.append(variant: value)
+        _ = try bus.send(call)
     }
 
     /// What has arrived next, nil when there is nothing more. Sends what is queued, too. Throws when the connection has
     /// ended.
     func next() throws(BusFailure) -> LocationBusEvent? {
-        while let event = try link.next(event) {
-            if let event { return event }
-        }
-        return nil
+        try bus.next { event($0) }
     }
 
     private func event(_ message: BusMessage) -> LocationBusEvent? {
@@ -88,7 +83,7 @@ final class LocationBus {
 
     private func signal(_ message: BusMessage) -> LocationBusEvent? {
         guard let sender = message.sender, let path = message.path else { return nil }
-        if sender == BusLink.daemon, message.isSignal(BusLink.daemon, "NameOwnerChanged") {
+        if sender == MessageBus.daemon, message.isSignal(MessageBus.daemon, "NameOwnerChanged") {
             guard let name = try? message.readText(), let service = LocationService(rawValue: name),
                 (try? message.readText()) != nil, let owner = try? message.readText()
             else { return nil }
