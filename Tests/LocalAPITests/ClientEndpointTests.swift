@@ -34,8 +34,8 @@ import Testing
 
     private static var samples: [Sample] {
         get throws {
-            try serviceSamples + taskSamples + appSamples + deviceSamples + refreshSamples + processSamples
-                + sessionSamples + streams
+            try serviceSamples + taskSamples + appSamples + deviceSamples + refreshSamples + pushSamples
+                + notificationSamples + processSamples + sessionSamples + streams
         }
     }
 
@@ -153,6 +153,48 @@ import Testing
                 try Sample(
                     .report(ScheduledTaskProgress(completedUnits: 3), ofTask: "a/b"),
                     "PATCH /v1/process/scheduled-tasks/a%2Fb", body: #"{"completedUnits":3}"#),
+            ]
+        }
+    }
+
+    private static var pushSamples: [Sample] {
+        get throws {
+            let id = AppID(rawValue: "/usr/bin/x")
+            let path = "/v1/push/%2Fusr%2Fbin%2Fx"
+            return [
+                try Sample(.push, "GET /v1/push"),
+                try Sample(
+                    .enrol(PushEnrolmentRequest(url: "nightshift-push://h:1/c")), "POST /v1/push/enrolment",
+                    body: #"{"url":"nightshift-push://h:1/c"}"#),
+                try Sample(.leavePush, "DELETE /v1/push/enrolment"),
+                try Sample(.push(of: id), "GET \(path)"),
+                try Sample(
+                    .changePush(of: id, AppPushChange(alerts: .denied)), "PATCH \(path)", body: #"{"alerts":"denied"}"#),
+                try Sample(.registerForPush(id), "PUT \(path)/registration"),
+                try Sample(.unregisterFromPush(id), "DELETE \(path)/registration"),
+                try Sample(.registerForPush, "PUT /v1/process/push"),
+                try Sample(.unregisterFromPush, "DELETE /v1/process/push"),
+            ]
+        }
+    }
+
+    private static var notificationSamples: [Sample] {
+        get throws {
+            let path = "/v1/process/notifications"
+            let request = NotificationRequest(
+                notification: AppNotification(identifier: "a/b", date: Date(timeIntervalSince1970: 0)), delay: 5)
+            return [
+                try Sample(.notifications, "GET \(path)"),
+                try Sample(.add(request), "POST \(path)", body: String(decoding: try JSON.encode(request), as: UTF8.self)),
+                try Sample(.removeNotification(nil), "DELETE \(path)"),
+                try Sample(.removeNotification("a/b"), "DELETE \(path)/a%2Fb"),
+                try Sample(
+                    .requestAuthorization(NotificationAuthorizationRequest(isProvisional: true)),
+                    "POST \(path)/authorization", body: #"{"isProvisional":true}"#),
+                try Sample(
+                    .setCategories(NotificationCategories(categories: [])), "PUT \(path)/categories",
+                    body: #"{"categories":[]}"#),
+                try Sample(.setBadge(BadgeChange(count: 3)), "PUT \(path)/badge", body: #"{"count":3}"#),
             ]
         }
     }
