@@ -22,6 +22,9 @@ package final class ServiceConnection: Sendable {
     let backgroundTasks = BackgroundTaskHandler()
     let refresh = RefreshHandler()
     let wakes = WakeHandler()
+    let push = PushHandler()
+    let notifications = NotificationHandler()
+    let presenter = NotificationPresenter()
     private let launcher: ServiceLauncher
     private let channelSource: EventSource
     private let queue = DispatchQueue(label: "nightshift.channel")
@@ -81,12 +84,15 @@ package final class ServiceConnection: Sendable {
         backgroundTasks.connect(to: self)
         refresh.connect(to: self)
         wakes.connect(to: self)
+        push.connect(to: self)
+        notifications.connect(to: self)
+        presenter.connect(to: self)
     }
 
     /// The environment variables that the service sets for an app at its launch.
     private static let ownVariables: Set<String> = [
-        "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SESSION", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE",
-        "NIGHTSHIFT_WAKE_LIMIT",
+        "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_PAYLOAD", "NIGHTSHIFT_SESSION", "NIGHTSHIFT_SOCKET",
+        "NIGHTSHIFT_WAKE", "NIGHTSHIFT_WAKE_LIMIT",
     ]
 
     // MARK: - Requests
@@ -260,12 +266,16 @@ package final class ServiceConnection: Sendable {
             for waiter in waiters { waiter.signal() }
             sessions.serviceIsBack()
             refresh.serviceIsBack()
+            push.serviceIsBack()
+            notifications.serviceIsBack()
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
         } else if event.name == "command", let command = try? JSON.decode(ProcessCommand.self, from: data) {
             commands.receive(command, on: state.withLock(\.channel))
         } else if event.name == "refresh", let notice = try? JSON.decode(RefreshNotice.self, from: data) {
             if refresh.receive(notice) { commands.refreshStatusChanged() }
+        } else if event.name == "push", let notice = try? JSON.decode(PushNotice.self, from: data) {
+            push.receive(notice)
         }
     }
 

@@ -3,7 +3,7 @@ import Foundation
 import NightshiftAPI
 import Synchronization
 
-/// Runs what the app is woken for beside the events of its sessions: background fetches and its scheduled tasks, each once.
+/// Runs what the app is woken for beside the events of its sessions: background fetches, scheduled tasks and notifications, each once.
 ///
 /// Everything begins on the main queue, behind `didFinishLaunching`: an `Application` is launched before the main thread is served.
 final class WakeHandler: Sendable {
@@ -60,9 +60,9 @@ final class WakeHandler: Sendable {
         acknowledge: @escaping Acknowledgement
     ) {
         switch command.source {
-        case .fetch, .processing, .continued: break
+        case .fetch, .processing, .continued, .push, .response: break
         // No delegate method takes the wakes of other sources yet, and nobody is ended for that.
-        case .session, .push, .region, .significantChange, nil: return acknowledge(nil)
+        case .session, .region, .significantChange, nil: return acknowledge(nil)
         }
         let id = WakeID(command)
         let (isNew, result) = state.withLock { state -> (Bool, RefreshResult?) in
@@ -77,9 +77,29 @@ final class WakeHandler: Sendable {
         if let result { return acknowledge(result) }
         guard isNew else { return }
         DispatchQueue.main.async { [self] in
-            if id.source != .fetch || !id.key.isEmpty { return launch(id) }
-            guard let receiver = receiver() else { return end(id, .noData) }
-            receiver.performFetch { [self] result in end(id, result) }
+            switch id.source {
+            case .push, .response: deliver(command, id, receiver())
+            case .fetch where id.key.isEmpty:
+                guard let receiver = receiver() else { return end(id, .noData) }
+                receiver.performFetch { [self] result in end(id, result) }
+            default: launch(id)
+            }
+        }
+    }
+
+    /// Hands over a remote notification, or what its user has answered to a notification.
+    private func deliver(_ command: ProcessCommand, _ id: WakeID, _ receiver: (any CommandReceiver)?) {
+        let completion: @Sendable (RefreshResult) -> Void = { [self] result in end(id, result) }
+        if id.source == .push {
+            guard let receiver, let delivery = command.decodedPayload(PushDelivery.self) else {
+                return completion(.noData)
+            }
+            receiver.receive(delivery, completion: completion)
+        } else {
+            guard let presenter = state.withLock(\.connection)?.presenter,
+                let response = command.decodedPayload(NotificationResponse.self)
+            else { return completion(.noData) }
+            presenter.receive(response, for: receiver, completion: completion)
         }
     }
 
@@ -115,7 +135,7 @@ final class WakeHandler: Sendable {
         switch id.source {
         case .processing: return BGProcessingTask(identifier: id.key, onCompletion: onCompletion)
         case .continued:
-            let request = command.payload.flatMap { try? JSON.decode(ScheduledTask.self, from: $0) }
+            let request = command.decodedPayload(ScheduledTask.self)
             return BGContinuedProcessingTask(
                 request ?? ScheduledTask(identifier: id.key, kind: .continued), on: connection,
                 onCompletion: onCompletion)
@@ -202,6 +222,13 @@ final class WakeHandler: Sendable {
             }
             return entry.isLate && task.kind != .continued ? SchedulerRefusal.late : nil
         }
+    }
+}
+
+extension ProcessCommand {
+    /// What the source of the wake has to say; nil where it cannot be understood.
+    fileprivate func decodedPayload<Value: Decodable>(_ type: Value.Type) -> Value? {
+        payload.flatMap { try? JSON.decode(type, from: $0) }
     }
 }
 
