@@ -68,8 +68,8 @@ final class PushHandler: Sendable {
 
     private func sendLater() {
         queue.async { [self] in
-            let (connection, wish) = state.withLock { ($0.connection, $0.wish) }
-            guard let connection, let wish else { return }
+            let (connection, wish, isUnregistered) = state.withLock { ($0.connection, $0.wish, $0.isUnregistered) }
+            guard let connection, let wish, wish == .registered || !isUnregistered else { return }
             connection.wake()
             switch wish {
             case .registered: register(on: connection)

@@ -78,7 +78,7 @@ final class WakeHandler: Sendable {
         guard isNew else { return }
         DispatchQueue.main.async { [self] in
             switch id.source {
-            case .push, .response: deliver(command, id, receiver())
+            case .push, .response: deliver(command, id, receiver)
             case .fetch where id.key.isEmpty:
                 guard let receiver = receiver() else { return end(id, .noData) }
                 receiver.performFetch { [self] result in end(id, result) }
@@ -88,10 +88,12 @@ final class WakeHandler: Sendable {
     }
 
     /// Hands over a remote notification, or what its user has answered to a notification.
-    private func deliver(_ command: ProcessCommand, _ id: WakeID, _ receiver: (any CommandReceiver)?) {
+    private func deliver(
+        _ command: ProcessCommand, _ id: WakeID, _ receiver: @escaping @Sendable () -> (any CommandReceiver)?
+    ) {
         let completion: @Sendable (RefreshResult) -> Void = { [self] result in end(id, result) }
         if id.source == .push {
-            guard let receiver, let delivery = command.decodedPayload(PushDelivery.self) else {
+            guard let receiver = receiver(), let delivery = command.decodedPayload(PushDelivery.self) else {
                 return completion(.noData)
             }
             receiver.receive(delivery, completion: completion)

@@ -7,6 +7,7 @@ import Synchronization
 final class NotificationPresenter: Sendable {
     private let state = Mutex(State())
 
+    typealias Receiver = @Sendable () -> (any CommandReceiver)?
     typealias Completion = @Sendable (RefreshResult) -> Void
 
     private struct State {
@@ -15,7 +16,7 @@ final class NotificationPresenter: Sendable {
         var delegate = Delegate()
         var isLaunched = false
         /// Responses that came before there was a delegate, or the app's launch had ended.
-        var held: [(response: NotificationResponse, receiver: (any CommandReceiver)?, completion: Completion)] = []
+        var held: [(response: NotificationResponse, receiver: Receiver, completion: Completion)] = []
     }
 
     // Unchecked: set by the app on whatever thread, and called on the main thread only, as at Apple's.
@@ -89,10 +90,11 @@ final class NotificationPresenter: Sendable {
     /// Hands over what the app's user has done with a notification; on the main thread.
     ///
     /// - Parameters:
-    ///   - receiver: the app, which hears of an opened remote notification where there is no delegate.
+    ///   - receiver: the app, once it runs as an ``Application``, which hears of an opened remote notification where there is no
+    ///     delegate.
     ///   - completion: called when the app has done what is to be done; more than once, where its delegate does so.
     func receive(
-        _ response: NotificationResponse, for receiver: (any CommandReceiver)?, completion: @escaping Completion
+        _ response: NotificationResponse, for receiver: @escaping Receiver, completion: @escaping Completion
     ) {
         if let (delegate, center) = addressee {
             delegate.userNotificationCenter(center, didReceive: UNNotificationResponse(response)) {
@@ -105,9 +107,9 @@ final class NotificationPresenter: Sendable {
             return !state.isLaunched
         }
         if isHeld { return }
-        guard let receiver, response.notification.isRemote, response.action == NotificationResponse.opened else {
-            return completion(.noData)
-        }
+        guard let receiver = receiver(), response.notification.isRemote,
+            response.action == NotificationResponse.opened
+        else { return completion(.noData) }
         let notification = response.notification
         receiver.receive(
             PushDelivery(id: notification.identifier, payload: notification.userInfo, received: notification.date),
