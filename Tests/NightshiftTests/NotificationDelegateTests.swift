@@ -117,7 +117,8 @@ import Testing
             $0 == ["com.apple.UNNotificationDefaultActionIdentifier of one: Title"]
         }
         #expect(app.world.service.state.read { $0.acknowledgedCommands } == [])
-        try #require(delegate.completions.read { $0.first })()
+        let completion = try #require(delegate.completions.read { $0.first })
+        completion()
         try await app.world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .newData] }
     }
 
@@ -138,7 +139,8 @@ import Testing
         application.launch(environment: ["NIGHTSHIFT_APP": "/app"])
         kept.append((application, center))
         try await delegate.heard.wait(for: "the response") { $0.count == 1 }
-        try #require(delegate.completions.read { $0.first })()
+        let completion = try #require(delegate.completions.read { $0.first })
+        completion()
         try await world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .newData] }
     }
 
