@@ -19,5 +19,7 @@ func everything() async {
     await cookies()
     await backgroundFetches()
     await taskScheduling()
+    await remoteNotifications()
+    await userNotifications()
     await withoutService()
 }
