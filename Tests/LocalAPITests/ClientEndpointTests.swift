@@ -169,7 +169,8 @@ import Testing
                 try Sample(.leavePush, "DELETE /v1/push/enrolment"),
                 try Sample(.push(of: id), "GET \(path)"),
                 try Sample(
-                    .changePush(of: id, AppPushChange(alerts: .denied)), "PATCH \(path)", body: #"{"alerts":"denied"}"#),
+                    .changePush(of: id, AppPushChange(alerts: .denied)), "PATCH \(path)",
+                    body: #"{"alerts":"denied"}"#),
                 try Sample(.registerForPush(id), "PUT \(path)/registration"),
                 try Sample(.unregisterFromPush(id), "DELETE \(path)/registration"),
                 try Sample(.registerForPush, "PUT /v1/process/push"),
@@ -183,9 +184,10 @@ import Testing
             let path = "/v1/process/notifications"
             let request = NotificationRequest(
                 notification: AppNotification(identifier: "a/b", date: Date(timeIntervalSince1970: 0)), delay: 5)
+            let words = String(decoding: try JSON.encode(request), as: UTF8.self)
             return [
                 try Sample(.notifications, "GET \(path)"),
-                try Sample(.add(request), "POST \(path)", body: String(decoding: try JSON.encode(request), as: UTF8.self)),
+                try Sample(.add(request), "POST \(path)", body: words),
                 try Sample(.removeNotification(nil), "DELETE \(path)"),
                 try Sample(.removeNotification("a/b"), "DELETE \(path)/a%2Fb"),
                 try Sample(

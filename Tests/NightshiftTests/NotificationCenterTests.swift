@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Rows R3 and B7: the app's own notifications, its permission, and what there is, by Apple's names.
+/// Row R3: the app's own notifications, its permission, and what there is, by Apple's names.
 @Suite struct NotificationCenterTests {
     private func center(_ world: World) -> UNUserNotificationCenter {
         UNUserNotificationCenter(connection: world.process().connection)
@@ -27,7 +27,8 @@ import Testing
     // MARK: - Permission
 
     @Test(arguments: [(NotificationPermission.allowed, true), (.denied, false), (.ask, false)])
-    func `R3: The user's word is the answer, and no error`(_ word: NotificationPermission, _ isGranted: Bool) async throws
+    func `R3: The user's word is the answer, and no error`(_ word: NotificationPermission, _ isGranted: Bool)
+        async throws
     {
         let world = try World()
         world.service.state.update { $0.push.word = word }
@@ -69,8 +70,9 @@ import Testing
 
     @Test(
         arguments: [
-            (.ask, true, [0, 1, 1, 1, 1, 0]), (.denied, true, [1, 1, 1, 1, 1, 0]), (.allowed, true, [2, 2, 2, 2, 2, 0]),
-            (.provisional, true, [3, 1, 1, 1, 2, 0]), (.allowed, false, [2, 0, 0, 0, 0, 0]),
+            (.ask, true, [0, 1, 1, 1, 1, 0]), (.denied, true, [1, 1, 1, 1, 1, 0]),
+            (.allowed, true, [2, 2, 2, 2, 2, 0]), (.provisional, true, [3, 1, 1, 1, 2, 0]),
+            (.allowed, false, [2, 0, 0, 0, 0, 0]),
         ] as [(NotificationPermission, Bool, [Int])])
     func `R3: Settings are the user's word, and what the desktop can do`(
         _ permission: NotificationPermission, _ canShow: Bool, _ expected: [Int]
@@ -270,7 +272,7 @@ import Testing
 
     // MARK: - Values
 
-    @Test func `B7: The values are Apple's`() {
+    @Test func `R3: The values are Apple's`() {
         let authorization: [UNAuthorizationOptions] = [.badge, .sound, .alert, .provisional]
         #expect(authorization.map(\.rawValue) == [1, 2, 4, 64])
         let presentation: [UNNotificationPresentationOptions] = [.badge, .sound, .alert, .list, .banner]
@@ -291,11 +293,11 @@ import Testing
         #expect(codes.map(\.rawValue) == [1, 1_400, 1_401, 1_600])
         let error = UNError(.notificationsNotAllowed) as NSError
         #expect(error.domain == "UNErrorDomain" && error.code == 1 && UNErrorDomain == "UNErrorDomain")
-        #expect(
-            Application.LaunchOptionsKey.remoteNotification.rawValue == "UIApplicationLaunchOptionsRemoteNotificationKey")
+        let key = Application.LaunchOptionsKey.remoteNotification.rawValue
+        #expect(key == "UIApplicationLaunchOptionsRemoteNotificationKey")
     }
 
-    @Test func `B7: Content is copied, for changing and for keeping`() throws {
+    @Test func `R3: Content is copied, for changing and for keeping`() throws {
         let content = content("Old")
         content.userInfo = ["a": 1]
         let copy = try #require(content.copy() as? UNNotificationContent)
@@ -309,7 +311,7 @@ import Testing
         #expect(copy.interruptionLevel == .active && copy.sound == nil)
     }
 
-    @Test func `B7: The center of a process is one`() {
+    @Test func `R3: The center of a process is one`() {
         #expect(UNUserNotificationCenter.current() === UNUserNotificationCenter.current())
     }
 }

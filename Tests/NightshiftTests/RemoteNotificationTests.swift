@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `R4: Why there is no token is told in the service's words, and the token when there is one`() async throws {
+    @Test func `R4: Why there is no token is told in the service's words, and the token when there is`() async throws {
         let world = try World()
         world.service.state.update { $0.push.answer = PushNotice(error: "The device is enrolled nowhere.") }
         let delegate = FetchingDelegate()
@@ -151,13 +151,13 @@ import Testing
         let delegate = FetchingDelegate(holds: true)
         launch(delegate, in: world)
         try await connected(world)
-        try world.service.deliver(
-            1, #"{"aps":{"alert":{"title":"T"},"badge":3,"content-available":1},"id":"x","none":null,"n":[1,2.5,true]}"#)
+        let aps = #"{"alert":{"title":"T"},"badge":3,"content-available":1}"#
+        try world.service.deliver(1, #"{"aps":\#(aps),"id":"x","none":null,"n":[1,2.5,true]}"#)
         try await delegate.heard.wait(for: "it") { $0.count == 2 }
         let userInfo = try #require(delegate.userInfos.first)
-        let aps = try #require(userInfo["aps"] as? [String: Any])
-        #expect((aps["alert"] as? [String: String]) == ["title": "T"])
-        #expect(aps["badge"] as? Int == 3 && aps["content-available"] as? NSNumber == 1)
+        let found = try #require(userInfo["aps"] as? [String: Any])
+        #expect((found["alert"] as? [String: String]) == ["title": "T"])
+        #expect(found["badge"] as? Int == 3 && found["content-available"] as? NSNumber == 1)
         #expect(userInfo["id"] as? String == "x" && userInfo["none"] is NSNull)
         #expect((userInfo["n"] as? [Any])?.count == 3)
         #expect((userInfo["aps"] as? [String: AnyObject]) != nil)
@@ -200,7 +200,9 @@ import Testing
             try world.service.deliver(1, "{}")
             try world.service.deliver(2, "{}")
             try await world.service.state.wait(for: "the acknowledgements") { $0.results == [1: .noData, 2: .noData] }
-            try await eventually("the token's line") { await MainActor.run { kept[0].advisedNotificationMethods.count == 2 } }
+            try await eventually("the token's line") {
+                await MainActor.run { kept.first?.advisedNotificationMethods.count == 2 }
+            }
             exit(EXIT_SUCCESS)
         }
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

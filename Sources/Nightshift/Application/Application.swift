@@ -18,7 +18,7 @@ import NightshiftAPI
     var hasAdvisedFetchMethod = false
     /// The delegate's methods about notifications of which it was said that they are not called.
     var advisedNotificationMethods: Set<String> = []
-    /// The `apns-id`s of the remote notifications that the app was launched for.
+    /// The identifiers of the notifications that the app was launched for.
     private(set) var launchNotifications: Set<String> = []
 
     public enum State: Int, Sendable {
@@ -73,7 +73,7 @@ import NightshiftAPI
             connection.backgroundTasks.appIs(inBackground: true)
         }
         let notifications = LaunchNotifications(environment: environment)
-        launchNotifications = Set(notifications.deliveries.map(\.id))
+        launchNotifications = notifications.identifiers
         var options: [LaunchOptionsKey: Any] = [:]
         if isBackgroundLaunch { options[.isBackgroundLaunch] = true }
         if let notification = notifications.remoteNotification { options[.remoteNotification] = notification }

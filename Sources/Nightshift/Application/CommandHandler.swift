@@ -107,7 +107,8 @@ final class CommandHandler: Sendable {
             // The acknowledgement was lost.
             finish(command, known.result, presentation: known.presentation)
         } else if known?.isDone != false {
-            // Or a service that was started anew counts from the beginning again; to enter a state twice does no harm.
+            // Or a service that was started anew counts from the beginning again; to enter a state twice does no
+            // harm.
             execute(command, receiver)
         }
     }

@@ -4,9 +4,10 @@ import NightshiftAPI
 extension Application {
     /// Asks for a token under which the app's provider can reach it; to be called at every launch.
     ///
-    /// Returns at once. The delegate hears the token, or why there is none, and again whenever that changes; without a service it hears
-    /// it when there is one. The user's permission for notifications is not needed: without it nothing is shown, and what is
-    /// sent with `content-available` comes all the same where the app's entry has the mode `remote-notification`.
+    /// Returns at once. The delegate hears the token, or why there is none, and again whenever that changes; without
+    /// a service it hears it when there is one. The user's permission for notifications is not needed: without it
+    /// nothing is shown, and what is sent with `content-available` comes all the same where the app's entry has the
+    /// mode `remote-notification`.
     public func registerForRemoteNotifications() {
         connection.push.register(for: self)
     }
@@ -40,15 +41,15 @@ extension Application {
     func adviseTokenMethod(of delegate: any ApplicationDelegate) {
         guard advisedNotificationMethods.insert("didRegister").inserted else { return }
         Notice.print(
-            "The app has registered for remote notifications, and \(type(of: delegate)) has no method that hears its token. It has "
-                + "to be application(_:didRegisterForRemoteNotificationsWithDeviceToken:), in the class that conforms to "
-                + "ApplicationDelegate itself.")
+            "The app has registered for remote notifications, and \(type(of: delegate)) has no method that hears its token. "
+                + "It has to be application(_:didRegisterForRemoteNotificationsWithDeviceToken:), in the class that conforms "
+                + "to ApplicationDelegate itself.")
     }
 }
 
 extension Application.LaunchOptionsKey {
-    /// The remote notification that the app was launched for, or that its user has opened: `[AnyHashable: Any]`, the whole of what the
-    /// provider has sent.
+    /// The remote notification that the app was launched for, or that its user has opened: `[AnyHashable: Any]`, the
+    /// whole of what the provider has sent.
     public static let remoteNotification = Application.LaunchOptionsKey(
         rawValue: "UIApplicationLaunchOptionsRemoteNotificationKey")
 }

@@ -15,6 +15,9 @@ struct LaunchNotifications {
         responses = payloads.compactMap(\.response)
     }
 
+    /// What they are known by when they come.
+    var identifiers: Set<String> { Set(deliveries.map(\.id) + responses.map(\.notification.identifier)) }
+
     /// What `didFinishLaunching` gets under ``Application/LaunchOptionsKey/remoteNotification``.
     var remoteNotification: [AnyHashable: Any]? {
         let json = deliveries.last?.payload ?? responses.last { $0.notification.isRemote }?.notification.userInfo

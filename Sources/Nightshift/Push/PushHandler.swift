@@ -20,7 +20,8 @@ final class PushHandler: Sendable {
         var notice: PushNotice?
         /// What the app's delegate has heard last.
         var told: PushNotice?
-        /// Whether the app has registered and its delegate has not heard of it: it hears what it has heard before, too.
+        /// Whether the app has registered and its delegate has not heard of it: it hears what it has heard before,
+        /// too.
         var isOwed = false
     }
 

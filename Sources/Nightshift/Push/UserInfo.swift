@@ -2,7 +2,8 @@ import Foundation
 
 /// The JSON objects that notifications carry, as apps have them: `userInfo`.
 enum UserInfo {
-    /// The object's members: `String`, `NSNumber`, `NSNull`, arrays and dictionaries. Empty where the text is no object.
+    /// The object's members: `String`, `NSNumber`, `NSNull`, arrays and dictionaries. Empty where the text is no
+    /// object.
     static func dictionary(_ json: String) -> [AnyHashable: Any] {
         let object = try? JSONSerialization.jsonObject(with: Data(json.utf8))
         return object as? [AnyHashable: Any] ?? [:]

@@ -3,7 +3,8 @@ import Foundation
 import NightshiftAPI
 import Synchronization
 
-/// Runs what the app is woken for beside the events of its sessions: background fetches, scheduled tasks and notifications, each once.
+/// Runs what the app is woken for beside the events of its sessions: background fetches, scheduled tasks and
+/// notifications, each once.
 ///
 /// Everything begins on the main queue, behind `didFinishLaunching`: an `Application` is launched before the main thread is served.
 final class WakeHandler: Sendable {

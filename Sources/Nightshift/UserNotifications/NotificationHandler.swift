@@ -46,7 +46,8 @@ final class NotificationHandler: Sendable {
         var completions: [Completion]
     }
 
-    /// How long a service that is there may refuse for passing reasons before it is given time until its next channel.
+    /// How long a service that is there may refuse for passing reasons before it is given time until its next
+    /// channel.
     private static let changePatience: Duration = .seconds(30)
     private static let readPatience: Duration = .seconds(2)
     /// How long one question may wait for the app's user before it is asked again.
@@ -146,7 +147,8 @@ final class NotificationHandler: Sendable {
         try connection.notify(endpoint, hasty: true, patience: Self.changePatience)
     }
 
-    /// The service removes an identifier wherever it has it: what repeats, and is both shown and pending, is removed with the pending.
+    /// The service removes an identifier wherever it has it: what repeats, and is both shown and pending, is removed
+    /// with the pending.
     private func remove(_ kind: Kind, _ identifiers: Set<String>?, on connection: ServiceConnection) throws {
         let known = try connection.request(.notifications, hasty: true, patience: Self.changePatience)
         let pending = Set(known.pending.map(\.notification.identifier))

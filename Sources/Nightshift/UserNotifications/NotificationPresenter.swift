@@ -90,8 +90,8 @@ final class NotificationPresenter: Sendable {
     /// Hands over what the app's user has done with a notification; on the main thread.
     ///
     /// - Parameters:
-    ///   - receiver: the app, once it runs as an ``Application``, which hears of an opened remote notification where there is no
-    ///     delegate.
+    ///   - receiver: the app, once it runs as an ``Application``, which hears of an opened remote notification where
+    ///     there is no delegate.
     ///   - completion: called when the app has done what is to be done; more than once, where its delegate does so.
     func receive(
         _ response: NotificationResponse, for receiver: @escaping Receiver, completion: @escaping Completion

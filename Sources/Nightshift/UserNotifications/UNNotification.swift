@@ -17,7 +17,8 @@ public final class UNNotification: NSObject, NSCopying, Sendable {
 
 /// A request to show a notification, now or later.
 public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
-    /// Unique in the app: one with the same identifier replaces. Of a remote notification its `apns-collapse-id`, else its `apns-id`.
+    /// Unique in the app: one with the same identifier replaces. Of a remote notification its `apns-collapse-id`,
+    /// else its `apns-id`.
     public let identifier: String
     public let content: UNNotificationContent
     /// Nil for at once, and for the app's own that were shown; ``UNPushNotificationTrigger`` for remote ones.
@@ -51,7 +52,8 @@ public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
 /// What the app's user has done with a notification.
 public final class UNNotificationResponse: NSObject, NSCopying, Sendable {
     public let notification: UNNotification
-    /// ``UNNotificationDefaultActionIdentifier``, ``UNNotificationDismissActionIdentifier``, or that of a ``UNNotificationAction``.
+    /// ``UNNotificationDefaultActionIdentifier``, ``UNNotificationDismissActionIdentifier``, or that of a
+    /// ``UNNotificationAction``.
     public let actionIdentifier: String
 
     init(_ response: NotificationResponse) {
@@ -68,5 +70,6 @@ public final class UNNotificationResponse: NSObject, NSCopying, Sendable {
 public let UNNotificationDefaultActionIdentifier = "com.apple.UNNotificationDefaultActionIdentifier"
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The user has dismissed the notification; told only for categories with ``UNNotificationCategoryOptions/customDismissAction``.
+/// The user has dismissed the notification; told only for categories with
+/// ``UNNotificationCategoryOptions/customDismissAction``.
 public let UNNotificationDismissActionIdentifier = "com.apple.UNNotificationDismissActionIdentifier"

@@ -26,7 +26,8 @@ public final class UNTimeIntervalNotificationTrigger: UNNotificationTrigger, @un
     public let timeInterval: TimeInterval
 
     /// - Parameters:
-    ///   - timeInterval: seconds, more than 0; 60 at least where it repeats. Anything else ends the process, as on Apple's systems.
+    ///   - timeInterval: seconds, more than 0; 60 at least where it repeats. Anything else ends the process, as on
+    ///     Apple's systems.
     public init(timeInterval: TimeInterval, repeats: Bool) {
         precondition(timeInterval > 0, "time interval must be greater than 0")
         precondition(!repeats || timeInterval >= 60, "time interval must be at least 60 if repeating")

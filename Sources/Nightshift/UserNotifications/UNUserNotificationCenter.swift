@@ -3,8 +3,9 @@ import NightshiftAPI
 
 /// The app's notifications: its permission, those that it makes itself, and those that come for it.
 ///
-/// Shown by the desktop, through the service. For any thread: nothing waits, calls are served in order, and completion handlers are
-/// called on any thread. What cannot be told because there is no service is told when there is one.
+/// Shown by the desktop, through the service. For any thread: nothing waits, calls are served in order, and
+/// completion handlers are called on any thread. What cannot be told because there is no service is told when there
+/// is one.
 public final class UNUserNotificationCenter: NSObject, Sendable {
     private static let shared = UNUserNotificationCenter(connection: .shared)
 
@@ -138,7 +139,8 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
 
     // MARK: - Those that were shown
 
-    /// Those that were shown, the app's own and remote ones, and that its user has neither opened nor dismissed; none without a service.
+    /// Those that were shown, the app's own and remote ones, and that its user has neither opened nor dismissed; none
+    /// without a service.
     @preconcurrency public func getDeliveredNotifications(
         completionHandler: @escaping @Sendable ([UNNotification]) -> Void
     ) {

@@ -2,13 +2,15 @@ public import Foundation
 
 /// What an app wants to hear of its notifications.
 ///
-/// Every method has a default, is called on the main thread, and may be written in either of its forms. The class that conforms has to have
-/// the methods itself. A class of the main actor marks the conformance `@preconcurrency`, or its methods `nonisolated`, as on iOS.
+/// Every method has a default, is called on the main thread, and may be written in either of its forms. The class
+/// that conforms has to have the methods itself. A class of the main actor marks the conformance `@preconcurrency`,
+/// or its methods `nonisolated`, as on iOS.
 public protocol UNUserNotificationCenterDelegate: NSObjectProtocol {
-    /// A notification is about to be shown while the app is in front. A delegate without this method has none shown then; without a
-    /// delegate they are shown as they were sent.
+    /// A notification is about to be shown while the app is in front. A delegate without this method has none shown
+    /// then; without a delegate they are shown as they were sent.
     ///
-    /// - Parameter completionHandler: to be called on any thread within 5 s, with what of it is shown; afterwards it is shown as it was sent.
+    /// - Parameter completionHandler: to be called on any thread within 5 s, with what of it is shown; afterwards it
+    ///   is shown as it was sent.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, willPresent notification: UNNotification,
         withCompletionHandler completionHandler: @escaping @Sendable (UNNotificationPresentationOptions) -> Void)
@@ -18,8 +20,8 @@ public protocol UNUserNotificationCenterDelegate: NSObjectProtocol {
         _ center: UNUserNotificationCenter, willPresent notification: UNNotification
     ) async -> UNNotificationPresentationOptions
 
-    /// The user has opened a notification, chosen one of its actions, or dismissed it. The app may have been launched for it: a delegate
-    /// that is there when `didFinishLaunching` returns hears it.
+    /// The user has opened a notification, chosen one of its actions, or dismissed it. The app may have been launched
+    /// for it: a delegate that is there when `didFinishLaunching` returns hears it.
     ///
     /// - Parameter completionHandler: to be called on any thread, within 30 s.
     func userNotificationCenter(

@@ -7,8 +7,8 @@ import Harness
     import NightshiftUIKit
 #endif
 
-// Remote notifications as apps have them. What the service would call is called here as it does: through the protocol, so that a
-// method which only looks like the delegate's is found out.
+// Remote notifications as apps have them. What the service would call is called here as it does: through the
+// protocol, so that a method which only looks like the delegate's is found out.
 
 /// With a completion handler, as most apps; the token goes to a provider.
 private final class NewsAppDelegate: UIResponder, UIApplicationDelegate {
@@ -62,7 +62,7 @@ private final class AsyncAppDelegate: UIResponder, UIApplicationDelegate {
     func application(
         _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
     ) async -> UIBackgroundFetchResult {
-        guard userInfo["article"] is NSNull == false, let article = userInfo["article"] as? String else { return .noData }
+        guard let article = userInfo["article"] as? String else { return .noData }
         do {
             let (data, _) = try await URLSession.shared.data(from: Origin.file(article))
             return data.isEmpty ? .noData : .newData

@@ -12,8 +12,8 @@ import Harness
     import Nightshift
 #endif
 
-// The notification center as apps use it. The service here knows no entry of this program and no desktop shows anything: what it
-// answers is not the point, that it answers is.
+// The notification center as apps use it. The service here knows no entry of this program and no desktop shows
+// anything: what it answers is not the point, that it answers is.
 
 /// An app delegate that is the center's delegate too, with completion handlers.
 private final class ChatAppDelegate: UIResponder, UIApplicationDelegate {
