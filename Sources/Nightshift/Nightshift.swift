@@ -1,2 +1,3 @@
-// An app that imports Nightshift needs no other import for networking.
+// An app that imports Nightshift needs no other import for networking, nor for what Apple's modules bring along.
+@_exported public import Foundation
 @_exported public import FoundationNetworking
