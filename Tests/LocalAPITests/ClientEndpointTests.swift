@@ -164,9 +164,9 @@ import Testing
             return [
                 try Sample(.push, "GET /v1/push"),
                 try Sample(
-                    .enrol(PushEnrolmentRequest(url: "nightshift-push://h:1/c")), "POST /v1/push/enrolment",
+                    .enrol(PushEnrolmentRequest(url: "nightshift-push://h:1/c")), "POST /v1/push-enrolment",
                     body: #"{"url":"nightshift-push://h:1/c"}"#),
-                try Sample(.leavePush, "DELETE /v1/push/enrolment"),
+                try Sample(.leavePush, "DELETE /v1/push-enrolment"),
                 try Sample(.push(of: id), "GET \(path)"),
                 try Sample(
                     .changePush(of: id, AppPushChange(alerts: .denied)), "PATCH \(path)",
@@ -192,11 +192,11 @@ import Testing
                 try Sample(.removeNotification("a/b"), "DELETE \(path)/a%2Fb"),
                 try Sample(
                     .requestAuthorization(NotificationAuthorizationRequest(isProvisional: true)),
-                    "POST \(path)/authorization", body: #"{"isProvisional":true}"#),
+                    "POST /v1/process/notification-authorization", body: #"{"isProvisional":true}"#),
                 try Sample(
-                    .setCategories(NotificationCategories(categories: [])), "PUT \(path)/categories",
+                    .setCategories(NotificationCategories(categories: [])), "PUT /v1/process/notification-categories",
                     body: #"{"categories":[]}"#),
-                try Sample(.setBadge(BadgeChange(count: 3)), "PUT \(path)/badge", body: #"{"count":3}"#),
+                try Sample(.setBadge(BadgeChange(count: 3)), "PUT /v1/process/badge", body: #"{"count":3}"#),
             ]
         }
     }

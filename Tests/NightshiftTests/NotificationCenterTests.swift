@@ -62,7 +62,7 @@ import Testing
         try world.service.start()
         try await heard.wait(for: "the answer") { $0 == true }
         world.service.state.update {
-            $0.refusals["POST /v1/process/notifications/authorization"] = .forbidden("It has no entry.")
+            $0.refusals["POST /v1/process/notification-authorization"] = .forbidden("It has no entry.")
         }
         let error = await #expect(throws: UNError.self) { try await center.requestAuthorization() }
         #expect(code(error) == 1 && error?.localizedDescription == "It has no entry.")

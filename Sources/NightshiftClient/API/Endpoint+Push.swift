@@ -6,7 +6,7 @@ extension Endpoint where Answer == PushStatus {
     package static var push: Self { Self(.get, APIPath("push")) }
 
     package static func enrol(_ request: PushEnrolmentRequest) -> Self {
-        Self(.post, APIPath("push", "enrolment"), request)
+        Self(.post, APIPath("push-enrolment"), request)
     }
 }
 
@@ -33,12 +33,12 @@ extension Endpoint where Answer == ProcessNotifications {
 
     /// Answered when the app's user has decided, now or earlier.
     package static func requestAuthorization(_ request: NotificationAuthorizationRequest) -> Self {
-        Self(.post, APIPath("process", "notifications", "authorization"), request)
+        Self(.post, APIPath("process", "notification-authorization"), request)
     }
 }
 
 extension Endpoint where Answer == Void {
-    package static var leavePush: Self { Self(.delete, APIPath("push", "enrolment")) }
+    package static var leavePush: Self { Self(.delete, APIPath("push-enrolment")) }
 
     package static func unregisterFromPush(_ id: AppID) -> Self {
         Self(.delete, APIPath("push", id.rawValue, "registration"))
@@ -57,10 +57,10 @@ extension Endpoint where Answer == Void {
     }
 
     package static func setCategories(_ categories: NotificationCategories) -> Self {
-        Self(.put, APIPath("process", "notifications", "categories"), categories)
+        Self(.put, APIPath("process", "notification-categories"), categories)
     }
 
     package static func setBadge(_ change: BadgeChange) -> Self {
-        Self(.put, APIPath("process", "notifications", "badge"), change)
+        Self(.put, APIPath("process", "badge"), change)
     }
 }

@@ -60,7 +60,7 @@ extension ScriptedService {
                 })
         case ("DELETE", "push", nil): state.update { $0.push.unregistrations += 1 }
         case ("GET", "notifications", nil): return try Self.json(state.read { $0.push.notifications })
-        case ("POST", "notifications", "authorization"):
+        case ("POST", "notification-authorization", nil):
             let wish = try JSON.decode(NotificationAuthorizationRequest.self, from: request.body)
             return try Self.json(
                 state.update { state in
@@ -84,10 +84,10 @@ extension ScriptedService {
                 state.push.notifications.delivered.removeAll { $0.identifier == identifier }
                 state.push.notifications.pending.removeAll { $0.notification.identifier == identifier }
             }
-        case ("PUT", "notifications", "categories"):
+        case ("PUT", "notification-categories", nil):
             let wish = try JSON.decode(NotificationCategories.self, from: request.body)
             state.update { $0.push.categories = wish.categories }
-        case ("PUT", "notifications", "badge"):
+        case ("PUT", "badge", nil):
             let wish = try JSON.decode(BadgeChange.self, from: request.body)
             state.update { $0.push.badges.append(wish.count) }
         default: return nil
