@@ -51,7 +51,7 @@ import Testing
         try await delegate.heard.wait(for: "the question") { $0 == ["present Title"] }
         #expect(app.world.service.state.read { $0.acknowledgedCommands } == [])
         let handler = try #require(delegate.presentations.read { $0.first })
-        handler([.banner, .sound])
+        handler([.banner, .sound, UNNotificationPresentationOptions(rawValue: 1 << 20)])
         handler([])
         try await app.world.service.state.wait(for: "the answer") { $0.push.presentations == [1: 18] }
         // The acknowledgement was lost: the delegate is not asked again.

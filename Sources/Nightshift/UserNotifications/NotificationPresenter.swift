@@ -82,7 +82,8 @@ final class NotificationPresenter: Sendable {
         DispatchQueue.main.async { [self] in
             guard let (delegate, center) = addressee else { return answer(nil) }
             delegate.userNotificationCenter(center, willPresent: UNNotification(notification)) { options in
-                if once.isFirst { answer(Int(clamping: options.rawValue)) }
+                // The service refuses what it does not know.
+                if once.isFirst { answer(Int(clamping: options.intersection(.all).rawValue)) }
             }
         }
     }

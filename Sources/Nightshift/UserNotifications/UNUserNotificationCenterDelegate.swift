@@ -87,4 +87,6 @@ public struct UNNotificationPresentationOptions: OptionSet, Sendable {
     public static let alert = UNNotificationPresentationOptions(rawValue: 1 << 2)
     public static let list = UNNotificationPresentationOptions(rawValue: 1 << 3)
     public static let banner = UNNotificationPresentationOptions(rawValue: 1 << 4)
+
+    static let all: UNNotificationPresentationOptions = [.badge, .sound, .alert, .list, .banner]
 }
