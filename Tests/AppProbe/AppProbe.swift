@@ -21,9 +21,14 @@ import Nightshift
         _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?
     ) -> Bool {
         let isBackgroundLaunch = launchOptions?[.isBackgroundLaunch] != nil
-        conduct.journal.note(.launched) { $0.text = isBackgroundLaunch ? "background" : "foreground" }
+        let isForLocation = launchOptions?[.location] != nil
+        conduct.journal.note(.launched) { sighting in
+            sighting.text = isBackgroundLaunch ? "background" : "foreground"
+            sighting.description = isForLocation ? "location" : nil
+        }
         conduct.refreshing.launched(application, conduct)
         conduct.notifying.launched(application, launchOptions, conduct)
+        conduct.locating.launched(conduct)
         for order in conduct.orders.sessions where order.isMadeAtLaunch || !isBackgroundLaunch { make(order) }
         reach(isBackgroundLaunch ? .launchedInBackground : .launched)
         if !isBackgroundLaunch {

@@ -8,6 +8,7 @@ final class Conduct: Sendable {
     let journal: Journal
     let refreshing: Refreshing
     let notifying: Notifying
+    let locating: Locating
     private let backgroundTasks: BackgroundTasks
 
     init(_ orders: Orders) {
@@ -15,6 +16,7 @@ final class Conduct: Sendable {
         journal = Journal(orders.journal)
         refreshing = Refreshing(orders, journal)
         notifying = Notifying(orders, journal)
+        locating = Locating(orders, journal)
         backgroundTasks = BackgroundTasks(orders, journal)
     }
 
@@ -23,6 +25,7 @@ final class Conduct: Sendable {
         backgroundTasks.reach(point)
         refreshing.reach(point)
         notifying.reach(point)
+        locating.reach(point)
         let due = orders.rules.indices.filter { index in
             let rule = orders.rules[index]
             return rule.point == point && rule.bytes <= bytes

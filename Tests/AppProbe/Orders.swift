@@ -26,6 +26,8 @@ package struct Orders: Sendable, Codable {
     package var notifications = NotificationOrder()
     /// Registered at every launch.
     package var scheduledTasks: [ScheduledTaskOrder] = []
+    /// nil: it makes no location manager.
+    package var location: LocationOrder?
     /// Whether it calls the completion handlers that it is given.
     package var completes = true
 

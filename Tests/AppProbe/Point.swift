@@ -17,6 +17,10 @@ package enum Point: String, Sendable, Codable {
     case responding
     /// In the launch handler of a scheduled task.
     case running
+    /// In `didEnterRegion` or `didExitRegion`.
+    case crossed
+    /// In `didUpdateLocations`.
+    case located
     case progress
     /// In `didFinishDownloadingTo`, before the file is moved.
     case finishing

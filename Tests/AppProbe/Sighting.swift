@@ -56,6 +56,9 @@ package struct Sighting: Sendable, Codable {
         /// By the notification's identifier: added, or refused with a code; about to be shown; answered, with the
         /// action as the text.
         case added, presenting, response
+        /// Location: the regions at the launch, by their identifiers; the user's word; whether a region is monitored;
+        /// crossings and states; a place, as latitude, longitude and accuracy.
+        case regions, mayLocate, regionStarted, regionFailed, entered, left, regionState, located, locationFailed
     }
 
     /// As `URLProtectionSpace` has it.

@@ -77,6 +77,7 @@ import NightshiftAPI
         var options: [LaunchOptionsKey: Any] = [:]
         if isBackgroundLaunch { options[.isBackgroundLaunch] = true }
         if let notification = notifications.remoteNotification { options[.remoteNotification] = notification }
+        if Self.isLaunchedForLocation(environment) { options[.location] = true }
         _ = delegate?.application(self, didFinishLaunchingWithOptions: options.isEmpty ? nil : options)
         NotificationCenter.default.post(name: Self.didFinishLaunchingNotification, object: self)
         connection.wakes.launchEnded()

@@ -19,8 +19,9 @@ public import Foundation
     /// The app has been launched; the place to make its background sessions.
     ///
     /// - Parameter launchOptions: holds ``Application/LaunchOptionsKey/isBackgroundLaunch`` where the service has launched the app
-    ///   in the background, and ``Application/LaunchOptionsKey/remoteNotification`` where it was for a remote
-    ///   notification.
+    ///   in the background, ``Application/LaunchOptionsKey/remoteNotification`` where that was for a remote
+    ///   notification, or its user has opened one, and ``Application/LaunchOptionsKey/location`` where it was for an
+    ///   event of the location.
     /// - Returns: not looked at.
     func application(
         _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?

@@ -21,6 +21,7 @@ package final class ServiceConnection: Sendable {
     let commands = CommandHandler()
     let backgroundTasks = BackgroundTaskHandler()
     let refresh = RefreshHandler()
+    let location = LocationHandler()
     let wakes = WakeHandler()
     let push = PushHandler()
     let notifications = NotificationHandler()
@@ -83,6 +84,7 @@ package final class ServiceConnection: Sendable {
         commands.connect(to: self)
         backgroundTasks.connect(to: self)
         refresh.connect(to: self)
+        location.connect(to: self)
         wakes.connect(to: self)
         push.connect(to: self)
         notifications.connect(to: self)
@@ -268,6 +270,7 @@ package final class ServiceConnection: Sendable {
             refresh.serviceIsBack()
             push.serviceIsBack()
             notifications.serviceIsBack()
+            location.serviceIsBack()
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
         } else if event.name == "command", let command = try? JSON.decode(ProcessCommand.self, from: data) {
@@ -276,6 +279,8 @@ package final class ServiceConnection: Sendable {
             if refresh.receive(notice) { commands.refreshStatusChanged() }
         } else if event.name == "push", let notice = try? JSON.decode(PushNotice.self, from: data) {
             push.receive(notice)
+        } else if event.name == "location", let notice = try? JSON.decode(LocationNotice.self, from: data) {
+            location.receive(notice)
         }
     }
 

@@ -61,9 +61,9 @@ final class WakeHandler: Sendable {
         acknowledge: @escaping Acknowledgement
     ) {
         switch command.source {
-        case .fetch, .processing, .continued, .push, .response: break
-        // No delegate method takes the wakes of other sources yet, and nobody is ended for that.
-        case .session, .region, .significantChange, nil: return acknowledge(nil)
+        case .fetch, .processing, .continued, .push, .region, .significantChange, .response: break
+        // A session's are commands of their own.
+        case .session, nil: return acknowledge(nil)
         }
         let id = WakeID(command)
         let (isNew, result) = state.withLock { state -> (Bool, RefreshResult?) in
@@ -77,6 +77,7 @@ final class WakeHandler: Sendable {
         }
         if let result { return acknowledge(result) }
         guard isNew else { return }
+        if id.source == .region || id.source == .significantChange { return tellLocation(id, command) }
         DispatchQueue.main.async { [self] in
             switch id.source {
             case .push, .response: deliver(command, id, receiver)
@@ -104,6 +105,14 @@ final class WakeHandler: Sendable {
             else { return completion(.noData) }
             presenter.receive(response, for: receiver, completion: completion)
         }
+    }
+
+    /// Has the delegates of the app's location managers hear of it.
+    private func tellLocation(_ id: WakeID, _ command: ProcessCommand) {
+        guard let location = state.withLock(\.connection)?.location,
+            let event = command.decodedPayload(LocationEvent.self)
+        else { return end(id, .failed) }
+        location.deliver(event, within: command.limit) { [self] in end(id, .newData) }
     }
 
     private func launch(_ id: WakeID) {

@@ -46,6 +46,7 @@ final class ScriptedService: Sendable {
         var results: [Int64: RefreshResult] = [:]
         var refresh = RefreshState()
         var push = PushState()
+        var location = LocationState()
         var states: [AppState] = []
         var snapshot: Data?
         /// Background tasks that are open, and every request for one.
@@ -231,6 +232,10 @@ final class ScriptedService: Sendable {
                         stream.send(Self.frame("refresh", id: nil, RefreshNotice(availability: availability)))
                     }
                     if let notice = state.push.notice { stream.send(Self.frame("push", id: nil, notice)) }
+                    if state.location.hasAsked {
+                        let notice = LocationNotice(permission: state.location.known.permission)
+                        stream.send(Self.frame("location", id: nil, notice))
+                    }
                 }
             }
         }
@@ -248,7 +253,7 @@ final class ScriptedService: Sendable {
             return try task(TaskID(id), parts.dropFirst(3).first, request)
         }
         if parts.starts(with: ["v1", "process", "background-tasks"]) { return try backgroundTask(parts.last, request) }
-        if let reply = try refresh(parts, request) ?? push(parts, request) { return reply }
+        if let reply = try refresh(parts, request) ?? location(parts, request) ?? push(parts, request) { return reply }
         switch parts.last {
         case "acknowledge":
             let acknowledgement = try JSON.decode(CommandAcknowledgement.self, from: request.body)

@@ -21,5 +21,6 @@ func everything() async {
     await taskScheduling()
     await remoteNotifications()
     await userNotifications()
+    await locations()
     await withoutService()
 }

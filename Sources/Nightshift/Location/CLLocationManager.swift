@@ -1,0 +1,259 @@
+public import Foundation
+import NightshiftAPI
+import Synchronization
+
+// Unchecked for its subclasses' sake: what changes is in a mutex, and delegates are called on the main queue alone.
+/// Has the app woken where the device crosses the boundaries of regions, and where its place changes significantly.
+///
+/// For any thread; everything returns at once, but for the first question about how things are, which waits for the
+/// service's first words, 2 s at most. Make one at every launch and give it a delegate: an app that was launched for an
+/// event hears of it there. Regions are the app's, and so are their events: the delegate of each manager hears them.
+open class CLLocationManager: NSObject, @unchecked Sendable {
+    private let handler: LocationHandler
+    private let state = Mutex(State())
+
+    // Unchecked for the delegate, which the main queue alone calls.
+    private struct State: @unchecked Sendable {
+        weak var delegate: (any CLLocationManagerDelegate)?
+        /// What the delegate was told of its user's word.
+        var told: CLAuthorizationStatus?
+        var monitorsChanges = false
+        /// Calls of the delegate's methods that have reached the defaults.
+        var unheard = 0
+        var settings = Settings()
+    }
+
+    /// Kept, and without an effect.
+    private struct Settings: Sendable {
+        var desiredAccuracy = kCLLocationAccuracyBest
+        var distanceFilter = kCLDistanceFilterNone
+        var activityType = CLActivityType.other
+        var allowsBackgroundUpdates = false
+        var pausesAutomatically = true
+        var showsBackgroundIndicator = false
+    }
+
+    public override init() {
+        handler = ServiceConnection.shared.location
+        super.init()
+        handler.add(self)
+    }
+
+    package init(connection: ServiceConnection) {
+        handler = connection.location
+        super.init()
+        handler.add(self)
+    }
+
+    /// Not held. What the manager has missed is told to the first one.
+    open var delegate: (any CLLocationManagerDelegate)? {
+        get { state.withLock(\.delegate) }
+        set {
+            // Called on the main queue alone.
+            nonisolated(unsafe) let delegate = newValue
+            state.withLock { $0.delegate = delegate }
+            if newValue != nil { handler.listen() }
+        }
+    }
+
+    // MARK: - Its user
+
+    /// The user's word; `notDetermined` while there is no service to tell it.
+    open var authorizationStatus: CLAuthorizationStatus { handler.current().status }
+
+    /// The same, from before iOS 14.
+    open class func authorizationStatus() -> CLAuthorizationStatus {
+        ServiceConnection.shared.location.current().status
+    }
+
+    /// Always full: no place is blurred.
+    open var accuracyAuthorization: CLAccuracyAuthorization { .fullAccuracy }
+
+    /// Has its user asked whether the app may know the place while it is seen, with the reason in its desktop entry
+    /// (`X-Nightshift-LocationReason`). Does nothing where its user was asked before.
+    open func requestWhenInUseAuthorization() {
+        handler.requestAuthorization(.whenInUse)
+    }
+
+    /// Has its user asked whether the app may always know the place, which being woken takes. Does nothing where its
+    /// user has said no, or yes to it.
+    open func requestAlwaysAuthorization() {
+        handler.requestAuthorization(.always)
+    }
+
+    // MARK: - The device
+
+    /// Whether something tells where the device is.
+    open class func locationServicesEnabled() -> Bool {
+        let known = ServiceConnection.shared.location.currentAndNext().known
+        return known?.canMonitorRegions == true || known?.canMonitorSignificantChanges == true
+    }
+
+    /// Whether regions of this class can be monitored: circles, where something tells the place.
+    open class func isMonitoringAvailable(for regionClass: AnyClass) -> Bool {
+        guard regionClass is CLCircularRegion.Type else { return false }
+        return ServiceConnection.shared.location.currentAndNext().known?.canMonitorRegions == true
+    }
+
+    /// Whether a modem or the network tells of significant changes.
+    open class func significantLocationChangeMonitoringAvailable() -> Bool {
+        ServiceConnection.shared.location.currentAndNext().known?.canMonitorSignificantChanges == true
+    }
+
+    /// The last place that the service has told the app, where the app may know it: look at its `timestamp`. Reading it
+    /// has the service asked for the next reader.
+    open var location: CLLocation? { handler.currentAndNext().place.map { CLLocation($0) } }
+
+    // MARK: - Regions
+
+    /// Metres: the largest radius that is monitored.
+    open var maximumRegionMonitoringDistance: CLLocationDistance { MonitoredRegion.largestRadius }
+
+    /// What the app monitors, with what was asked and is still to be told to the service. Copies: identifiers tell
+    /// which is which.
+    open var monitoredRegions: Set<CLRegion> {
+        Set(handler.currentAndNext().regions.map { CLCircularRegion($0) })
+    }
+
+    /// Has the app woken when the device enters or leaves the region, from now on and over relaunches and reboots; 20
+    /// of an app.
+    ///
+    /// One with the same identifier is replaced. `didStartMonitoringFor` or `monitoringDidFailFor` tells what came of
+    /// it; without its user's word the region is kept, and monitored when its user says yes.
+    open func startMonitoring(for region: CLRegion) {
+        guard let monitored = region.monitored else { return handler.refuse(region) }
+        handler.add(.monitor(monitored))
+    }
+
+    /// Ends the monitoring of the region with this identifier.
+    open func stopMonitoring(for region: CLRegion) {
+        handler.add(.stopMonitoring(region.identifier))
+    }
+
+    /// Has this manager's delegate hear `didDetermineState`: when the first fix for a new region is there, `unknown`
+    /// where it does not come within a minute or so.
+    open func requestState(for region: CLRegion) {
+        handler.requestState(of: region, for: self)
+    }
+
+    // MARK: - Significant changes
+
+    /// Has the app woken when the place has changed significantly: by about 500 m or another cell, every five minutes
+    /// at most. Has to be called at every launch.
+    open func startMonitoringSignificantLocationChanges() {
+        state.withLock { $0.monitorsChanges = true }
+        handler.add(.significantChanges(true))
+        handler.listen()
+    }
+
+    /// Ends it, unless another manager monitors them.
+    open func stopMonitoringSignificantLocationChanges() {
+        state.withLock { $0.monitorsChanges = false }
+        if !handler.managers.contains(where: \.monitorsChanges) { handler.add(.significantChanges(false)) }
+    }
+
+    var monitorsChanges: Bool { state.withLock(\.monitorsChanges) }
+
+    // MARK: - Settings
+
+    /// Kept, and without an effect, like the other settings: the service asks for as exact a place as a region's
+    /// boundary takes.
+    open var desiredAccuracy: CLLocationAccuracy {
+        get { state.withLock(\.settings.desiredAccuracy) }
+        set { state.withLock { $0.settings.desiredAccuracy = newValue } }
+    }
+
+    open var distanceFilter: CLLocationDistance {
+        get { state.withLock(\.settings.distanceFilter) }
+        set { state.withLock { $0.settings.distanceFilter = newValue } }
+    }
+
+    open var activityType: CLActivityType {
+        get { state.withLock(\.settings.activityType) }
+        set { state.withLock { $0.settings.activityType = newValue } }
+    }
+
+    open var allowsBackgroundLocationUpdates: Bool {
+        get { state.withLock(\.settings.allowsBackgroundUpdates) }
+        set { state.withLock { $0.settings.allowsBackgroundUpdates = newValue } }
+    }
+
+    open var pausesLocationUpdatesAutomatically: Bool {
+        get { state.withLock(\.settings.pausesAutomatically) }
+        set { state.withLock { $0.settings.pausesAutomatically = newValue } }
+    }
+
+    open var showsBackgroundLocationIndicator: Bool {
+        get { state.withLock(\.settings.showsBackgroundIndicator) }
+        set { state.withLock { $0.settings.showsBackgroundIndicator = newValue } }
+    }
+}
+
+// What the delegate hears, on the main queue.
+extension CLLocationManager {
+    func hear(_ status: CLAuthorizationStatus) {
+        let (delegate, isLost) = state.withLock { state -> ((any CLLocationManagerDelegate)?, Bool) in
+            guard state.delegate != nil, state.told != status else { return (nil, false) }
+            let isLost = status == .denied && state.monitorsChanges && state.told != nil
+            state.told = status
+            return (state.delegate, isLost)
+        }
+        delegate?.locationManagerDidChangeAuthorization(self)
+        if isLost {
+            delegate?.locationManager(self, didFailWithError: CLError(.denied, reason: "The app's user has said no."))
+        }
+    }
+
+    func hears(_ event: LocationEvent) -> Bool {
+        state.withLock { $0.delegate != nil && (event.kind != .changed || $0.monitorsChanges) }
+    }
+
+    func hear(_ event: LocationEvent) {
+        guard let delegate else { return }
+        state.withLock { $0.unheard = 0 }
+        var calls = 0
+        if event.kind == .changed {
+            if let place = event.place {
+                delegate.locationManager(self, didUpdateLocations: [CLLocation(place)])
+                calls = 1
+            } else {
+                let reason = "The device has come into another cell, and nothing tells where that is."
+                delegate.locationManager(self, didFailWithError: CLError(.locationUnknown, reason: reason))
+            }
+        } else if let crossed = event.region {
+            let region = CLCircularRegion(crossed)
+            if event.kind == .entered {
+                delegate.locationManager(self, didEnterRegion: region)
+            } else {
+                delegate.locationManager(self, didExitRegion: region)
+            }
+            delegate.locationManager(
+                self, didDetermineState: event.kind == .entered ? .inside : .outside, for: region)
+            calls = 2
+        }
+        if calls > 0, state.withLock(\.unheard) == calls { handler.adviseMethods(of: delegate, for: event) }
+    }
+
+    /// A method that the delegate does not have was called.
+    func countUnheard() {
+        state.withLock { $0.unheard += 1 }
+    }
+
+    func hear(_ regionState: CLRegionState, of region: CLRegion) {
+        delegate?.locationManager(self, didDetermineState: regionState, for: region)
+    }
+
+    func hearStart(of region: CLRegion) {
+        delegate?.locationManager(self, didStartMonitoringFor: region)
+    }
+
+    func hearFailure(of region: CLRegion, _ error: CLError) {
+        delegate?.locationManager(self, monitoringDidFailFor: region, withError: error)
+    }
+
+    /// - Parameter reason: in a sentence.
+    func hearNoChanges(_ code: CLError.Code, _ reason: String) {
+        guard monitorsChanges else { return }
+        delegate?.locationManager(self, didFailWithError: CLError(code, reason: reason))
+    }
+}

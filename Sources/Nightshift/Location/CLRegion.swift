@@ -1,0 +1,110 @@
+public import Foundation
+import NightshiftAPI
+import Synchronization
+
+// Unchecked for its subclasses' sake: what changes is in a mutex.
+/// A region that can be monitored; what kind it is, its subclass says.
+///
+/// Two regions of one class with the same identifier are equal: monitoring one replaces the other.
+open class CLRegion: NSObject, NSCopying, @unchecked Sendable {
+    /// Unique in the app.
+    public let identifier: String
+    private let notifications: Mutex<(entry: Bool, exit: Bool)>
+
+    init(identifier: String, notifyOnEntry: Bool, notifyOnExit: Bool) {
+        self.identifier = identifier
+        notifications = Mutex((notifyOnEntry, notifyOnExit))
+    }
+
+    /// Whether its entry wakes the app; looked at when its monitoring is started.
+    open var notifyOnEntry: Bool {
+        get { notifications.withLock(\.entry) }
+        set { notifications.withLock { $0.entry = newValue } }
+    }
+
+    /// Whether its exit wakes the app; looked at when its monitoring is started.
+    open var notifyOnExit: Bool {
+        get { notifications.withLock(\.exit) }
+        set { notifications.withLock { $0.exit = newValue } }
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any {
+        CLRegion(identifier: identifier, notifyOnEntry: notifyOnEntry, notifyOnExit: notifyOnExit)
+    }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CLRegion else { return false }
+        return type(of: other) == type(of: self) && other.identifier == identifier
+    }
+
+    open override var hash: Int { identifier.hashValue }
+
+    open override var description: String { "\(type(of: self)) (identifier:'\(identifier)')" }
+
+    /// As the service is asked for it; nil for what cannot be monitored.
+    var monitored: MonitoredRegion? { nil }
+}
+
+/// A circle on the earth.
+open class CLCircularRegion: CLRegion, @unchecked Sendable {
+    public let center: CLLocationCoordinate2D
+    /// Metres.
+    public let radius: CLLocationDistance
+
+    /// - Parameters:
+    ///   - radius: in metres; at most ``CLLocationManager/maximumRegionMonitoringDistance`` to be monitored. Below some
+    ///     hundred metres what the device knows of its place decides how soon a crossing is certain.
+    ///   - identifier: unique in the app, 256 bytes at most.
+    public init(center: CLLocationCoordinate2D, radius: CLLocationDistance, identifier: String) {
+        self.center = center
+        self.radius = radius
+        super.init(identifier: identifier, notifyOnEntry: true, notifyOnExit: true)
+    }
+
+    convenience init(_ region: MonitoredRegion) {
+        self.init(
+            center: CLLocationCoordinate2D(region.center), radius: region.radius, identifier: region.identifier)
+        notifyOnEntry = region.notifiesOnEntry
+        notifyOnExit = region.notifiesOnExit
+    }
+
+    /// Whether a place is in the circle or on its boundary.
+    open func contains(_ coordinate: CLLocationCoordinate2D) -> Bool {
+        guard let center = center.coordinate, let place = coordinate.coordinate else { return false }
+        return center.distance(to: place) <= radius
+    }
+
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = CLCircularRegion(center: center, radius: radius, identifier: identifier)
+        copy.notifyOnEntry = notifyOnEntry
+        copy.notifyOnExit = notifyOnExit
+        return copy
+    }
+
+    open override var description: String {
+        "\(super.description), center:<\(center.latitude),\(center.longitude)>, radius:\(radius)m"
+    }
+
+    override var monitored: MonitoredRegion? {
+        guard let center = center.coordinate, (0...MonitoredRegion.largestRadius).contains(radius) else { return nil }
+        return MonitoredRegion(
+            identifier: identifier, center: center, radius: radius, notifiesOnEntry: notifyOnEntry,
+            notifiesOnExit: notifyOnExit)
+    }
+}
+
+/// On which side of a region's boundary the device is.
+public enum CLRegionState: Int, Sendable {
+    case unknown = 0
+    case inside = 1
+    case outside = 2
+
+    init(_ state: RegionState) {
+        self =
+            switch state {
+            case .unknown: .unknown
+            case .inside: .inside
+            case .outside: .outside
+            }
+    }
+}

@@ -1,0 +1,52 @@
+package import NightshiftAPI
+
+// Regions and significant changes: what people see and allow, and what an app's process asks for.
+
+extension Endpoint where Answer == LocationStatus {
+    package static var location: Self { Self(.get, APIPath("location")) }
+}
+
+extension Endpoint where Answer == AppLocationStatus {
+    package static func location(of id: AppID) -> Self { Self(.get, APIPath("location", id.rawValue)) }
+
+    package static func changeLocation(of id: AppID, _ change: AppLocationChange) -> Self {
+        Self(.patch, APIPath("location", id.rawValue), change)
+    }
+
+    /// Watches a region for an app; the same identifier replaces.
+    package static func add(_ region: MonitoredRegion, for id: AppID) -> Self {
+        Self(.put, APIPath("location", id.rawValue, "regions", region.identifier), region)
+    }
+}
+
+extension Endpoint where Answer == ProcessLocation {
+    /// What the calling process's app has of location.
+    package static var processLocation: Self { Self(.get, APIPath("process", "location")) }
+
+    /// Has the user asked for permission.
+    package static func requestLocation(_ request: LocationAuthorizationRequest) -> Self {
+        Self(.post, APIPath("process", "location", "authorization"), request)
+    }
+
+    package static func monitor(_ region: MonitoredRegion) -> Self {
+        Self(.put, APIPath("process", "location", "regions", region.identifier), region)
+    }
+
+    package static var monitorSignificantChanges: Self {
+        Self(.put, APIPath("process", "location", "significant-changes"))
+    }
+}
+
+extension Endpoint where Answer == Void {
+    package static func removeRegion(_ identifier: String, of id: AppID) -> Self {
+        Self(.delete, APIPath("location", id.rawValue, "regions", identifier))
+    }
+
+    package static func stopMonitoring(_ identifier: String) -> Self {
+        Self(.delete, APIPath("process", "location", "regions", identifier))
+    }
+
+    package static var stopMonitoringSignificantChanges: Self {
+        Self(.delete, APIPath("process", "location", "significant-changes"))
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import app_probe
+
+/// Regions and significant changes of a Swift app: real processes, the real service, places that are set on the device.
+@Suite(.serialized, .timeLimit(.minutes(20))) struct RegionAppTests {
+    /// A crossing counts after 20 s, and the receiver is asked as seldom as it may be.
+    private static let patience: Duration = .seconds(180)
+    private static let home = (latitude: 52.52, longitude: 13.405)
+
+    private func region(at point: Point? = .launched) -> RegionOrder {
+        RegionOrder("home", Self.home.latitude, Self.home.longitude, radius: 200, at: point)
+    }
+
+    /// Sets the device's place, so many metres north of the region's centre.
+    private func move(_ app: AppFixture, metres: Double) async throws {
+        let place = "\(Self.home.latitude + metres / 111_195),\(Self.home.longitude),5"
+        try await app.api.send("PATCH", "/v1/device", Data(#"{"overrides": {"location": "\#(place)"}}"#.utf8))
+    }
+
+    private func allow(_ app: AppFixture, _ permission: LocationPermission) async throws {
+        let change = AppLocationChange(permission: permission)
+        try await app.api.send("PATCH", "/v1/location/\(app.app)", try JSON.encode(change))
+    }
+
+    @Test func `R6: A suspended app is woken for a crossing, and one that is gone is launched for it, each once`()
+        async throws
+    {
+        let app = try AppFixture { orders in
+            var location = LocationOrder()
+            location.regions = [region()]
+            location.regions[0].asksForState = true
+            orders.location = location
+        }
+        try await app.install()
+        try await move(app, metres: 5_000)
+        try await allow(app, .always)
+        try await app.launch()
+        try await app.wait(for: .regionStarted)
+        #expect(try await app.wait(for: .regionState, within: Self.patience).text == "outside")
+        try await app.perform("background")
+        try await app.waitUntilSuspended()
+
+        try await move(app, metres: 0)
+        #expect(try await app.wait(for: .entered, within: Self.patience).description == "home")
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.launched).count == 1 && app.seen(.regionState).map(\.text) == ["outside", "inside"])
+
+        // Its region is the service's: the next launch only makes a manager.
+        try app.order { $0.location?.regions = [] }
+        try await app.quit()
+        try await move(app, metres: 5_000)
+        try await app.wait(for: .left, within: Self.patience)
+        #expect(app.seen(.launched).map(\.text) == ["foreground", "background"])
+        #expect(app.seen(.launched).last?.description == "location" && app.seen(.regions).last?.text == "home")
+        #expect(app.seen(.entered).count == 1 && app.seen(.left).count == 1)
+        let crossings = app.seen(.entered) + app.seen(.left)
+        #expect(crossings.filter { !$0.isOnMainThread }.isEmpty)
+    }
+
+    @Test func `R6: Without its user's yes nothing is monitored, and the app hears when he takes it back`() async throws
+    {
+        let app = try AppFixture { orders in
+            var location = LocationOrder()
+            location.regions = [region()]
+            orders.location = location
+        }
+        try await app.install()
+        try await move(app, metres: 0)
+        try await app.launch()
+        try await app.wait(for: .mayLocate)
+        #expect(app.seen(.mayLocate).map(\.text) == ["notDetermined"] && app.seen(.regionStarted).isEmpty)
+        try await allow(app, .always)
+        try await app.wait(for: .regionStarted)
+        try await allow(app, .denied)
+        try await app.wait(for: .mayLocate, count: 3)
+        #expect(app.seen(.mayLocate).map(\.text) == ["notDetermined", "authorizedAlways", "denied"])
+    }
+
+    @Test func `R8: A crossing gives time for a background task, for as long as that is open`() async throws {
+        let app = try AppFixture { orders in
+            var location = LocationOrder()
+            location.regions = [region()]
+            orders.location = location
+            orders.backgroundTasks = [BackgroundTaskOrder(.begin, at: .crossed)]
+        }
+        let gate = app.gate("finished")
+        try app.order { orders in
+            var end = BackgroundTaskOrder(.end, at: .crossed)
+            end.gate = gate
+            orders.backgroundTasks.append(end)
+        }
+        try await app.install()
+        try await move(app, metres: 5_000)
+        try await allow(app, .always)
+        try await app.launch()
+        try await app.wait(for: .regionStarted)
+        try await app.perform("background")
+        try await app.waitUntilSuspended()
+        try await move(app, metres: 0)
+        try await app.wait(for: .entered, within: Self.patience)
+        try await app.wait(for: .taskBegun)
+        try await app.wait(for: "the crossing's own time to be over") { $0.state == .background && $0.wakes.isEmpty }
+        try app.open(gate)
+        try await app.wait(for: .taskEnded)
+        try await app.waitUntilSuspended()
+    }
+}
