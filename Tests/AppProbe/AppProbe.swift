@@ -27,6 +27,7 @@ import Nightshift
             sighting.description = isForLocation ? "location" : nil
         }
         conduct.refreshing.launched(application, conduct)
+        conduct.notifying.launched(application, launchOptions, conduct)
         conduct.locating.launched(conduct)
         for order in conduct.orders.sessions where order.isMadeAtLaunch || !isBackgroundLaunch { make(order) }
         reach(isBackgroundLaunch ? .launchedInBackground : .launched)
@@ -70,6 +71,21 @@ import Nightshift
         conduct.journal.note(.fetching)
         reach(.fetching)
         conduct.refreshing.fetch(completionHandler)
+    }
+
+    func application(_ application: Application, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data) {
+        conduct.notifying.registered(deviceToken)
+    }
+
+    func application(_ application: Application, didFailToRegisterForRemoteNotificationsWithError error: any Error) {
+        conduct.notifying.failedToRegister(error)
+    }
+
+    func application(
+        _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+        fetchCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void
+    ) {
+        conduct.notifying.receive(userInfo, completionHandler)
     }
 
     func applicationSnapshot(_ application: Application) -> Data? {

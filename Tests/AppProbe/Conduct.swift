@@ -7,6 +7,7 @@ final class Conduct: Sendable {
     let orders: Orders
     let journal: Journal
     let refreshing: Refreshing
+    let notifying: Notifying
     let locating: Locating
     private let backgroundTasks: BackgroundTasks
 
@@ -14,6 +15,7 @@ final class Conduct: Sendable {
         self.orders = orders
         journal = Journal(orders.journal)
         refreshing = Refreshing(orders, journal)
+        notifying = Notifying(orders, journal)
         locating = Locating(orders, journal)
         backgroundTasks = BackgroundTasks(orders, journal)
     }
@@ -22,6 +24,7 @@ final class Conduct: Sendable {
     func deeds(at point: Point, task: URLSessionTask? = nil, bytes: Int64 = 0) -> [Rule.Deed] {
         backgroundTasks.reach(point)
         refreshing.reach(point)
+        notifying.reach(point)
         locating.reach(point)
         let due = orders.rules.indices.filter { index in
             let rule = orders.rules[index]
@@ -61,6 +64,15 @@ final class Conduct: Sendable {
             journal.note(.child) { $0.text = "\(pid)" }
         }
         for word in words { free(word) }
+    }
+}
+
+/// At once where there is nothing to wait for.
+func after(_ delay: Double, _ gate: String?, _ body: @escaping @Sendable () -> Void) {
+    guard delay > 0 || gate != nil else { return body() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + delay) {
+        if let gate { wait(untilThereIs: gate) }
+        body()
     }
 }
 

@@ -23,6 +23,7 @@ package struct Orders: Sendable, Codable {
     /// What it says to `setMinimumBackgroundFetchInterval` at every launch; nil: it does not call it.
     package var fetchInterval: Double?
     package var fetch = FetchOrder()
+    package var notifications = NotificationOrder()
     /// Registered at every launch.
     package var scheduledTasks: [ScheduledTaskOrder] = []
     /// nil: it makes no location manager.

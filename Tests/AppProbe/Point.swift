@@ -11,6 +11,10 @@ package enum Point: String, Sendable, Codable {
     case handleEvents
     /// In `performFetchWithCompletionHandler`.
     case fetching
+    /// In `didReceiveRemoteNotification`.
+    case received
+    /// In `userNotificationCenter(_:didReceive:withCompletionHandler:)`.
+    case responding
     /// In the launch handler of a scheduled task.
     case running
     /// In `didEnterRegion` or `didExitRegion`.

@@ -33,26 +33,10 @@ final class Refreshing: Sendable {
 
     func fetch(_ completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void) {
         let order = orders.fetch
-        let result: BackgroundFetchResult? =
-            switch order.answer {
-            case .newData: .newData
-            case .noData: .noData
-            case .failed: .failed
-            case .never: nil
-            }
-        guard let result else { return }
+        guard let result = order.result else { return }
         after(order.delay, order.gate) { [journal] in
             journal.note(.fetched) { $0.text = "\(result)" }
             completionHandler(result)
-        }
-    }
-
-    /// At once where there is nothing to wait for.
-    private func after(_ delay: Double, _ gate: String?, _ body: @escaping @Sendable () -> Void) {
-        guard delay > 0 || gate != nil else { return body() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + delay) {
-            if let gate { wait(untilThereIs: gate) }
-            body()
         }
     }
 
@@ -139,5 +123,17 @@ final class Refreshing: Sendable {
             sighting.text = success ? "success" : "failure"
         }
         task.setTaskCompleted(success: success)
+    }
+}
+
+extension FetchOrder {
+    /// Nil where it never answers.
+    var result: BackgroundFetchResult? {
+        switch answer {
+        case .newData: .newData
+        case .noData: .noData
+        case .failed: .failed
+        case .never: nil
+        }
     }
 }

@@ -46,6 +46,16 @@ package struct Sighting: Sendable, Codable {
         case refreshStatus
         /// Scheduled tasks, by their identifier: registered or not, submitted or refused, running, expired, completed.
         case registered, notRegistered, submitted, refused, running, expired, ended
+        /// Registered for remote notifications, with the token in hexadecimal as the text; or not.
+        case deviceToken, notRegisteredForPush
+        /// Remote notifications, with what the provider has sent as the text: in the launch options, received, and
+        /// handled, with the answer as the text.
+        case launchedFor, received, handled
+        /// What the app's user says to the question for permission: `granted`, `denied` or an error.
+        case authorization
+        /// By the notification's identifier: added, or refused with a code; about to be shown; answered, with the
+        /// action as the text.
+        case added, presenting, response
         /// Location: the regions at the launch, by their identifiers; the user's word; whether a region is monitored;
         /// crossings and states; a place, as latitude, longitude and accuracy.
         case regions, mayLocate, regionStarted, regionFailed, entered, left, regionState, located, locationFailed

@@ -36,6 +36,8 @@ import Testing
         get throws {
             try serviceSamples + taskSamples + appSamples + deviceSamples + refreshSamples + locationSamples
                 + processSamples + sessionSamples + streams
+            try serviceSamples + taskSamples + appSamples + deviceSamples + refreshSamples + pushSamples
+                + notificationSamples + processSamples + sessionSamples + streams
         }
     }
 
@@ -183,6 +185,46 @@ import Testing
                 try Sample(.stopMonitoring("a/b"), "DELETE \(own)/regions/a%2Fb"),
                 try Sample(.monitorSignificantChanges, "PUT \(own)/significant-changes"),
                 try Sample(.stopMonitoringSignificantChanges, "DELETE \(own)/significant-changes"),
+    private static var pushSamples: [Sample] {
+        get throws {
+            let id = AppID(rawValue: "/usr/bin/x")
+            let path = "/v1/push/%2Fusr%2Fbin%2Fx"
+            return [
+                try Sample(.push, "GET /v1/push"),
+                try Sample(
+                    .enrol(PushEnrolmentRequest(url: "nightshift-push://h:1/c")), "POST /v1/push-enrolment",
+                    body: #"{"url":"nightshift-push://h:1/c"}"#),
+                try Sample(.leavePush, "DELETE /v1/push-enrolment"),
+                try Sample(.push(of: id), "GET \(path)"),
+                try Sample(
+                    .changePush(of: id, AppPushChange(alerts: .denied)), "PATCH \(path)",
+                    body: #"{"alerts":"denied"}"#),
+                try Sample(.registerForPush(id), "PUT \(path)/registration"),
+                try Sample(.unregisterFromPush(id), "DELETE \(path)/registration"),
+                try Sample(.registerForPush, "PUT /v1/process/push"),
+                try Sample(.unregisterFromPush, "DELETE /v1/process/push"),
+            ]
+        }
+    }
+
+    private static var notificationSamples: [Sample] {
+        get throws {
+            let path = "/v1/process/notifications"
+            let request = NotificationRequest(
+                notification: AppNotification(identifier: "a/b", date: Date(timeIntervalSince1970: 0)), delay: 5)
+            let words = String(decoding: try JSON.encode(request), as: UTF8.self)
+            return [
+                try Sample(.notifications, "GET \(path)"),
+                try Sample(.add(request), "POST \(path)", body: words),
+                try Sample(.removeNotification(nil), "DELETE \(path)"),
+                try Sample(.removeNotification("a/b"), "DELETE \(path)/a%2Fb"),
+                try Sample(
+                    .requestAuthorization(NotificationAuthorizationRequest(isProvisional: true)),
+                    "POST /v1/process/notification-authorization", body: #"{"isProvisional":true}"#),
+                try Sample(
+                    .setCategories(NotificationCategories(categories: [])), "PUT /v1/process/notification-categories",
+                    body: #"{"categories":[]}"#),
+                try Sample(.setBadge(BadgeChange(count: 3)), "PUT /v1/process/badge", body: #"{"count":3}"#),
             ]
         }
     }

@@ -16,6 +16,10 @@ import NightshiftAPI
     private var isLaunched = false
     /// Whether it was said that the delegate's method for background fetches is not called.
     var hasAdvisedFetchMethod = false
+    /// The delegate's methods about notifications of which it was said that they are not called.
+    var advisedNotificationMethods: Set<String> = []
+    /// The identifiers of the notifications that the app was launched for.
+    private(set) var launchNotifications: Set<String> = []
 
     public enum State: Int, Sendable {
         case active = 0
@@ -68,12 +72,16 @@ import NightshiftAPI
             applicationState = .background
             connection.backgroundTasks.appIs(inBackground: true)
         }
+        let notifications = LaunchNotifications(environment: environment)
+        launchNotifications = notifications.identifiers
         var options: [LaunchOptionsKey: Any] = [:]
         if isBackgroundLaunch { options[.isBackgroundLaunch] = true }
+        if let notification = notifications.remoteNotification { options[.remoteNotification] = notification }
         if Self.isLaunchedForLocation(environment) { options[.location] = true }
         _ = delegate?.application(self, didFinishLaunchingWithOptions: options.isEmpty ? nil : options)
         NotificationCenter.default.post(name: Self.didFinishLaunchingNotification, object: self)
         connection.wakes.launchEnded()
+        connection.presenter.launchEnded()
         guard !isBackgroundLaunch else { return }
         enter(.active)
         // The service knows of its own launches. Told so now, it would undo what the user has done with the app meanwhile.
@@ -130,7 +138,7 @@ import NightshiftAPI
 }
 
 extension Application: nonisolated CommandReceiver {
-    private nonisolated func onMain(_ body: @escaping @MainActor @Sendable (Application) -> Void) {
+    nonisolated func onMain(_ body: @escaping @MainActor @Sendable (Application) -> Void) {
         DispatchQueue.main.async { [self] in MainActor.assumeIsolated { body(self) } }
     }
 

@@ -18,6 +18,12 @@ protocol CommandReceiver: AnyObject, Sendable {
     /// - Parameter completion: called with what came of the fetch; more than once, where the app's delegate does so.
     func performFetch(completion: @escaping @Sendable (RefreshResult) -> Void)
 
+    /// - Parameter completion: called with what came of it; more than once, where the app's delegate does so.
+    func receive(_ delivery: PushDelivery, completion: @escaping @Sendable (RefreshResult) -> Void)
+
+    /// The app has a token for remote notifications, or has none.
+    func registrationEnded(_ notice: PushNotice)
+
     /// ``Application/backgroundRefreshStatus`` has changed.
     func refreshStatusChanged()
 
@@ -46,6 +52,16 @@ final class CommandHandler: Sendable {
         var isDone = false
         /// What came of it, for ``ProcessCommand/Action/handleWake``.
         var result: RefreshResult?
+        /// What is shown, for ``ProcessCommand/Action/present``.
+        var presentation: Int?
+
+        init(command: ProcessCommand, channel: String?) {
+            self.command = command
+            self.channel = channel
+        }
+
+        /// Whether it is acknowledged again rather than done again.
+        var isDoneOnce: Bool { isDone && [.handleEvents, .handleWake, .present].contains(command.action) }
     }
 
     /// A session whose delegate is to hear that everything up to a message was delivered.
@@ -75,24 +91,25 @@ final class CommandHandler: Sendable {
     }
 
     func receive(_ command: ProcessCommand, on channel: String?) {
-        let (isDone, result, receiver) = state.withLock { state -> (Bool?, RefreshResult?, (any CommandReceiver)?) in
+        let (known, receiver) = state.withLock { state -> (Entry?, (any CommandReceiver)?) in
             if let index = state.known.firstIndex(where: { $0.command == command }) {
                 state.known[index].channel = channel
-                return (state.known[index].isDone, state.known[index].result, state.receiver)
+                return (state.known[index], state.receiver)
             }
             state.known.append(Entry(command: command, channel: channel))
             // What is under way stays: a task that its user has begun may take longer than many other commands.
             if state.known.count > Self.mostKnown, let done = state.known.firstIndex(where: \.isDone) {
                 state.known.remove(at: done)
             }
-            return (nil, nil, state.receiver)
+            return (nil, state.receiver)
         }
-        switch isDone {
-        // The acknowledgement was lost.
-        case true? where command.action == .handleEvents || command.action == .handleWake: finish(command, result)
-        // Or a service that was started anew counts from the beginning again; to enter a state twice does no harm.
-        case true?, nil: execute(command, receiver)
-        case false?: break
+        if let known, known.isDoneOnce {
+            // The acknowledgement was lost.
+            finish(command, known.result, presentation: known.presentation)
+        } else if known?.isDone != false {
+            // Or a service that was started anew counts from the beginning again; to enter a state twice does no
+            // harm.
+            execute(command, receiver)
         }
     }
 
@@ -127,7 +144,11 @@ final class CommandHandler: Sendable {
             guard let wakes = state.withLock(\.connection)?.wakes else { return }
             wakes.expire(command, isApplication: receiver != nil) { [self] in finish(command) }
         case .present:
-            finish(command)
+            // Without an app nobody may serve the main thread.
+            guard let presenter = state.withLock(\.connection)?.presenter,
+                receiver != nil || presenter.delegate != nil
+            else { return finish(command) }
+            presenter.present(command.payload) { [self] in finish(command, presentation: $0) }
         case .terminate:
             let done: @Sendable () -> Void = { [self] in
                 handOver()
@@ -209,16 +230,19 @@ final class CommandHandler: Sendable {
 
     // MARK: - Telling the service
 
-    private func finish(_ command: ProcessCommand, _ result: RefreshResult? = nil) {
+    private func finish(_ command: ProcessCommand, _ result: RefreshResult? = nil, presentation: Int? = nil) {
         state.withLock { state in
             for index in state.known.indices where state.known[index].command == command {
                 state.known[index].isDone = true
                 state.known[index].result = result
+                state.known[index].presentation = presentation
             }
         }
-        queue.async { [self] in
+        var acknowledgement = CommandAcknowledgement(command: command.number, result: result)
+        acknowledgement.presentation = presentation
+        queue.async { [self, acknowledgement] in
             let channel = state.withLock { state in state.known.first { $0.command == command }?.channel }
-            notifyService(.acknowledge(CommandAcknowledgement(command: command.number, result: result)), on: channel)
+            notifyService(.acknowledge(acknowledgement), on: channel)
         }
     }
 

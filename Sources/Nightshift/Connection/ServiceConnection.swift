@@ -23,6 +23,9 @@ package final class ServiceConnection: Sendable {
     let refresh = RefreshHandler()
     let location = LocationHandler()
     let wakes = WakeHandler()
+    let push = PushHandler()
+    let notifications = NotificationHandler()
+    let presenter = NotificationPresenter()
     private let launcher: ServiceLauncher
     private let channelSource: EventSource
     private let queue = DispatchQueue(label: "nightshift.channel")
@@ -83,6 +86,9 @@ package final class ServiceConnection: Sendable {
         refresh.connect(to: self)
         location.connect(to: self)
         wakes.connect(to: self)
+        push.connect(to: self)
+        notifications.connect(to: self)
+        presenter.connect(to: self)
     }
 
     /// The environment variables that the service sets for an app at its launch.
@@ -262,6 +268,8 @@ package final class ServiceConnection: Sendable {
             for waiter in waiters { waiter.signal() }
             sessions.serviceIsBack()
             refresh.serviceIsBack()
+            push.serviceIsBack()
+            notifications.serviceIsBack()
             location.serviceIsBack()
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
@@ -269,6 +277,8 @@ package final class ServiceConnection: Sendable {
             commands.receive(command, on: state.withLock(\.channel))
         } else if event.name == "refresh", let notice = try? JSON.decode(RefreshNotice.self, from: data) {
             if refresh.receive(notice) { commands.refreshStatusChanged() }
+        } else if event.name == "push", let notice = try? JSON.decode(PushNotice.self, from: data) {
+            push.receive(notice)
         } else if event.name == "location", let notice = try? JSON.decode(LocationNotice.self, from: data) {
             location.receive(notice)
         }

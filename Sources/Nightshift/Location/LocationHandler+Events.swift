@@ -52,6 +52,10 @@ extension LocationHandler {
             let old = state.held.firstIndex { $0.event.region?.identifier == event.region?.identifier }
             let superseded = old.map { state.held.remove(at: $0) }?.done
             state.held.append(HeldEvent(number: state.lastHeld, event: event, done: done))
+            // As many as there are regions at once, and a change: of others nobody will hear.
+            if state.held.count > Limits.regions + 1, let oldest = state.held.firstIndex(where: { $0.done == nil }) {
+                state.held.remove(at: oldest)
+            }
             return (state.lastHeld, superseded)
         }
     }
@@ -59,12 +63,15 @@ extension LocationHandler {
     /// What was held is told to whoever hears it now.
     func tellHeld() {
         DispatchQueue.main.async { [self] in
-            for held in state.withLock(\.held) where tell(held.event) {
-                let done = state.withLock { state -> (@Sendable () -> Void)? in
+            for held in state.withLock(\.held) where managers.contains(where: { $0.hears(held.event) }) {
+                // Nobody gives it up while delegates are at it.
+                let taken = state.withLock { state -> HeldEvent? in
                     guard let index = state.held.firstIndex(where: { $0.number == held.number }) else { return nil }
-                    return state.held.remove(at: index).done
+                    return state.held.remove(at: index)
                 }
-                done?()
+                guard let taken else { continue }
+                _ = tell(taken.event)
+                taken.done?()
             }
         }
     }

@@ -3,7 +3,8 @@ import Foundation
 import NightshiftAPI
 import Synchronization
 
-/// Runs what the app is woken for beside the events of its sessions: background fetches and its scheduled tasks, each once.
+/// Runs what the app is woken for beside the events of its sessions: background fetches, scheduled tasks and
+/// notifications, each once.
 ///
 /// Everything begins on the main queue, behind `didFinishLaunching`: an `Application` is launched before the main thread is served.
 final class WakeHandler: Sendable {
@@ -60,9 +61,9 @@ final class WakeHandler: Sendable {
         acknowledge: @escaping Acknowledgement
     ) {
         switch command.source {
-        case .fetch, .processing, .continued, .region, .significantChange: break
-        // No delegate method takes the wakes of other sources yet, and nobody is ended for that.
-        case .session, .push, .response, nil: return acknowledge(nil)
+        case .fetch, .processing, .continued, .push, .region, .significantChange, .response: break
+        // A session's are commands of their own.
+        case .session, nil: return acknowledge(nil)
         }
         let id = WakeID(command)
         let (isNew, result) = state.withLock { state -> (Bool, RefreshResult?) in
@@ -78,16 +79,38 @@ final class WakeHandler: Sendable {
         guard isNew else { return }
         if id.source == .region || id.source == .significantChange { return tellLocation(id, command) }
         DispatchQueue.main.async { [self] in
-            if id.source != .fetch || !id.key.isEmpty { return launch(id) }
-            guard let receiver = receiver() else { return end(id, .noData) }
-            receiver.performFetch { [self] result in end(id, result) }
+            switch id.source {
+            case .push, .response: deliver(command, id, receiver)
+            case .fetch where id.key.isEmpty:
+                guard let receiver = receiver() else { return end(id, .noData) }
+                receiver.performFetch { [self] result in end(id, result) }
+            default: launch(id)
+            }
+        }
+    }
+
+    /// Hands over a remote notification, or what its user has answered to a notification.
+    private func deliver(
+        _ command: ProcessCommand, _ id: WakeID, _ receiver: @escaping @Sendable () -> (any CommandReceiver)?
+    ) {
+        let completion: @Sendable (RefreshResult) -> Void = { [self] result in end(id, result) }
+        if id.source == .push {
+            guard let receiver = receiver(), let delivery = command.decodedPayload(PushDelivery.self) else {
+                return completion(.noData)
+            }
+            receiver.receive(delivery, completion: completion)
+        } else {
+            guard let presenter = state.withLock(\.connection)?.presenter,
+                let response = command.decodedPayload(NotificationResponse.self)
+            else { return completion(.noData) }
+            presenter.receive(response, for: receiver, completion: completion)
         }
     }
 
     /// Has the delegates of the app's location managers hear of it.
     private func tellLocation(_ id: WakeID, _ command: ProcessCommand) {
         guard let location = state.withLock(\.connection)?.location,
-            let event = command.payload.flatMap({ try? JSON.decode(LocationEvent.self, from: $0) })
+            let event = command.decodedPayload(LocationEvent.self)
         else { return end(id, .failed) }
         location.deliver(event, within: command.limit) { [self] in end(id, .newData) }
     }
@@ -124,7 +147,7 @@ final class WakeHandler: Sendable {
         switch id.source {
         case .processing: return BGProcessingTask(identifier: id.key, onCompletion: onCompletion)
         case .continued:
-            let request = command.payload.flatMap { try? JSON.decode(ScheduledTask.self, from: $0) }
+            let request = command.decodedPayload(ScheduledTask.self)
             return BGContinuedProcessingTask(
                 request ?? ScheduledTask(identifier: id.key, kind: .continued), on: connection,
                 onCompletion: onCompletion)
@@ -211,6 +234,13 @@ final class WakeHandler: Sendable {
             }
             return entry.isLate && task.kind != .continued ? SchedulerRefusal.late : nil
         }
+    }
+}
+
+extension ProcessCommand {
+    /// What the source of the wake has to say; nil where it cannot be understood.
+    fileprivate func decodedPayload<Value: Decodable>(_ type: Value.Type) -> Value? {
+        payload.flatMap { try? JSON.decode(type, from: $0) }
     }
 }
 

@@ -45,6 +45,7 @@ final class ScriptedService: Sendable {
         /// What came of the commands that were acknowledged with a result.
         var results: [Int64: RefreshResult] = [:]
         var refresh = RefreshState()
+        var push = PushState()
         var location = LocationState()
         var states: [AppState] = []
         var snapshot: Data?
@@ -230,6 +231,7 @@ final class ScriptedService: Sendable {
                     if let availability = state.refresh.availability {
                         stream.send(Self.frame("refresh", id: nil, RefreshNotice(availability: availability)))
                     }
+                    if let notice = state.push.notice { stream.send(Self.frame("push", id: nil, notice)) }
                     if state.location.hasAsked {
                         let notice = LocationNotice(permission: state.location.known.permission)
                         stream.send(Self.frame("location", id: nil, notice))
@@ -251,14 +253,14 @@ final class ScriptedService: Sendable {
             return try task(TaskID(id), parts.dropFirst(3).first, request)
         }
         if parts.starts(with: ["v1", "process", "background-tasks"]) { return try backgroundTask(parts.last, request) }
-        if let reply = try refresh(parts, request) { return reply }
-        if let reply = try location(parts, request) { return reply }
+        if let reply = try refresh(parts, request) ?? location(parts, request) ?? push(parts, request) { return reply }
         switch parts.last {
         case "acknowledge":
             let acknowledgement = try JSON.decode(CommandAcknowledgement.self, from: request.body)
             state.update { state in
                 state.acknowledgedCommands.append(acknowledgement.command)
                 state.results[acknowledgement.command] = acknowledgement.result
+                state.push.presentations[acknowledgement.command] = acknowledgement.presentation
             }
         case "state":
             let new = try JSON.decode(ProcessStateChange.self, from: request.body).state

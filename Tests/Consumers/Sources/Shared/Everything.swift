@@ -19,6 +19,8 @@ func everything() async {
     await cookies()
     await backgroundFetches()
     await taskScheduling()
+    await remoteNotifications()
+    await userNotifications()
     await locations()
     await withoutService()
 }

@@ -1,0 +1,37 @@
+import Foundation
+import NightshiftAPI
+
+/// The notifications that the app was launched for, as its environment says.
+struct LaunchNotifications {
+    private(set) var deliveries: [PushDelivery] = []
+    private(set) var responses: [NotificationResponse] = []
+
+    /// - Parameter environment: `NIGHTSHIFT_PAYLOAD` names a file with an array of what the app is woken for.
+    init(environment: [String: String]) {
+        guard let path = environment["NIGHTSHIFT_PAYLOAD"], let data = FileManager.default.contents(atPath: path),
+            let payloads = try? JSON.decode([Payload].self, from: data)
+        else { return }
+        deliveries = payloads.compactMap(\.delivery)
+        responses = payloads.compactMap(\.response)
+    }
+
+    /// What they are known by when they come.
+    var identifiers: Set<String> { Set(deliveries.map(\.id) + responses.map(\.notification.identifier)) }
+
+    /// What `didFinishLaunching` gets under ``Application/LaunchOptionsKey/remoteNotification``.
+    var remoteNotification: [AnyHashable: Any]? {
+        let json = deliveries.last?.payload ?? responses.last { $0.notification.isRemote }?.notification.userInfo
+        return json.map { UserInfo.dictionary($0) }
+    }
+
+    /// One of the file's; those of other sources, such as a region's, have other members.
+    private struct Payload: Decodable {
+        var delivery: PushDelivery?
+        var response: NotificationResponse?
+
+        init(from decoder: any Decoder) {
+            delivery = try? PushDelivery(from: decoder)
+            response = try? NotificationResponse(from: decoder)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+public import Foundation
+import NightshiftAPI
+
+/// The kind of a notification, with the actions that its user may choose from.
+public final class UNNotificationCategory: NSObject, NSCopying, Sendable {
+    public let identifier: String
+    public let actions: [UNNotificationAction]
+    /// Kept; nobody looks at them here.
+    public let intentIdentifiers: [String]
+    public let options: UNNotificationCategoryOptions
+
+    public init(
+        identifier: String, actions: [UNNotificationAction], intentIdentifiers: [String],
+        options: UNNotificationCategoryOptions = []
+    ) {
+        self.identifier = identifier
+        self.actions = actions
+        self.intentIdentifiers = intentIdentifiers
+        self.options = options
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? UNNotificationCategory else { return false }
+        return identifier == other.identifier && actions == other.actions
+            && intentIdentifiers == other.intentIdentifiers && options == other.options
+    }
+
+    public override var hash: Int { identifier.hashValue }
+
+    var category: NotificationCategories.Category {
+        NotificationCategories.Category(
+            identifier: identifier, actions: actions.map(\.action),
+            tellsOfDismissal: options.contains(.customDismissAction))
+    }
+}
+
+/// Something that the user of a notification may choose.
+public final class UNNotificationAction: NSObject, NSCopying, Sendable {
+    public let identifier: String
+    public let title: String
+    public let options: UNNotificationActionOptions
+
+    public init(identifier: String, title: String, options: UNNotificationActionOptions = []) {
+        self.identifier = identifier
+        self.title = title
+        self.options = options
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? UNNotificationAction else { return false }
+        return identifier == other.identifier && title == other.title && options == other.options
+    }
+
+    public override var hash: Int { identifier.hashValue }
+
+    var action: AppNotification.Action {
+        AppNotification.Action(identifier: identifier, title: title, isForeground: options.contains(.foreground))
+    }
+}
+
+public struct UNNotificationCategoryOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+
+    public init(rawValue: UInt) {
+        self.rawValue = rawValue
+    }
+
+    /// The app's delegate hears of dismissals.
+    public static let customDismissAction = UNNotificationCategoryOptions(rawValue: 1 << 0)
+}
+
+public struct UNNotificationActionOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+
+    public init(rawValue: UInt) {
+        self.rawValue = rawValue
+    }
+
+    /// The desktop's own business here.
+    public static let authenticationRequired = UNNotificationActionOptions(rawValue: 1 << 0)
+    /// The desktop's own business here.
+    public static let destructive = UNNotificationActionOptions(rawValue: 1 << 1)
+    /// Choosing it brings the app to the front; without it the app is launched in the background.
+    public static let foreground = UNNotificationActionOptions(rawValue: 1 << 2)
+}

@@ -1,0 +1,317 @@
+import Foundation
+import Nightshift
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Row R3: the app's own notifications, its permission, and what there is, by Apple's names.
+@Suite struct NotificationCenterTests {
+    private func center(_ world: World) -> UNUserNotificationCenter {
+        UNUserNotificationCenter(connection: world.process().connection)
+    }
+
+    private func content(_ body: String = "Body") -> UNMutableNotificationContent {
+        let content = UNMutableNotificationContent()
+        content.body = body
+        return content
+    }
+
+    private func notification(_ identifier: String, isRemote: Bool = false) -> AppNotification {
+        var notification = AppNotification(identifier: identifier, date: Date(timeIntervalSince1970: 1_800_000_000))
+        notification.isRemote = isRemote
+        return notification
+    }
+
+    private func code(_ error: (any Error)?) -> Int? { (error as? UNError)?.code.rawValue }
+
+    // MARK: - Permission
+
+    @Test(arguments: [(NotificationPermission.allowed, true), (.denied, false), (.ask, false)])
+    func `R3: The user's word is the answer, and no error`(_ word: NotificationPermission, _ isGranted: Bool)
+        async throws
+    {
+        let world = try World()
+        world.service.state.update { $0.push.word = word }
+        let center = center(world)
+        #expect(try await center.requestAuthorization(options: [.alert, .badge, .sound]) == isGranted)
+        let heard = Watched<Bool?>(nil)
+        center.requestAuthorization(options: [.alert]) { granted, error in
+            if error == nil { heard.update { $0 = granted } }
+        }
+        try await heard.wait(for: "the closure") { $0 == isGranted }
+        #expect(world.service.state.read { $0.push.questions } == [false, false])
+    }
+
+    @Test func `R3: Provisional permission asks nobody`() async throws {
+        let world = try World()
+        let center = center(world)
+        #expect(try await center.requestAuthorization(options: [.alert, .provisional]))
+        #expect(world.service.state.read { $0.push.questions } == [true])
+        #expect(await center.notificationSettings().authorizationStatus == .provisional)
+    }
+
+    @Test func `R3: The question waits for a service, and a refusal is an error in its words`() async throws {
+        let world = try World()
+        world.service.stop()
+        let center = center(world)
+        let heard = Watched<Bool?>(nil)
+        center.requestAuthorization { granted, _ in heard.update { $0 = granted } }
+        // Nothing is known meanwhile, and nobody is held up.
+        #expect(await center.notificationSettings().authorizationStatus == .notDetermined)
+        #expect(heard.read { $0 } == nil)
+        try world.service.start()
+        try await heard.wait(for: "the answer") { $0 == true }
+        world.service.state.update {
+            $0.refusals["POST /v1/process/notification-authorization"] = .forbidden("It has no entry.")
+        }
+        let error = await #expect(throws: UNError.self) { try await center.requestAuthorization() }
+        #expect(code(error) == 1 && error?.localizedDescription == "It has no entry.")
+    }
+
+    @Test(
+        arguments: [
+            (.ask, true, [0, 1, 1, 1, 1, 0]), (.denied, true, [1, 1, 1, 1, 1, 0]),
+            (.allowed, true, [2, 2, 2, 2, 2, 0]), (.provisional, true, [3, 1, 1, 1, 2, 0]),
+            (.allowed, false, [2, 0, 0, 0, 0, 0]),
+        ] as [(NotificationPermission, Bool, [Int])])
+    func `R3: Settings are the user's word, and what the desktop can do`(
+        _ permission: NotificationPermission, _ canShow: Bool, _ expected: [Int]
+    ) async throws {
+        let world = try World()
+        world.service.state.update {
+            $0.push.notifications = ProcessNotifications(permission: permission, canShow: canShow)
+        }
+        let heard = Watched<[Int]?>(nil)
+        center(world).getNotificationSettings { settings in
+            let values = [
+                settings.authorizationStatus.rawValue, settings.alertSetting.rawValue, settings.badgeSetting.rawValue,
+                settings.soundSetting.rawValue, settings.notificationCenterSetting.rawValue,
+                settings.lockScreenSetting.rawValue,
+            ]
+            heard.update { $0 = values }
+        }
+        try await heard.wait(for: "the settings") { $0 == expected }
+    }
+
+    // MARK: - The app's own notifications
+
+    @Test func `R3: A notification reaches the service with everything that it says`() async throws {
+        let world = try World()
+        let content = content()
+        content.title = "Title"
+        content.subtitle = "Subtitle"
+        content.threadIdentifier = "thread"
+        content.categoryIdentifier = "message"
+        content.badge = 4
+        content.sound = .default
+        content.userInfo = ["id": 7, "list": ["a", NSNull()]]
+        content.interruptionLevel = .timeSensitive
+        let request = UNNotificationRequest(identifier: "one", content: content, trigger: nil)
+        // The request has a copy.
+        content.title = "Another"
+        try await center(world).add(request)
+        let sent = try #require(world.service.state.read { $0.push.added.first })
+        var expected = AppNotification(identifier: "one", date: sent.notification.date)
+        expected.title = "Title"
+        expected.subtitle = "Subtitle"
+        expected.body = "Body"
+        expected.thread = "thread"
+        expected.category = "message"
+        expected.badge = 4
+        expected.sound = "default"
+        expected.userInfo = #"{"id":7,"list":["a",null]}"#
+        expected.level = .timeSensitive
+        #expect(sent == NotificationRequest(notification: expected))
+    }
+
+    @Test func `R3: A trigger is seconds from when the notification was added, whenever the service hears of it`()
+        async throws
+    {
+        let world = try World()
+        world.service.stop()
+        let center = center(world)
+        let trigger = UNTimeIntervalNotificationTrigger(timeInterval: 3_600, repeats: false)
+        let heard = Watched<[Int?]>([])
+        center.add(UNNotificationRequest(identifier: "once", content: content(), trigger: trigger)) { error in
+            heard.update { $0.append((error as? UNError)?.code.rawValue) }
+        }
+        center.add(
+            UNNotificationRequest(
+                identifier: "often", content: content(),
+                trigger: UNTimeIntervalNotificationTrigger(timeInterval: 60, repeats: true)),
+            withCompletionHandler: nil)
+        #expect(await center.pendingNotificationRequests().isEmpty)
+        #expect(heard.read { $0 } == [])
+        try world.service.start()
+        try await heard.wait(for: "its completion") { $0 == [nil] }
+        try await world.service.state.wait(for: "both") { $0.push.added.count == 2 }
+        let added = world.service.state.read { $0.push.added }
+        let once = try #require(added.first?.delay)
+        #expect(once < 3_600 && once > 3_000 && added.first?.repeats == false)
+        #expect(added.last?.delay == 60 && added.last?.repeats == true)
+        let pending = await center.pendingNotificationRequests()
+        #expect(pending.map(\.identifier) == ["once", "often"])
+        #expect(pending.map { $0.trigger?.repeats } == [false, true])
+        #expect((pending.last?.trigger as? UNTimeIntervalNotificationTrigger)?.timeInterval == 60)
+    }
+
+    @Test func `R3: A notification that is refused has an error, and those behind it are shown`() async throws {
+        let world = try World()
+        let center = center(world)
+        let post = "POST /v1/process/notifications"
+        world.service.state.update { $0.refusals[post] = .forbidden("Its user does not want that.") }
+        let request = UNNotificationRequest(identifier: "one", content: content(), trigger: nil)
+        let refusal = await #expect(throws: UNError.self) { try await center.add(request) }
+        #expect(code(refusal) == 1 && refusal?.localizedDescription == "Its user does not want that.")
+        world.service.state.update { $0.refusals[post] = .invalid("The title is too long.") }
+        let invalid = await #expect(throws: UNError.self) { try await center.add(request) }
+        #expect(code(invalid) == 1_401)
+        world.service.state.update { $0.refusals[post] = nil }
+        let content = content()
+        content.userInfo = ["date": Date()]
+        let unspeakable = UNNotificationRequest(identifier: "two", content: content, trigger: nil)
+        let error = await #expect(throws: UNError.self) { try await center.add(unspeakable) }
+        #expect(code(error) == 1_401)
+        try await center.add(request)
+        #expect(world.service.state.read { $0.push.added.map(\.notification.identifier) } == ["one"])
+    }
+
+    @Test func `R3: A trigger that Apple's raises for ends the process`() async {
+        await #expect(processExitsWith: .failure) {
+            _ = UNTimeIntervalNotificationTrigger(timeInterval: 0, repeats: false)
+        }
+        await #expect(processExitsWith: .failure) {
+            _ = UNTimeIntervalNotificationTrigger(timeInterval: 59, repeats: true)
+        }
+    }
+
+    // MARK: - Lists
+
+    @Test func `R3: What was shown and what waits is listed, and taken away each by itself`() async throws {
+        let world = try World()
+        var shown = notification("remote", isRemote: true)
+        shown.userInfo = #"{"aps":{"alert":"x"}}"#
+        shown.sound = "bell"
+        shown.badge = 2
+        world.service.state.update { [shown] state in
+            state.push.notifications.delivered = ["a", "b", "both"].map { notification($0) } + [shown]
+            state.push.notifications.pending = ["c", "d", "both"].map {
+                NotificationRequest(notification: notification($0), delay: 60, repeats: true)
+            }
+        }
+        let center = center(world)
+        let delivered = await center.deliveredNotifications()
+        #expect(delivered.map(\.request.identifier) == ["a", "b", "both", "remote"])
+        let remote = try #require(delivered.last)
+        #expect(remote.date == Date(timeIntervalSince1970: 1_800_000_000))
+        #expect(remote.request.trigger is UNPushNotificationTrigger && delivered.first?.request.trigger == nil)
+        #expect((remote.request.content.userInfo["aps"] as? [String: String]) == ["alert": "x"])
+        #expect(remote.request.content.sound == UNNotificationSound(named: UNNotificationSoundName("bell")))
+        #expect(remote.request.content.badge == 2)
+        center.removeDeliveredNotifications(withIdentifiers: ["a", "c", "both", "nobody"])
+        // Served in order.
+        #expect(await center.deliveredNotifications().map(\.request.identifier) == ["b", "both", "remote"])
+        #expect(await center.pendingNotificationRequests().map(\.identifier) == ["c", "d", "both"])
+        center.removePendingNotificationRequests(withIdentifiers: ["d", "b"])
+        center.removeAllDeliveredNotifications()
+        #expect(await center.pendingNotificationRequests().map(\.identifier) == ["c", "both"])
+        #expect(world.service.state.read { $0.push.removed } == ["a", "d", "b", "remote"])
+        center.removeAllPendingNotificationRequests()
+        #expect(await center.pendingNotificationRequests().isEmpty)
+        #expect(await center.deliveredNotifications().isEmpty)
+    }
+
+    @Test func `R3: What is taken away while there is no service is taken away when there is one`() async throws {
+        let world = try World()
+        world.service.state.update { state in state.push.notifications.delivered = [notification("a")] }
+        world.service.stop()
+        let center = center(world)
+        center.removeAllDeliveredNotifications()
+        #expect(await center.deliveredNotifications().isEmpty)
+        try world.service.start()
+        try await world.service.state.wait(for: "the removal") { $0.push.removed == ["a"] }
+    }
+
+    // MARK: - Categories and the badge
+
+    @Test func `R3: Categories are told with their actions`() async throws {
+        let world = try World()
+        let center = center(world)
+        let reply = UNNotificationAction(identifier: "reply", title: "Reply", options: [.foreground])
+        let later = UNNotificationAction(identifier: "later", title: "Later")
+        let message = UNNotificationCategory(
+            identifier: "message", actions: [reply, later], intentIdentifiers: [], options: .customDismissAction)
+        let plain = UNNotificationCategory(identifier: "a", actions: [], intentIdentifiers: [])
+        center.setNotificationCategories([message, plain])
+        try await world.service.state.wait(for: "them") { state in
+            state.push.categories == [
+                NotificationCategories.Category(identifier: "a", actions: [], tellsOfDismissal: false),
+                NotificationCategories.Category(
+                    identifier: "message",
+                    actions: [
+                        AppNotification.Action(identifier: "reply", title: "Reply", isForeground: true),
+                        AppNotification.Action(identifier: "later", title: "Later", isForeground: false),
+                    ], tellsOfDismissal: true),
+            ]
+        }
+        #expect(await center.notificationCategories() == [plain, message])
+        let equal = UNNotificationCategory(identifier: "a", actions: [], intentIdentifiers: [])
+        #expect(equal == plain && equal != message)
+    }
+
+    @Test func `R3: The badge is told, and a negative one is an error`() async throws {
+        let world = try World()
+        let center = center(world)
+        try await center.setBadgeCount(3)
+        #expect(world.service.state.read { $0.push.badges } == [3])
+        let error = await #expect(throws: UNError.self) { try await center.setBadgeCount(-1) }
+        #expect(code(error) == 1_600)
+        center.setBadgeCount(0, withCompletionHandler: nil)
+        try await world.service.state.wait(for: "the badge") { $0.push.badges == [3, 0] }
+    }
+
+    // MARK: - Values
+
+    @Test func `R3: The values are Apple's`() {
+        let authorization: [UNAuthorizationOptions] = [.badge, .sound, .alert, .provisional]
+        #expect(authorization.map(\.rawValue) == [1, 2, 4, 64])
+        let presentation: [UNNotificationPresentationOptions] = [.badge, .sound, .alert, .list, .banner]
+        #expect(presentation.map(\.rawValue) == [1, 2, 4, 8, 16])
+        let actions: [UNNotificationActionOptions] = [.authenticationRequired, .destructive, .foreground]
+        #expect(actions.map(\.rawValue) == [1, 2, 4])
+        #expect(UNNotificationCategoryOptions.customDismissAction.rawValue == 1)
+        let statuses: [UNAuthorizationStatus] = [.notDetermined, .denied, .authorized, .provisional, .ephemeral]
+        #expect(statuses.map(\.rawValue) == [0, 1, 2, 3, 4])
+        #expect([UNNotificationSetting.notSupported, .disabled, .enabled].map(\.rawValue) == [0, 1, 2])
+        let levels: [UNNotificationInterruptionLevel] = [.passive, .active, .timeSensitive, .critical]
+        #expect(levels.map(\.rawValue) == [0, 1, 2, 3])
+        #expect(UNNotificationDefaultActionIdentifier == NotificationResponse.opened)
+        #expect(UNNotificationDismissActionIdentifier == NotificationResponse.dismissed)
+        let codes: [UNError.Code] = [
+            .notificationsNotAllowed, .notificationInvalidNoDate, .notificationInvalidNoContent, .badgeInputInvalid,
+        ]
+        #expect(codes.map(\.rawValue) == [1, 1_400, 1_401, 1_600])
+        let error = UNError(.notificationsNotAllowed) as NSError
+        #expect(error.domain == "UNErrorDomain" && error.code == 1 && UNErrorDomain == "UNErrorDomain")
+        let key = Application.LaunchOptionsKey.remoteNotification.rawValue
+        #expect(key == "UIApplicationLaunchOptionsRemoteNotificationKey")
+    }
+
+    @Test func `R3: Content is copied, for changing and for keeping`() throws {
+        let content = content("Old")
+        content.userInfo = ["a": 1]
+        let copy = try #require(content.copy() as? UNNotificationContent)
+        let mutable = try #require(copy.mutableCopy() as? UNMutableNotificationContent)
+        content.body = "New"
+        mutable.body = "Third"
+        mutable.badge = 0
+        #expect(copy.body == "Old" && mutable.body == "Third" && content.body == "New")
+        #expect(!(copy is UNMutableNotificationContent))
+        #expect(copy.badge == nil && mutable.badge == 0 && mutable.userInfo["a"] as? Int == 1)
+        #expect(copy.interruptionLevel == .active && copy.sound == nil)
+    }
+
+    @Test func `R3: The center of a process is one`() {
+        #expect(UNUserNotificationCenter.current() === UNUserNotificationCenter.current())
+    }
+}
