@@ -35,9 +35,7 @@ import Testing
     private static var samples: [Sample] {
         get throws {
             try serviceSamples + taskSamples + appSamples + deviceSamples + refreshSamples + locationSamples
-                + processSamples + sessionSamples + streams
-            try serviceSamples + taskSamples + appSamples + deviceSamples + refreshSamples + pushSamples
-                + notificationSamples + processSamples + sessionSamples + streams
+                + pushSamples + notificationSamples + processSamples + sessionSamples + streams
         }
     }
 
@@ -185,6 +183,10 @@ import Testing
                 try Sample(.stopMonitoring("a/b"), "DELETE \(own)/regions/a%2Fb"),
                 try Sample(.monitorSignificantChanges, "PUT \(own)/significant-changes"),
                 try Sample(.stopMonitoringSignificantChanges, "DELETE \(own)/significant-changes"),
+            ]
+        }
+    }
+
     private static var pushSamples: [Sample] {
         get throws {
             let id = AppID(rawValue: "/usr/bin/x")
