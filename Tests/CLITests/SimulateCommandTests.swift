@@ -31,6 +31,14 @@ struct SimulateCommandTests {
         refresh.processing = 2
         refresh.processed = 1
         totals.refresh = refresh
+        var location = LocationTotals()
+        location.entered = 3
+        location.left = 2
+        location.changes = 4
+        location.wakes = 9
+        location.fixes = 40
+        location.receiverSeconds = 176
+        totals.location = location
         totals.transfers.accepted = 2
         totals.transfers.completed = 1
         let records = TimelineSamples.entries.map { SimulationRecord.entry($0) } + [.totals(totals)]
