@@ -5,6 +5,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import NightshiftAPI
+import Notifications
 import Operations
 import Refresh
 import ServiceLifecycle
