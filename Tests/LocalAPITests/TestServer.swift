@@ -6,6 +6,7 @@ import Location
 import Logging
 import NIOCore
 import NightshiftAPI
+import Notifications
 import Operations
 import Refresh
 import ServiceLifecycle
