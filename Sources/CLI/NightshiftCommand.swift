@@ -32,7 +32,7 @@ struct NightshiftCommand: ParsableCommand {
                     PauseCommand.self, ResumeCommand.self, CancelCommand.self, RemoveCommand.self, SetCommand.self,
                     LimitCommand.self, RetargetCommand.self, RetryCommand.self,
                 ]),
-            CommandGroup(name: "Apps", subcommands: [AppCommand.self, RefreshCommand.self, TaskCommand.self]),
+            CommandGroup(name: "Apps", subcommands: [AppCommand.self, RefreshCommand.self, PushCommand.self, TaskCommand.self]),
             CommandGroup(name: "The device", subcommands: [DeviceCommand.self, SimulateCommand.self]),
             CommandGroup(
                 name: "The service",
