@@ -129,7 +129,7 @@ struct PushTokenCommand: ClientCommand {
         let service = invocation.service
         try await service.ready()
         if remove {
-            try await service.client.send(.unregisterPush(app))
+            try await service.client.send(.unregisterFromPush(app))
             if format.json {
                 try invocation.json(try await service.fetch(.push(of: app)))
             } else {
@@ -137,7 +137,7 @@ struct PushTokenCommand: ClientCommand {
             }
             return .whole
         }
-        let status = try await service.client.send(.registerPush(app))
+        let status = try await service.client.send(.registerForPush(app))
         if format.json {
             try invocation.json(status)
         } else if let token = status.token {
