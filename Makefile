@@ -21,10 +21,11 @@ binaries := $(shell pwd)/.build/release
 formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test gateway-test tsan bench release install uninstall format lint clean
+.PHONY: help build demo demo-push test gateway-test tsan bench release install uninstall format lint clean
 
 help:
 	@echo 'make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)'
+	@echo 'make demo-push         watch a push wake an app, and its alert shown when that has fetched (builds the gateway)'
 	@echo 'make install PREFIX=   build and install nightshift, nightshiftd, systemd units, completions and documents'
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
 	@echo 'make test LOAD=        every test; with LOAD=8, beside eight busy loops'
@@ -40,6 +41,11 @@ build:
 
 demo: build
 	@scripts/demo.sh
+
+demo-push: build
+	@scripts/packages.sh build push
+	$(SWIFT) build --package-path Gateway --scratch-path .build-gateway
+	@scripts/demo-push.sh
 
 test:
 	@scripts/packages.sh build test

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sees to it that the system packages of the named groups are there: installs what is missing where it may, and
-# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench|gateway ...
+# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench|gateway|push ...
 set -euo pipefail
 
 build=(
@@ -14,16 +14,17 @@ test=(
 )
 bench=(aria2 axel wget2 curl nginx openssl)
 gateway=(python3-venv nghttp2-client)
+push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl)
 
 wanted=()
 for group in "$@"; do
     case "$group" in
-        build | test | bench | gateway)
+        build | test | bench | gateway | push)
             declare -n members="$group"
             wanted+=("${members[@]}")
             ;;
         *)
-            echo "packages: no group '$group'; there are build, test, bench and gateway" >&2
+            echo "packages: no group '$group'; there are build, test, bench, gateway and push" >&2
             exit 2
             ;;
     esac

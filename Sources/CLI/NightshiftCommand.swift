@@ -35,7 +35,8 @@ struct NightshiftCommand: ParsableCommand {
             CommandGroup(
                 name: "Apps",
                 subcommands: [
-                    AppCommand.self, RefreshCommand.self, LocationCommand.self, RegionCommand.self, TaskCommand.self,
+                    AppCommand.self, RefreshCommand.self, PushCommand.self, LocationCommand.self, RegionCommand.self,
+                    TaskCommand.self,
                 ]),
             CommandGroup(name: "The device", subcommands: [DeviceCommand.self, SimulateCommand.self]),
             CommandGroup(

@@ -29,7 +29,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
     static let all: [Sample] = {
         do {
             return try requests + answers + appRequests + appAnswers + processAnswers + deviceRequests + deviceAnswers
-                + refreshRequests + refreshAnswers + locationRequests + locationAnswers
+                + refreshRequests + refreshAnswers + locationRequests + locationAnswers + pushRequests + pushAnswers
         } catch {
             fatalError("The samples cannot be encoded: \(error)")
         }

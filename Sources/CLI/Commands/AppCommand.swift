@@ -21,6 +21,7 @@ struct AppCommand: ParsableCommand {
             AppInstallCommand.self, AppRemoveCommand.self, AppListCommand.self, AppShowCommand.self,
             AppWhyCommand.self, AppLaunchCommand.self, AppActivateCommand.self, AppBackgroundCommand.self,
             AppPolicyCommand.self, AppRefreshCommand.self, AppScheduleCommand.self, AppExpireCommand.self,
+            AppNotificationsCommand.self,
             AppLocationCommand.self, AppQuitCommand.self, AppKillCommand.self, AppLogCommand.self,
             AppSnapshotCommand.self,
         ])

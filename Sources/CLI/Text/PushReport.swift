@@ -1,0 +1,103 @@
+import Foundation
+import NightshiftAPI
+
+/// The lines of `push status` and `push why`, and what `app show` and `app why` say of remote notifications.
+struct PushReport {
+    var times: TimeText
+    var style: Style
+
+    func lines(_ status: PushStatus) -> [String] {
+        var facts = Facts()
+        facts.add("now", TerminalText.escaped(status.sentence))
+        facts.add(
+            "gateway",
+            status.enrolment.map { "\(TerminalText.escaped($0.host)):\($0.port), since \(times.both($0.enrolled))" })
+        facts.add("device", status.enrolment.map { TerminalText.escaped($0.device) })
+        facts.add("keep-alive", status.keepAlive.map { "every " + QuantityText.duration($0) })
+        facts.add("next", status.next.map { times.both($0) })
+        facts.add("last heard", status.lastHeard.map { times.both($0) })
+        return [style.strong("Remote notifications") + ": " + connection(status)] + facts.lines + [""]
+            + table(status.apps)
+    }
+
+    func lines(_ status: AppPushStatus) -> [String] {
+        let name = status.name.isEmpty || status.name == status.app.rawValue ? nil : TerminalText.escaped(status.name)
+        return [style.strong(AppText.id(status.app) + (name.map { ": \($0)" } ?? ""))] + facts(status) + pushes(status)
+    }
+
+    /// What stands below everything else about an app; nothing for one that has never registered.
+    func section(_ status: AppPushStatus) -> [String] {
+        guard status.isRegistered || !status.pushes.isEmpty else { return [] }
+        return ["Remote notifications:"] + facts(status) + pushes(status)
+    }
+
+    private func connection(_ status: PushStatus) -> String {
+        switch status.connection {
+        case .off: "off"
+        case .connecting: "connecting"
+        case .open: style.good("connected")
+        case .waiting: style.warning("not connected")
+        case .offline: style.warning("no network")
+        }
+    }
+
+    private func table(_ apps: [AppPushStatus]) -> [String] {
+        guard !apps.isEmpty else {
+            return ["No app has registered. 'nightshift push token ID' registers one that does not ask by itself."]
+        }
+        return apps.map { app in
+            let last = app.pushes.last.map { "last one \(times.relative($0.received))" } ?? "none yet"
+            return "\(AppText.id(app.app)): \(last). \(TerminalText.escaped(app.sentence))"
+        }
+    }
+
+    private func facts(_ status: AppPushStatus) -> [String] {
+        var facts = Facts()
+        facts.add("now", TerminalText.escaped(status.sentence))
+        facts.add("token", status.token.map { TerminalText.escaped($0) })
+        facts.add("no token", status.error.map { TerminalText.escaped($0) })
+        facts.add("alerts", alerts(status.alerts))
+        facts.add(
+            "waiting",
+            status.waiting.map { "since \(times.both($0.received)): \(TerminalText.escaped($0.sentence))" })
+        return facts.lines
+    }
+
+    private func alerts(_ permission: NotificationPermission) -> String {
+        switch permission {
+        case .ask: "its user was not asked yet"
+        case .denied: style.warning("not shown: its user does not want them")
+        case .allowed: "shown"
+        case .provisional: "shown without a sound"
+        }
+    }
+
+    private func pushes(_ status: AppPushStatus) -> [String] {
+        guard !status.pushes.isEmpty else { return [] }
+        return ["Last ones:"] + status.pushes.suffix(Self.mostPushes).map { "  " + line($0) }
+    }
+
+    /// "2026-11-21 11:50:00  silent, priority 5: handled in 2 s, new data. The app was woken for it."
+    func line(_ push: PushRecord) -> String {
+        let kind = push.isSilent ? "silent" : push.hasAlert ? "alert" : "background"
+        var words = "\(times.absolute(push.received))  \(kind), priority \(push.priority): \(state(push))"
+        if let woken = push.woken, let ended = push.ended {
+            words += " in " + QuantityText.duration(ended.timeIntervalSince(woken))
+        }
+        if let result = push.result { words += ", " + result.words }
+        if let shown = push.shown { words += ", shown at \(times.clock(shown))" }
+        return words + ". " + TerminalText.escaped(push.sentence)
+    }
+
+    private func state(_ push: PushRecord) -> String {
+        switch push.state {
+        case .waiting: "waits"
+        case .running: "the app handles it"
+        case .handled: push.result == .failed ? style.bad("handled") : "handled"
+        case .shown: "shown"
+        case .discarded: style.warning("discarded")
+        }
+    }
+
+    private static let mostPushes = 10
+}
