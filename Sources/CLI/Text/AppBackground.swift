@@ -1,19 +1,22 @@
 import NightshiftAPI
 import NightshiftClient
 
-/// What else there is to know about an app: its background refresh and what it watches of its user's location.
+/// What else there is to know about an app: its background refresh, its remote notifications, and what it watches of its user's
+/// location.
 struct AppBackground {
     var refresh: AppRefreshStatus?
+    var push: AppPushStatus?
     var location: AppLocationStatus?
 }
 
-/// A document about an app, with its ``AppBackground`` as more members, `refresh` and `location`.
+/// A document about an app, with its ``AppBackground`` as more members: `refresh`, `push` and `location`.
 struct WithBackground<Value: Encodable>: Encodable {
     var value: Value
     var background: AppBackground
 
     private enum CodingKeys: String, CodingKey {
         case refresh
+        case push
         case location
     }
 
@@ -21,6 +24,7 @@ struct WithBackground<Value: Encodable>: Encodable {
         try value.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(background.refresh, forKey: .refresh)
+        try container.encodeIfPresent(background.push, forKey: .push)
         try container.encodeIfPresent(background.location, forKey: .location)
     }
 }
@@ -28,12 +32,14 @@ struct WithBackground<Value: Encodable>: Encodable {
 extension Invocation {
     func background(of app: AppID) async throws -> AppBackground {
         AppBackground(
-            refresh: try await fetchIfThere(.refresh(of: app)), location: try await fetchIfThere(.location(of: app)))
+            refresh: try await fetchIfThere(.refresh(of: app)), push: try await fetchIfThere(.push(of: app)),
+            location: try await fetchIfThere(.location(of: app)))
     }
 
     /// The lines below everything else about the app.
     func lines(_ background: AppBackground) -> [String] {
         (background.refresh.map { appRefreshReport.section($0) } ?? [])
+            + (background.push.map { pushReport.section($0) } ?? [])
             + (background.location.map { appLocationReport.section($0) } ?? [])
     }
 
