@@ -42,5 +42,5 @@ extension NotificationResponse {
     }
 
     /// Bytes: `docs/limits.md`, a wake's payload.
-    private static let most = 8_192
+    static let most = 32_768
 }
