@@ -57,6 +57,7 @@ import Testing
         ("/components/parameters/RegionIdentifier/schema", "maxLength", Double(Limits.regionIdentifierLength)),
         ("MonitoredRegion/radius", "maximum", MonitoredRegion.largestRadius),
         ("DeviceChange/expirationLead", "maximum", DeviceSettings.leadAllowed.upperBound),
+        ("CommandAcknowledgement/presentation", "maximum", Double(CommandAcknowledgement.presentations.upperBound)),
     ]
 
     /// Upper bounds that no constant of the service has: of the value's own type, a percentage, a share, a status, degrees,

@@ -11,6 +11,14 @@ import Testing
 
     private static func dozing(_ phase: DozePhase) -> DeviceMoment { DeviceMoment(phase: phase) }
 
+    /// An app that may be told, on a device that can tell everything.
+    private static func allowed() -> Scene {
+        var scene = Scene()
+        scene.install()
+        scene.tellSources()
+        return scene
+    }
+
     // MARK: - The receiver
 
     @Test func `R6: With nothing to watch nobody is asked, and nobody waits`() {
@@ -99,11 +107,25 @@ import Testing
         #expect(scene.state() == .outside)
     }
 
-    private static func dozeScene() -> Scene {
+    @Test func `R6: The end of a request that was withdrawn does not keep the next one waiting`() {
         var scene = Scene()
-        scene.install()
         scene.tellSources()
-        return scene
+        scene.install()
+        scene.add()
+        scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
+        scene.add()
+        #expect(scene.asked.count == 2)
+        // Of the first one, as the sources say it a little later.
+        scene.step { $0.take(.receiver(seconds: 0.5), now: $1) }
+        #expect(scene.wish.fix == nil)
+        scene.pass(10)
+        #expect(scene.state() == .outside && scene.status()?.receiverSeconds == 0.5 + scene.delay)
+        // One that always ends at once is not asked for ever.
+        scene.hasReceiver = false
+        scene.delay = 0.1
+        let asked = scene.asked.count
+        scene.pass(3_600)
+        #expect((3...9).contains(scene.asked.count - asked))
     }
 
     @Test func `R6: A source that says nothing at all is given up after three minutes`() {
@@ -116,7 +138,7 @@ import Testing
     }
 
     @Test func `R6 R7: In doze the receiver is on for regions, and for significant changes in windows alone`() {
-        var scene = Self.dozeScene()
+        var scene = Self.allowed()
         scene.step { book, _ in book.apply(Self.dozing(.dozing)) }
         scene.watchChanges()
         scene.pass(3_600)
@@ -162,8 +184,7 @@ import Testing
     }
 
     @Test func `R7: A new cell is a change: its place is asked for once in five minutes, and told`() throws {
-        var scene = Scene()
-        scene.install()
+        var scene = Self.allowed()
         scene.watchChanges()
         scene.pass(10)
         #expect(scene.words == ["changed "] && scene.wish.watchesChanges)
@@ -189,21 +210,38 @@ import Testing
     }
 
     @Test func `R7: With a modem alone it is told that the cell is another one`() {
-        var scene = Scene()
-        scene.hasReceiver = false
-        scene.install()
+        var scene = Self.allowed()
+        scene.tellSources(regions: false)
         scene.watchChanges()
         scene.tell(cell: "262,02,1,7")
         scene.pass(2_000)
-        #expect(scene.words == [])
+        #expect(scene.words == [] && scene.asked.isEmpty)
+        scene.tell(cell: "262,02,1,8")
+        #expect(scene.words == ["changed "] && scene.told[0].wake.event.place == nil)
+    }
+
+    @Test func `R7: Where the receiver hears nothing it is told that the cell is another one`() {
+        var scene = Self.allowed()
+        scene.hasReceiver = false
+        scene.watchChanges()
+        scene.tell(cell: "262,02,1,7")
+        scene.pass(2_000)
+        #expect(scene.words == [] && !scene.asked.isEmpty)
         scene.tell(cell: "262,02,1,8")
         scene.pass(2_000)
         #expect(scene.words == ["changed "] && scene.told[0].wake.event.place == nil)
     }
 
+    @Test func `R7: A receiver alone is not on for significant changes`() {
+        var scene = Self.allowed()
+        scene.tellSources(changes: false)
+        scene.watchChanges()
+        scene.pass(86_400)
+        #expect(scene.asked.isEmpty && scene.wish == FixWish(watchesChanges: true) && scene.words == [])
+    }
+
     @Test func `R7: An app that is not allowed hears of no change, and of none from before when it is`() {
-        var scene = Scene()
-        scene.install()
+        var scene = Self.allowed()
         scene.install(Scene.other, .denied)
         for app in [Scene.app, Scene.other] { scene.watchChanges(true, app) }
         scene.pass(10)
@@ -218,15 +256,16 @@ import Testing
     }
 
     @Test func `R7: A reboot tells nothing by itself`() throws {
-        var scene = Scene()
-        scene.install()
+        var scene = Self.allowed()
         scene.watchChanges()
         scene.pass(10)
         try scene.restart(off: 3_600)
+        scene.tellSources()
         scene.pass(400)
         #expect(scene.words == ["changed "])
         scene.move(20_000)
         try scene.restart(off: 3_600)
+        scene.tellSources()
         scene.pass(400)
         #expect(scene.words == ["changed ", "changed "])
     }

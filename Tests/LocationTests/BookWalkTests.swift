@@ -130,6 +130,7 @@ import Testing
             scene.look()
             judge()
             try scene.restart(off: chance(2) ? 5_000 : nil)
+            scene.tellSources()
             // The clock of the walk may have begun anew.
             let (east, north) = (east, north)
             scene.track = { _ in (east, north) }

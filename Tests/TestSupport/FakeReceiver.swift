@@ -23,7 +23,7 @@ package final class FakeReceiver: Sendable {
         stop()
     }
 
-    /// Starts it; returns when gpsd listens.
+    /// Starts it; returns when gpsd knows of the receiver.
     package func start() async throws {
         var environment = ProcessInfo.processInfo.environment
         environment["TMPDIR"] = directory.path
@@ -35,10 +35,24 @@ package final class FakeReceiver: Sendable {
         running.update { $0 = process }
         try await eventually("gpsd, of Debian's packages gpsd, gpsd-clients and python3-gps") {
             if let exit = process.exit { throw PrivateBus.CannotRun(description: "gpsfake ended with \(exit)") }
-            guard let socket = try? Socket.connected(to: .ipv4, port: port) else { return false }
-            socket.close()
-            return true
+            return hasDevice()
         }
+    }
+
+    /// Whether gpsd says that it has a receiver.
+    private func hasDevice() -> Bool {
+        guard let socket = try? Socket.connected(to: .ipv4, port: port), socket.send("?DEVICES;\n") else {
+            return false
+        }
+        defer { socket.close() }
+        var answer = ""
+        while !answer.contains("\"DEVICES\""), socket.wait(for: Int32(POLLIN), milliseconds: 2_000) > 0 {
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            let count = buffer.withUnsafeMutableBytes { socket.receive(into: $0) }
+            guard let count, count > 0 else { break }
+            answer += String(decoding: buffer.prefix(count), as: UTF8.self)
+        }
+        return answer.contains("\"path\"")
     }
 
     /// Ends gpsd with its receiver.

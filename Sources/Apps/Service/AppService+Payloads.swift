@@ -65,5 +65,5 @@ extension AppService {
 
 extension AppMachine {
     /// Whether something is under way of which a program reads in a file.
-    fileprivate var hasPayloads: Bool { begun.contains { $0.wake.source.handover == .payloads } }
+    fileprivate var hasPayloads: Bool { begun.contains { $0.wake.source.handover == .payloads } || mayReadChoices }
 }

@@ -11,9 +11,6 @@ package enum PresentationAnswer: Hashable, Sendable {
     case asSent
     /// Bits of `UNNotificationPresentationOptions`, as ``CommandAcknowledgement/presentation`` has them.
     case options(Int)
-
-    /// What a sum of options can be.
-    package static let allOptions = 0...31
 }
 
 /// Notifications that are about to be shown while their app is in front.

@@ -14,6 +14,7 @@ struct FixRequest: Equatable {
     static let patience = 60.0
     /// Seconds after which the other source is asked beside the one that was chosen.
     static let secondOpinion = 20.0
+    static let lookPatience = 5.0
     /// Seconds in which a receiver that tells accuracies begins to.
     static let assumedPatience = 5.0
     /// Metres. For less than that the receiver is the first to be asked: a boundary is near.
@@ -34,6 +35,8 @@ struct FixRequest: Equatable {
 
     var isNear: Bool { accuracy < Self.near }
     var deadline: Double { begun + Self.patience }
+    /// When a source without a receiver counts as missing.
+    var lookDeadline: Double { begun + Self.lookPatience }
     var otherSourceDeadline: Double { begun + Self.secondOpinion }
 
     /// A fix is wanted once more, before one was told.

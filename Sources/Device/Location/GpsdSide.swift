@@ -95,6 +95,7 @@ struct GpsdSide: Equatable {
         case .devices(let count):
             isKnown = true
             knowledge = .present(release: release, devices: count)
+        case .deviceActivated: if case .present(_, 0) = knowledge { knowledge = .present(release: release, devices: 1) }
         case .place, .other: break
         }
     }

@@ -48,7 +48,7 @@ struct LocationMachine {
 
     /// When ``tick(now:)`` has something to do.
     func deadline(now: Double) -> Double? {
-        var times = [look?.deadline, request?.deadline, request?.otherSourceDeadline]
+        var times = [look?.deadline, request?.deadline, request?.otherSourceDeadline, request?.lookDeadline]
         if request != nil { times.append(gpsd.retry) }
         if request != nil || wish.watchesChanges { times += [bus.retry, bus.fix.deadline, bus.changes.deadline] }
         return times.compactMap(\.self).filter { $0 > now }.min()
@@ -116,7 +116,7 @@ struct LocationMachine {
         case .place(let place, let accuracy, let isAssumed):
             guard gpsd.purpose == .watch, let fix = Fix(place: place, accuracy: accuracy, time: now) else { return [] }
             return add(fix, from: "gpsd", isAssumed: isAssumed, now: now) + settle(now: now)
-        case .version, .devices:
+        case .version, .devices, .deviceActivated:
             gpsd.reported(report)
             if gpsd.isKnown { look?.gpsd = false }
             return settle(now: now)
@@ -207,7 +207,7 @@ struct LocationMachine {
             look = nil
         }
         if look?.gpsd == false, look?.bus == false { look = nil }
-        if let request, request.deadline <= now || canNobodyTell(request) {
+        if let request, request.deadline <= now || canNobodyTell(request, now: now) {
             actions += endRequest(with: request.best, now: now)
         }
         actions += settleGpsd(now: now) + settleBus(now: now)
@@ -215,8 +215,10 @@ struct LocationMachine {
         return actions + sourcesIfNew()
     }
 
-    private func canNobodyTell(_ request: FixRequest) -> Bool {
-        gpsd.isUnable && gpsd.retry == nil && bus.cannotTellPlaces
+    private func canNobodyTell(_ request: FixRequest, now: Double) -> Bool {
+        guard gpsd.isUnable, gpsd.retry == nil, bus.cannotTellPlaces else { return false }
+        // A gpsd that has just been started is told of its receivers a moment later.
+        return gpsd.purpose == nil || request.lookDeadline <= now
     }
 
     private mutating func settleGpsd(now: Double) -> [Action] {

@@ -64,10 +64,30 @@ extension LocationBook {
     private mutating func take(cell name: String, since time: Double, _ now: LocationMoment) {
         guard cell?.name != name else { return }
         cell = KnownCell(name: name, since: time, isPlaced: false)
-        // The place of a moment ago is where the new cell is.
-        guard let place, time - place.time <= Self.cellFreshness else { return }
+        if let place, time - place.time <= Self.cellFreshness {
+            // The place of a moment ago is where the new cell is.
+            self.cell?.isPlaced = true
+            for app in watchingChanges { change(app, at: place, cell: name, now) }
+        } else if !canMonitorRegions {
+            tellWithoutPlace(now)
+        }
+    }
+
+    /// Nobody can say where the new cell is: that it is another one is told all the same.
+    private mutating func tellWithoutPlace(_ now: LocationMoment) {
+        guard let cell, !cell.isPlaced, let origin = Coordinate(latitude: 0, longitude: 0),
+            let fix = Fix(place: origin, accuracy: Self.nowhere, time: now.bootSeconds)
+        else { return }
         self.cell?.isPlaced = true
-        for app in watchingChanges { change(app, at: place, cell: name, now) }
+        for app in watchingChanges {
+            guard apps[app]?.change != SignificantChange() else {
+                // The first it hears of is a place. From here on another cell is a change.
+                _ = apps[app]?.change.moved(to: SignificantChange.Place(fix: fix, cell: cell.name))
+                marks.apps.insert(app)
+                continue
+            }
+            change(app, at: fix, cell: cell.name, now)
+        }
     }
 
     /// Tells an app the last place that is known, where it has not been told of any.
@@ -125,7 +145,10 @@ extension LocationBook {
 
     /// When a fix is wanted because of significant changes: nowhere is known yet, or a cell is new. Not while the device dozes.
     private func changesDue(_ now: LocationMoment) -> Double? {
-        guard !watchingChanges.isEmpty, moment.phase != .dozing else { return nil }
+        // A receiver alone is not on for them.
+        guard canMonitorSignificantChanges, canMonitorRegions, !watchingChanges.isEmpty, moment.phase != .dozing else {
+            return nil
+        }
         let isWanted = place == nil || cell?.isPlaced == false
         return isWanted ? max(changesAsked + SignificantChange.pause, cell?.since ?? -.infinity) : nil
     }
@@ -169,23 +192,11 @@ extension LocationBook {
         request = nil
         guard !ended.isAnswered else { return }
         failures += 1
-        let pause = Self.pauseWithoutFix * pow(2, Double(min(failures, 8) - 1))
+        // One that was withdrawn just before may have ended, and not this one.
+        let mayBeAnother = failures == 1 && canMonitorRegions && now.bootSeconds - ended.since < 1
+        let pause = mayBeAnother ? Self.soon : Self.pauseWithoutFix * pow(2, Double(min(failures, 8) - 1))
         retryAt = now.bootSeconds + min(FixSchedule.longest, pause)
-        guard ended.isForChanges, let cell, !cell.isPlaced else { return }
-        // Nobody can say where the new cell is: that it is another one is told all the same.
-        self.cell?.isPlaced = true
-        guard let origin = Coordinate(latitude: 0, longitude: 0),
-            let fix = Fix(place: origin, accuracy: Self.nowhere, time: now.bootSeconds)
-        else { return }
-        for app in watchingChanges {
-            guard apps[app]?.change != SignificantChange() else {
-                // The first it hears of is a place. From here on another cell is a change.
-                _ = apps[app]?.change.moved(to: SignificantChange.Place(fix: fix, cell: cell.name))
-                marks.apps.insert(app)
-                continue
-            }
-            change(app, at: fix, cell: cell.name, now)
-        }
+        if ended.isForChanges { tellWithoutPlace(now) }
     }
 
     /// The apps that wanted the fix share the receiver's time.
@@ -201,6 +212,8 @@ extension LocationBook {
     private static let cellFreshness = 30.0
     /// Seconds by which a fix may come too early for an app that shares it.
     private static let sharing = FixSchedule.shortest / 2
+    /// Seconds until a fix is asked for again whose request has ended at once.
+    private static let soon = 5.0
     /// Metres of accuracy that say nothing: half the way around the earth.
     static let nowhere = 20_100_000.0
 }

@@ -147,4 +147,24 @@ import Testing
         try await eventually("the file to be gone") { content(path) == nil }
         try await next.end()
     }
+
+    @Test func `R3: a program that its user brings to the front reads what was chosen`() async throws {
+        let scene = try await ServiceScene()
+        let notification = AppNotification(identifier: "n", date: Date(timeIntervalSince1970: 1_800_000_000))
+        let response = NotificationResponse(notification: notification, action: NotificationResponse.opened)
+        let payload = String(decoding: try JSON.encode(response), as: UTF8.self)
+        try await put(scene, [(.response, "n", payload)])
+        _ = try await scene.service.activate(ServiceScene.app)
+        let plan = try await launched(scene).plan
+        #expect(scene.scripted?.launches.count == 1)
+        #expect(
+            plan.environment["NIGHTSHIFT_LAUNCH"] == "foreground" && plan.environment["NIGHTSHIFT_WAKE"] == "response")
+        #expect(plan.environment["NIGHTSHIFT_WAKE_LIMIT"] == nil)
+        let path = try #require(plan.environment["NIGHTSHIFT_PAYLOAD"])
+        #expect(content(path) == "[\(payload)]\n")
+        _ = try await scene.service.background(ServiceScene.app)
+        #expect(content(path) == nil)
+        try await eventually("the row to be gone") { try await scene.store.read { try $0.wantedWakes() }.isEmpty }
+        try await scene.end()
+    }
 }

@@ -48,6 +48,9 @@ import Testing
         #expect(Self.report(#"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3}"#) == .version("3.22"))
         #expect(Self.report(#"{"class":"DEVICES","devices":[{"path":"/dev/a"},{"path":"/dev/b"}]}"#) == .devices(2))
         #expect(Self.report(#"{"class":"DEVICES"}"#) == .devices(0))
+        let activated = #"{"class":"DEVICE","path":"/dev/a","activated":"2026-11-23T03:23:59.357Z"}"#
+        #expect(Self.report(activated) == .deviceActivated)
+        #expect(Self.report(#"{"class":"DEVICE","path":"/dev/a","activated":0}"#) == .other, "it is gone")
     }
 
     @Test func `R6: Lines may come in any pieces, and one that is too long is left out`() throws {

@@ -7,6 +7,8 @@ enum GpsdReport: Equatable, Sendable {
     case version(String)
     /// How many receivers it knows.
     case devices(Int)
+    /// A receiver has come to be used: it was plugged in, or is switched on.
+    case deviceActivated
     case place(Coordinate, accuracy: Double, isAssumed: Bool)
     /// Anything else, and what makes no sense.
     case other
@@ -24,6 +26,7 @@ enum GpsdReport: Equatable, Sendable {
         switch raw.class {
         case "VERSION": self = .version(String((raw.release ?? "of an unknown release").prefix(32)))
         case "DEVICES": self = .devices(raw.devices?.count ?? 0)
+        case "DEVICE": self = raw.activated == nil ? .other : .deviceActivated
         case "TPV": self = raw.place ?? .other
         default: self = .other
         }
@@ -33,6 +36,8 @@ enum GpsdReport: Equatable, Sendable {
         var `class`: String
         var release: String?
         var devices: [Device]?
+        /// When a receiver was switched on, as text; a number where it is gone.
+        var activated: String?
         /// 2 is a fix in two dimensions, 3 one in three.
         var mode: Int?
         var lat: Double?
