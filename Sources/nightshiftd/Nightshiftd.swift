@@ -28,6 +28,7 @@ struct Nightshiftd: AsyncParsableCommand {
               NIGHTSHIFT_CLIENT_CERTIFICATE, NIGHTSHIFT_CLIENT_KEY
                                              a client certificate for transfers that name none, PEM
               NIGHTSHIFT_DEVICE_TRACE        a trace that is played in place of what the device says
+              NIGHTSHIFT_GPSD                where gpsd listens, as ADDRESS:PORT; none has it not asked
 
             EXIT STATUS
               0 asked to stop   2 wrong configuration   4 already running   5 a directory cannot be used

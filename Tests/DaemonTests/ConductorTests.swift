@@ -29,6 +29,26 @@ import Transfers
         }
     }
 
+    @Test func `R6: A place that is set is kept, and shown to nobody`() async throws {
+        let scene = try ConductorScene()
+        try await scene.run {
+            let place = "52.5163,13.3777,20"
+            let status = try await scene.conductor.change(DeviceChange(overrides: [.location: place, .warning: "low"]))
+            #expect(status.settings.overrides[.location] == DeviceKey.hiddenPlace)
+            #expect(status.values.last == DeviceValue(key: .location, value: "set", source: .override))
+            #expect(try await scene.store.read { try $0.deviceSettings() }?.overrides[.location] == place)
+            #expect(try await scene.journal().last?.detail == "warning: none → low")
+            let all = try await "\(scene.journal()) \(status)"
+            #expect(!all.contains("52.51") && !all.contains("13.37"))
+            do throws(Problem) {
+                _ = try await scene.conductor.change(DeviceChange(overrides: [.location: "52.5163;13.3777"]))
+                Issue.record("it is no place")
+            } catch {
+                #expect(!"\(error)".contains("13.37"))
+            }
+        }
+    }
+
     @Test func `L6: Doze, windows and their intervals, to the second`() async throws {
         let scene = try ConductorScene()
         try await scene.run {

@@ -96,7 +96,7 @@ import Testing
         try await eventually("the client of GeoClue") { try await geoClue.tell("Clients").contains("level 6") }
     }
 
-    @Test func `R8: Whom GeoClue refuses is told so, and does not ask again`() async throws {
+    @Test func `R6: Whom GeoClue refuses is told so, and does not ask again`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         try await geoClue.tell("Refuse", "s", "'nightshift' disallowed by its user")

@@ -56,7 +56,7 @@ import Testing
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
     }
 
-    @Test func `R8: No part of the report has the place, but that one is set`() throws {
+    @Test func `R6: No part of the report has the place, but that one is set`() throws {
         let watched = try WatchedSources()
         #expect(watched.monitor.report.values.map(\.key) == DeviceKey.conditions)
         watched.monitor.setOverrides([.location: "52.5163,13.3777,20"])
@@ -87,7 +87,7 @@ import Testing
         #expect(watched.fixes.allSatisfy { $0.source == "override" })
     }
 
-    @Test func `R8: A mistyped place of a trace is not repeated`() throws {
+    @Test func `R6: A mistyped place of a trace is not repeated`() throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write(#"{"at": 0, "device": {"location": "52.5163;13.3777"}}"#, to: "trace.jsonl")
         let error = #expect(throws: UnreadableTrace.self) {
