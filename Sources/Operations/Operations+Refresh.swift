@@ -84,7 +84,7 @@ extension WakeSource {
     fileprivate var hasExpiration: Bool {
         switch self {
         case .fetch, .processing, .continued: true
-        case .session, .push, .region, .significantChange: false
+        case .session, .push, .region, .significantChange, .response: false
         }
     }
 }

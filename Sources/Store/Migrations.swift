@@ -406,6 +406,7 @@ enum Migrations {
                     ) STRICT, WITHOUT ROWID;
                     """)
         }
+        registerPush(in: &migrator)
         return migrator
     }()
 }

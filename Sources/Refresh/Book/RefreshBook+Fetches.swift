@@ -178,7 +178,7 @@ extension RefreshBook {
             case .processing, .continued:
                 guard tasks[key]?.task.kind.source == end.row.source else { continue }
                 endTask(key, result, end.row.end.detail, now)
-            case .session, .push, .region, .significantChange: continue
+            case .session, .push, .region, .significantChange, .response: continue
             }
         }
     }
