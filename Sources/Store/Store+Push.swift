@@ -105,8 +105,9 @@ extension StoreTransaction {
     package func putPushWake(
         _ id: String, of app: AppID, payload: Data, expires: Double?, now: ClockReading
     ) throws {
-        let wake = try putWake(app, .push, payload: payload, expires: expires, now: now)
-        try db.cachedStatement(sql: "UPDATE push_messages SET wake = ? WHERE id = ?").execute(arguments: [wake, id])
+        try putWake(app, .push, payload: payload, expires: expires, now: now)
+        try db.cachedStatement(sql: "UPDATE push_messages SET wake = ? WHERE id = ?")
+            .execute(arguments: [db.lastInsertedRowID, id])
     }
 
     package func deletePushMessages(_ ids: some Sequence<String>) throws {

@@ -65,20 +65,17 @@ extension StoreTransaction {
     ///   - key: of a region its identifier, for example; empty where the source has one reason only.
     ///   - payload: at most 32 KiB.
     ///   - expires: seconds since 1970 at which it is given up.
-    /// - Returns: the row's number: ``WantedWake/through``.
     /// - Throws: ``StoreError`` for a session, which is woken for by its messages, and for a payload that is too large.
-    @discardableResult
     package func putWake(
         _ app: AppID, _ source: WakeSource, key: String = "", payload: Data? = nil, expires: Double? = nil,
         now: ClockReading
-    ) throws -> Int64 {
+    ) throws {
         // A number of its own: an app that was woken for the old one has not had the new one.
         try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ?")
             .execute(arguments: [app.rawValue, source.rawValue, key])
         try db.cachedStatement(
             sql: "INSERT INTO wakes (app, source, key, payload, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
         ).execute(arguments: [app.rawValue, source.rawValue, key, payload, now.wallSeconds, expires])
-        return db.lastInsertedRowID
     }
 
     /// Forgets what an app that is removed was to be woken for, its sessions aside.
