@@ -59,7 +59,7 @@ package struct Daemon {
         let refreshedApps = RefreshedApps()
         refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
         var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
-        appEnvironment.refresh = AppService.RefreshHooks(refresh)
+        appEnvironment.parts = AppService.PartHooks([AppService.PartHooks(refresh)])
         apps = AppService(appEnvironment)
         refreshedApps.connect(apps)
         conductor.connect(transfers, apps, refresh)

@@ -22,7 +22,8 @@ extension Routes {
                 let process = try call.process()
                 let request = try await decoder.decode(CommandAcknowledgement.self, from: call.request)
                 try await apps.acknowledge(
-                    process: process, channel: call.channel, command: request.command, result: request.result)
+                    process: process, channel: call.channel, command: request.command, result: request.result,
+                    presentation: request.presentation)
                 return Reply.empty(.noContent).response
             },
             Route(.post, "/v1/process/state") { call in

@@ -28,7 +28,6 @@ package enum Limits {
     package static let continuedTasks = 10
     /// Continued tasks of all apps that run at once.
     package static let runningContinuedTasks = 4
-    /// Identifiers of tasks that an entry may declare, and bytes of one.
     /// Pushes of an app that its status lists.
     package static let pushes = 20
     /// Bytes of a push's payload (Apple's, for `voip`); a message of UnifiedPush has 4,096.
@@ -37,11 +36,16 @@ package enum Limits {
     package static let notifications = 64
     /// Bytes of each text of a notification.
     package static let notificationText = 4_096
+    /// Bytes of each of its identifiers, and of an action's title.
+    package static let notificationIdentifierLength = 256
     package static let notificationCategories = 50
     package static let notificationActions = 8
     /// Regions that an app may watch (Apple's).
     package static let regions = 20
     package static let regionIdentifierLength = 256
+    /// Bytes of an app's reason for wanting to know where its user is.
+    package static let locationReasonLength = 512
+    /// Identifiers of tasks that an entry may declare, and bytes of one.
     package static let taskIdentifiers = 100
     package static let taskIdentifierLength = 256
     /// Bytes of a continued task's title or subtitle.

@@ -6,8 +6,8 @@ package import Refresh
 package import Store
 import Synchronization
 
-extension AppService.RefreshHooks {
-    /// What background refresh hears of apps.
+extension AppService.PartHooks {
+    /// What background refresh hears of apps, and tells them.
     package init(_ refresh: RefreshService) {
         self.init(
             use: { await refresh.use($0, isInFront: $1) },
@@ -15,7 +15,7 @@ extension AppService.RefreshHooks {
             launched: { await refresh.launched($0) },
             installed: { await refresh.installed($0, $1) },
             wakesEnded: { await refresh.wakesEnded() },
-            availability: { await refresh.availability(of: $0) })
+            notices: { [.refresh(RefreshNotice(availability: await refresh.availability(of: $0)))] })
     }
 }
 
@@ -46,7 +46,9 @@ package final class RefreshedApps: Sendable {
                         logger.debug("Nothing to expire", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
-                availabilityChanged: { await self.apps.withLock(\.service)?.tell($0, $1) },
+                availabilityChanged: {
+                    await self.apps.withLock(\.service)?.tell($0, .refresh(RefreshNotice(availability: $1)))
+                },
                 manifests: {
                     guard let apps = self.apps.withLock(\.service) else { return nil }
                     do throws(Problem) {

@@ -406,6 +406,38 @@ enum Migrations {
                     ) STRICT, WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("0012 notifications") { db in
+            try db.execute(
+                sql: """
+                    -- Notifications of apps that wait to be shown, and those that are; see docs/decisions/0045. A text is in no
+                    -- column of its own.
+                    CREATE TABLE notifications (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        app TEXT NOT NULL CHECK (length(app) > 0),
+                        identifier TEXT NOT NULL,
+                        state TEXT NOT NULL CHECK (state IN ('pending', 'due', 'shown')),
+                        -- When it is to be shown; null while it waits to be released.
+                        due_at REAL,
+                        -- Seconds that its app has asked for.
+                        delay REAL CHECK (delay > 0),
+                        repeats INTEGER NOT NULL DEFAULT 0 CHECK (repeats IN (0, 1)),
+                        -- The connection of the notification server that shows it, and its number there.
+                        server TEXT,
+                        number INTEGER,
+                        record TEXT NOT NULL,
+                        CHECK ((server IS NULL) = (number IS NULL))
+                    ) STRICT;
+                    -- One that waits and one that is shown may have the same identifier.
+                    CREATE UNIQUE INDEX notifications_identity
+                        ON notifications (app, identifier, (state = 'shown'));
+
+                    -- What an app and its user have said of notifications: JSON.
+                    CREATE TABLE notification_apps (
+                        app TEXT PRIMARY KEY CHECK (length(app) > 0),
+                        record TEXT NOT NULL
+                    ) STRICT;
+                    """)
+        }
         registerPush(in: &migrator)
         return migrator
     }()

@@ -44,7 +44,7 @@ func makeService() throws -> TestService {
             paths: paths, store: store,
             host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
-            transfers: AppService.TransferHooks(service, logger: logger), refresh: AppService.RefreshHooks(refresh),
+            transfers: AppService.TransferHooks(service, logger: logger), parts: AppService.PartHooks(refresh),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
     refreshed.connect(apps)
     return TestService(directory: directory, service: service, apps: apps, refresh: refresh)

@@ -61,7 +61,7 @@ final class OperationScene: Sendable {
                 paths: paths, store: store, host: host,
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(transfers, logger: logger),
-                refresh: AppService.RefreshHooks(refresh), variables: variables,
+                parts: AppService.PartHooks(refresh), variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
         refreshedApps.connect(apps)
         operations = Operations(transfers: transfers, apps: apps, refresh: refresh)

@@ -18,10 +18,15 @@ extension AppManifest {
         static let fileLocks = keyPrefix + "FileLocks"
         static let fetchInterval = keyPrefix + "FetchInterval"
         static let taskIdentifiers = keyPrefix + "TaskIdentifiers"
+        static let locationReason = keyPrefix + "LocationReason"
         static let all = [
             modes, wake, wakeLimit, logLimit, snapshot, backgroundPolicy, fileLocks, fetchInterval, taskIdentifiers,
+            locationReason,
         ]
     }
+
+    /// Keys of ours whose values people read: they may stand in several locales, as `Name` may.
+    static let localizedKeys: Set = [Key.locationReason]
 
     /// Reads the desktop entry at `path`, whose text is given. Without keys of ours it is an app without modes.
     ///
@@ -56,6 +61,7 @@ extension AppManifest {
         fileLocks = try Self.fileLocks(in: entry) ?? fileLocks
         fetchInterval = try Self.fetchInterval(in: entry)
         taskIdentifiers = try Self.taskIdentifiers(in: entry)
+        locationReason = try Self.locationReason(in: entry)
         windowClass = try entry.string("StartupWMClass").map(\.text).flatMap { $0.isEmpty ? nil : $0 }
     }
 
@@ -142,6 +148,16 @@ extension AppManifest {
                 key: Key.taskIdentifiers, at: line)
         }
         return identifiers
+    }
+
+    private static func locationReason(in entry: DesktopEntry) throws(EntryError) -> String? {
+        guard let (text, line) = try entry.string(Key.locationReason) else { return nil }
+        guard text.utf8.count <= Limits.locationReasonLength else {
+            throw entry.error(
+                "it has \(text.utf8.count) bytes; a reason may have \(Limits.locationReasonLength)",
+                key: Key.locationReason, at: line)
+        }
+        return text
     }
 
     /// Programs read identifiers one to a line.

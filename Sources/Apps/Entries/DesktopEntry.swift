@@ -90,7 +90,8 @@ struct DesktopEntry: Sendable {
             throw EntryError(.syntax, file: file, line: number, key: full, "this key stands here a second time")
         }
         if locale != nil {
-            guard !name.lowercased().hasPrefix(AppManifest.keyPrefix.lowercased()) else {
+            let isOurs = name.lowercased().hasPrefix(AppManifest.keyPrefix.lowercased())
+            guard !isOurs || AppManifest.localizedKeys.contains(name) else {
                 throw EntryError(.value, file: file, line: number, key: full, "this key cannot have a locale")
             }
             return

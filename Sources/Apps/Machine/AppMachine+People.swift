@@ -1,3 +1,4 @@
+package import Foundation
 package import NightshiftAPI
 import Store
 
@@ -71,6 +72,20 @@ extension AppMachine {
             return transition(to: .inactive, now)
         case .notRunning, .suspended: return []
         }
+    }
+
+    /// A notification of the app is about to be shown: in front of its user the app is asked what of it is.
+    ///
+    /// The question is not kept: it does not keep the app awake, and is not asked again.
+    ///
+    /// - Returns: nil where the app is not in front, or cannot be asked.
+    package mutating func present(_ identifier: String, _ notification: Data) -> ProcessCommand? {
+        guard record.isInFront, isConnected, ending == nil else { return nil }
+        var command = newCommand(.present)
+        command.key = identifier
+        command.payload = notification
+        command.limit = Self.presentationLimit
+        return command
     }
 
     /// Ends it: at once where it is suspended, else after it has had its say.

@@ -67,6 +67,7 @@ extension AppMachine {
             case .background, .inactive, .notRunning, .suspended: launchBy = nil
             }
         }
+        actions += replaceUntold(now)
         for index in begun.indices where begun[index].command == nil { actions += handle(index, now) }
         return actions + suspendIfIdle(now)
     }

@@ -6,7 +6,7 @@ extension AppMachine {
     /// Replaces the wanted wakes by those that the store has now, and begins what may begin.
     package mutating func setWantedWakes(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
         wanted = wakes
-        return dropOutdated(now) + beginPossibleWakes(now)
+        return dropOutdated(now) + replaceUntold(now) + beginPossibleWakes(now)
     }
 
     /// The wakes that are under way or wanted, for the API.
@@ -17,10 +17,28 @@ extension AppMachine {
 
     /// Wanted wakes that are not under way and may begin.
     private func fresh(_ now: ClockReading) -> [WantedWake] {
-        wanted.filter { wake in
-            isOpen(wake) && !begun.contains { $0.wake.identity == wake.identity } && !wake.isExpired(now)
-                && wake.source.rules.mode.map(modes.contains) ?? true
+        wanted.filter { wake in mayBegin(wake, now) && !begun.contains { $0.wake.identity == wake.identity } }
+    }
+
+    /// Whether nothing but the state of the app stands against a wake.
+    private func mayBegin(_ wake: WantedWake, _ now: ClockReading) -> Bool {
+        isOpen(wake) && !wake.isExpired(now) && wake.source.rules.mode.map(modes.contains) ?? true
+    }
+
+    /// News of which the app has not heard gives way to newer: it hears of the newer alone.
+    ///
+    /// A program that does not link the library has heard of what it was launched for.
+    mutating func replaceUntold(_ now: ClockReading) -> [AppAction] {
+        guard !completesByExiting, ending == nil else { return [] }
+        var actions: [AppAction] = []
+        for index in begun.indices where begun[index].command == nil {
+            let old = begun[index].wake
+            let newer = wanted.first { $0.identity == old.identity && $0.through > old.through && mayBegin($0, now) }
+            guard let newer, old.source.handover == .payloads else { continue }
+            begun[index].wake = newer
+            actions += discard([old], "A newer one took its place.")
         }
+        return actions
     }
 
     func isOpen(_ wake: WantedWake) -> Bool { wake.through > finished[wake.identity] ?? 0 }

@@ -73,6 +73,8 @@ package struct AppMachine: Sendable {
     package static let snapshotLimit: Double = 5
     /// Seconds between being asked to quit and being killed.
     package static let quitLimit: Double = 5
+    /// Seconds in which an app in front may say what of a notification is shown.
+    package static let presentationLimit: Double = 5
     /// Seconds in which a process launched in the background may connect before it is taken for one that never will.
     package static let connectLimit: Double = 20
     /// Seconds between the launch of an app that links the library and its first state (Apple's watchdog).

@@ -45,9 +45,10 @@ extension WakeSource {
                 limit: .seconds(30), mode: .fetch, overdue: .fetchOverdue, isTriedAgain: false,
                 outlivesForceQuit: false, reachesForeground: false, delaysStarts: false, isWarned: true)
         case .push:
-            // A force quit discards what waits (WWDC 2013, session 204).
+            // A force quit discards what waits (WWDC 2013, session 204). Its alert waits for the end of the wake, so that
+            // comes with the process's.
             WakeRules(
-                limit: .seconds(30), mode: .remoteNotification, overdue: .pushOverdue, isTriedAgain: true,
+                limit: .seconds(30), mode: .remoteNotification, overdue: .pushOverdue, isTriedAgain: false,
                 outlivesForceQuit: false, reachesForeground: true, delaysStarts: false, isWarned: false)
         case .response:
             // Its user waits for it: the app is told wherever it is, and kept for when it is started.
@@ -69,6 +70,24 @@ extension WakeSource {
             WakeRules(
                 limit: .unlimited, mode: nil, overdue: nil, isTriedAgain: false, outlivesForceQuit: false,
                 reachesForeground: true, delaysStarts: false, isWarned: true)
+        }
+    }
+
+    /// How a program that does not link the library hears what its wakes are about.
+    enum Handover: Hashable, Sendable {
+        /// By the names of the sessions.
+        case sessions
+        /// By the identifiers of the tasks.
+        case identifiers
+        /// By a file with the payloads. They are news, of which the newest counts.
+        case payloads
+    }
+
+    var handover: Handover {
+        switch self {
+        case .session: .sessions
+        case .fetch, .processing, .continued: .identifiers
+        case .push, .region, .significantChange, .response: .payloads
         }
     }
 

@@ -67,7 +67,7 @@ package struct AppEnvironment: Sendable {
         let sessions = wakes.filter { $0.source == .session }.map(\.key)
         if !sessions.isEmpty { variables["NIGHTSHIFT_SESSION"] = sessions.joined(separator: "\n") }
         // A fetch of the classic form has no identifier.
-        let tasks = wakes.filter { $0.source.hasResult && !$0.key.isEmpty }.map(\.key)
+        let tasks = wakes.filter { $0.source.handover == .identifiers && !$0.key.isEmpty }.map(\.key)
         if !tasks.isEmpty { variables["NIGHTSHIFT_TASK"] = tasks.joined(separator: "\n") }
         return variables
     }
@@ -113,7 +113,7 @@ package struct AppEnvironment: Sendable {
     /// Variables that belong to one launch: a service that an app has started must not pass that app's on.
     private static let ofLaunch: Set = [
         "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE", "NIGHTSHIFT_SESSION",
-        "NIGHTSHIFT_WAKE_LIMIT", "NIGHTSHIFT_TASK",
+        "NIGHTSHIFT_WAKE_LIMIT", "NIGHTSHIFT_TASK", "NIGHTSHIFT_PAYLOAD",
     ]
 }
 

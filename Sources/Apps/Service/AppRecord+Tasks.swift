@@ -6,6 +6,9 @@ extension AppRecord {
     /// Whether the app is running, and its user does not see it.
     package var isInBackground: Bool { state == .background || state == .suspended }
 
+    /// Whether its user sees it.
+    var isInFront: Bool { process != nil && (state == .active || state == .inactive) }
+
     /// How long tasks that it adds in the background do not start, in seconds since 1970; nil where they may.
     package func startsPausedUntil(now: ClockReading) -> Double? {
         guard isInBackground, startDelay > 0 else { return nil }

@@ -16,10 +16,11 @@ extension AppService {
         let actions = input(&machine, now)
         machines[id] = machine
         writeClock(id)
+        removePayloads(of: id)
         reportActivity()
         // Its states tell of its use from here on, and its windows before: not both at once, and in this order.
         if front.use.app == id { updateFrontUse() }
-        tellRefresh(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
+        tellParts(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
         if actions.isEmpty, machine.record == before { return setAlarm() }
         await execute(actions, id)
         if front.app == id { updateFrontUse() }
@@ -152,7 +153,7 @@ extension AppService {
                 if lifts { try transaction.liftHolds(of: id, at: time) }
             }
             if lifts { unlifted.remove(id) }
-            if finished.contains(where: \.wake.source.hasResult) { refreshCalls.add(environment.refresh.wakesEnded) }
+            if finished.contains(where: \.wake.source.hasResult) { partCalls.add(environment.parts.wakesEnded) }
             return lifts
         } catch {
             if lifts { unlifted.insert(id) }
@@ -184,14 +185,15 @@ extension AppService {
             return input(id) { $0.spawnFailed("Its desktop entry is gone.", now: $1) }
         }
         let command = background && !wakes.isEmpty ? manifest.wakeCommand ?? manifest.command : manifest.command
-        var plan = LaunchPlan(
-            app: id, program: command[0], arguments: Array(command.dropFirst()) + arguments,
-            environment: launchVariables(id, manifest, background: background, wakes: wakes),
-            directory: manifest.directory ?? environment.homeDirectory, log: logPath(id))
-        plan.fileCreationMask = environment.fileCreationMask
-        plan.openFiles = Self.openFiles
-        plan.logLimit = manifest.logLimit
-        do {
+        do throws(LaunchFailure) {
+            var plan = LaunchPlan(
+                app: id, program: command[0], arguments: Array(command.dropFirst()) + arguments,
+                environment: launchVariables(id, manifest, background: background, wakes: wakes),
+                directory: manifest.directory ?? environment.homeDirectory, log: logPath(id))
+            if let payloads = try writePayloads(of: id, wakes) { plan.environment["NIGHTSHIFT_PAYLOAD"] = payloads }
+            plan.fileCreationMask = environment.fileCreationMask
+            plan.openFiles = Self.openFiles
+            plan.logLimit = manifest.logLimit
             let process = try environment.host.launch(plan)
             return input(id) { $0.spawned(StoredProcess(process, isManaged: true), now: $1) }
         } catch {
@@ -219,8 +221,9 @@ extension AppService {
         let actions = input(&machine, now)
         machines[id] = machine
         writeClock(id)
+        removePayloads(of: id)
         reportActivity()
-        tellRefresh(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
+        tellParts(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
         return actions
     }
 
@@ -255,9 +258,9 @@ extension AppService {
 
     // MARK: - Time
 
-    private func setAlarm() {
+    func setAlarm() {
         let now = now
-        let next = machines.values.compactMap(\.nextDeadline).min()
+        let next = (machines.values.compactMap(\.nextDeadline) + presentationDeadlines).min()
         // Early where the machine sleeps meanwhile: then it is set again.
         let bootSeconds = next.map { now.bootSeconds + $0 - now.awakeSeconds }
         alarm.set(for: isStopping ? nil : next, atBootSeconds: bootSeconds, by: environment.clock) {
@@ -270,6 +273,7 @@ extension AppService {
         for (id, machine) in machines where machine.isDue(now) {
             await perform(id) { $0.tick(now: $1) }
         }
+        endLatePresentations()
         setAlarm()
     }
 }

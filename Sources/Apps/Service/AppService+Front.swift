@@ -53,8 +53,8 @@ extension AppService {
         let hasStates = front.app.flatMap { machines[$0] }.map { $0.record.state != .notRunning } ?? false
         let changes = front.use.update(
             front: front.isInstalled ? front.app : nil, hasStates: hasStates, isUserAway: front.isUserAway)
-        let refresh = environment.refresh
-        for change in changes { refreshCalls.add { await refresh.use(change.app, change.isInFront) } }
+        let parts = environment.parts
+        for change in changes { partCalls.add { await parts.use(change.app, change.isInFront) } }
     }
 
     /// The app that a window is of, and whether it has keys of ours.

@@ -28,7 +28,7 @@ extension AppService {
             throw Problem(error)
         }
         await perform(manifest.id) { $0.installed(manifest.entry, now: $1) }
-        refreshCalls.add { [refresh = environment.refresh] in await refresh.installed(manifest.id, manifest) }
+        partCalls.add { [parts = environment.parts] in await parts.installed(manifest.id, manifest) }
         await updateWantedWakes()
         return try await status(manifest.id)
     }
@@ -49,7 +49,7 @@ extension AppService {
         machines[id] = nil
         unfinished[id] = nil
         tellings[id] = nil
-        refreshCalls.add { [refresh = environment.refresh] in await refresh.installed(id, nil) }
+        partCalls.add { [parts = environment.parts] in await parts.installed(id, nil) }
         do {
             try await store.write { transaction in
                 try transaction.deleteApp(id)

@@ -17,8 +17,8 @@ extension AppService {
     package func connect(
         process pid: Int32, executable: String?, app claimed: AppID?, run child: Int32? = nil, asGuest: Bool = false
     ) async throws(Problem) -> AsyncStream<ProcessEvent> {
-        // What is found out here may have changed while background refresh answers.
-        var answer: (app: AppID, availability: RefreshAvailability)?
+        // What is found out here may have changed while the other parts answer.
+        var answer: (app: AppID, notices: [ProcessEvent])?
         var found: (process: ProcessIdentity, app: AppID)?
         while found == nil {
             guard !isStopping else { throw .unavailable("The service is stopping.") }
@@ -28,7 +28,7 @@ extension AppService {
             let launched = launchedApp(of: process)
             if let child, launched == nil { return try await connect(runner: pid, of: child, executable) }
             let app = launched ?? app(of: process, executable: executable, claimed: claimed)
-            if answer?.app == app { found = (process, app) } else { answer = (app, await availability(of: app)) }
+            if answer?.app == app { found = (process, app) } else { answer = (app, await notices(of: app)) }
         }
         guard let (process, id) = found else { throw .unavailable("The service is stopping.") }
         let owner = machines[id]?.record.process.map { ProcessIdentity($0) }
@@ -47,9 +47,7 @@ extension AppService {
         hello.clock = clocks[id]?.path
         hello.channel = connections[pid]?.name
         connections[pid]?.continuation.yield(.hello(hello))
-        if let availability = answer?.availability {
-            connections[pid]?.continuation.yield(.refresh(RefreshNotice(availability: availability)))
-        }
+        for notice in answer?.notices ?? [] { connections[pid]?.continuation.yield(notice) }
         if !isGuest {
             if owner == nil { _ = environment.host.adopt(process) }
             let stored = StoredProcess(process, isManaged: false)
@@ -66,6 +64,7 @@ extension AppService {
         nextConnection += 1
         let number = nextConnection
         connections[pid]?.continuation.finish()
+        if let old = connections[pid], !old.isGuest { endPresentations(of: old.app) }
         connections[pid] = Connection(
             number: number, app: id, isGuest: isGuest, isRunner: isRunner, continuation: continuation)
         continuation.onTermination = { [reporting] _ in
@@ -96,12 +95,22 @@ extension AppService {
 
     /// The app has done what a command asked.
     ///
-    /// - Parameter result: for a wake, what came of it; ``RefreshResult/newData`` unless given.
+    /// - Parameters:
+    ///   - result: for a wake, what came of it; ``RefreshResult/newData`` unless given.
+    ///   - presentation: for a notification, what of it is shown; nil for all that it says.
     package func acknowledge(
-        process pid: Int32, channel: String? = nil, command: Int64, result: RefreshResult? = nil
+        process pid: Int32, channel: String? = nil, command: Int64, result: RefreshResult? = nil,
+        presentation: Int? = nil
     ) async throws(Problem) {
         let id = try app(ofProcess: pid, channel: channel)
+        if let presentation, !PresentationAnswer.allOptions.contains(presentation) {
+            throw .invalid(
+                "A presentation is a sum of the options 1, 2, 4, 8 and 16, not \(presentation).",
+                pointer: "/presentation")
+        }
         guard isOwn(pid) else { return }
+        let answer = presentation.map { PresentationAnswer.options($0) } ?? .asSent
+        if endPresentation(Presentation.Key(app: id, command: command), answer) { return }
         await refreshWantedWakes(of: id)
         await perform(id) { $0.acknowledged(command, result: result ?? .newData, now: $1) }
     }
@@ -160,6 +169,7 @@ extension AppService {
     func disconnected(_ pid: Int32, _ number: Int) async {
         guard let connection = connections[pid], connection.number == number else { return }
         connections[pid] = nil
+        if !connection.isGuest { endPresentations(of: connection.app) }
         // The command goes on without who has run it, and so does its time.
         guard !connection.isRunner, machines[connection.app] != nil else { return }
         await perform(connection.app) { machine, now in
@@ -188,6 +198,7 @@ extension AppService {
             connection.continuation.finish()
             connections[pid] = nil
         }
+        endPresentations(of: id)
         // Its next process reads again, though this one may have ended suspended.
         await environment.transfers.setListening(id, true)
         // Events that it handled last are nothing to launch it for.

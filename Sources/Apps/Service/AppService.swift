@@ -17,7 +17,7 @@ package actor AppService {
         package var entries: EntryDirectories
         package var clock: any ServiceClock
         package var transfers: TransferHooks
-        package var refresh: RefreshHooks
+        package var parts: PartHooks
         /// The environment of the service, of which launched processes find a part in theirs: ``AppEnvironment``.
         package var variables: [String: String]
         /// What the session's manager gives to what it starts, as of now; nil where there is none.
@@ -31,7 +31,7 @@ package actor AppService {
 
         package init(
             paths: ServicePaths, store: Store, host: any ProcessHost, entries: EntryDirectories,
-            clock: any ServiceClock, transfers: TransferHooks, refresh: RefreshHooks = RefreshHooks(),
+            clock: any ServiceClock, transfers: TransferHooks, parts: PartHooks = PartHooks(),
             variables: [String: String],
             sessionVariables: @escaping @Sendable () -> [String: String]? = { nil }, homeDirectory: String,
             fileCreationMask: UInt32, activity: @escaping @Sendable (AppActivity) -> Void = { _ in }, logger: Logger
@@ -42,7 +42,7 @@ package actor AppService {
             self.entries = entries
             self.clock = clock
             self.transfers = transfers
-            self.refresh = refresh
+            self.parts = parts
             self.variables = variables
             self.sessionVariables = sessionVariables
             self.homeDirectory = homeDirectory
@@ -105,6 +105,10 @@ package actor AppService {
     /// The files from which processes read their background time.
     var clocks: [AppID: ClockFile] = [:]
     var front = Front()
+    /// Notifications that apps in front were asked about.
+    var presentations: [Presentation.Key: Presentation] = [:]
+    /// Apps whose process was given a file with the payloads of its wakes.
+    var payloadFiles: Set<AppID> = []
     private var isPrepared = false
     /// The actions that ``run()`` executes first.
     private var recovered: [(AppID, [AppAction])] = []
@@ -113,10 +117,11 @@ package actor AppService {
     /// The callers that wait for an update that begins after their call.
     private var updateWaiters: [CheckedContinuation<Void, Never>] = []
     nonisolated let reporting = Mailbox<AppService>()
-    /// What background refresh hears of apps.
-    nonisolated let refreshCalls = CallSequence()
-    /// What background refresh has told of apps.
-    var tellings: [AppID: Telling] = [:]
+    /// What the other parts hear of apps.
+    nonisolated let partCalls = CallSequence()
+    /// What the parts have told the processes of apps last, and the number of the last of all that.
+    var tellings: [AppID: [ProcessEvent.NoticeKind: Telling]] = [:]
+    var lastTelling = 0
 
     struct Connection {
         /// Tells streams of one process apart.
@@ -156,7 +161,7 @@ package actor AppService {
                 { await $0.follow($0.store.messageSignal, past: messages) },
                 { await $0.follow($0.store.wakeSignal, past: wakes) },
                 { await $0.followExits() },
-                { await $0.refreshCalls.run() },
+                { await $0.partCalls.run() },
             ])
     }
 
@@ -172,6 +177,7 @@ package actor AppService {
         environment.host.shutdown()
         for waiter in endWaiters.values.joined() { waiter.resume() }
         endWaiters = [:]
+        for key in presentations.keys { endPresentation(key, .asSent) }
         reporting.finish()
     }
 
@@ -198,9 +204,11 @@ package actor AppService {
             recovered.append((record.id, machine.recover(isAlive: isAlive, now: now)))
             machines[record.id] = machine
             writeClock(record.id)
-            tellRefresh(ofAdopted: record.id)
+            adoptPayloads(of: record.id)
+            tellParts(ofAdopted: record.id)
         }
         removeStaleClocks()
+        removeStalePayloads()
         reportActivity()
     }
 

@@ -1,68 +1,37 @@
-import CSystemd
 import Glibc
-import NightshiftAPI
 
 /// One connection to a message bus, of one thread.
 ///
 /// Nothing blocks: messages are queued, and what has arrived is taken when poll(2) says so. Services are never started by
 /// a question.
 final class BusConnection {
-    private let bus: OpaquePointer
+    private let bus: MessageBus
     /// Questions under way, by the numbers of their messages.
     private var asked: [UInt64: BusRequest] = [:]
 
     /// Begins to connect to an address of the D-Bus specification's form.
     init(address: String) throws(BusFailure) {
-        var opened: OpaquePointer?
-        try Self.check(sd_bus_new(&opened))
-        guard let opened else { throw Self.failure(ENOMEM) }
-        bus = opened
-        try Self.check(sd_bus_set_address(bus, address))
-        try Self.check(sd_bus_set_bus_client(bus, 1))
-        try Self.check(sd_bus_start(bus))
+        bus = try MessageBus(address: address)
     }
 
-    deinit {
-        sd_bus_close_unref(bus)
-    }
-
-    var descriptor: Int32 { sd_bus_get_fd(bus) }
+    var descriptor: Int32 { bus.descriptor }
 
     /// The events to poll for.
-    var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
+    var events: Int16 { bus.events }
 
     /// Seconds of CLOCK_MONOTONIC at which sd-bus wants to look again; nil when it waits for the bus alone.
-    var deadline: Double? {
-        var microseconds: UInt64 = 0
-        guard sd_bus_get_timeout(bus, &microseconds) > 0, microseconds != .max else { return nil }
-        return Double(microseconds) / 1e6
-    }
+    var deadline: Double? { bus.deadline }
 
     func send(_ request: BusRequest) throws(BusFailure) {
-        let message = try newCall(for: request)
-        defer { sd_bus_message_unref(message) }
-        for argument in request.arguments {
-            try Self.check(sd_bus_message_append_basic(message, CChar(UInt8(ascii: "s")), argument))
-        }
-        try Self.check(sd_bus_message_set_auto_start(message, 0))
-        var cookie: UInt64 = 0
-        try Self.check(sd_bus_send(bus, message, &cookie))
-        asked[cookie] = request
+        let call = try newCall(for: request)
+        for argument in request.arguments { try call.append(argument) }
+        asked[try bus.send(call)] = request
     }
 
     /// What has arrived next, nil when there is nothing more. Sends what is queued, too. Throws when the connection has
     /// ended.
     func next() throws(BusFailure) -> BusEvent? {
-        while true {
-            // Without callbacks of ours, sd-bus hands over every message that is not its own business.
-            var message: OpaquePointer?
-            let result = sd_bus_process(bus, &message)
-            if result < 0 { throw Self.failure(-result) }
-            if result == 0 { return nil }
-            guard let message else { continue }
-            defer { sd_bus_message_unref(message) }
-            if let event = event(BusMessage(pointer: message)) { return event }
-        }
+        try bus.next { event($0) }
     }
 
     private func event(_ message: BusMessage) -> BusEvent? {
@@ -73,8 +42,10 @@ final class BusConnection {
 
     private func signal(_ message: BusMessage) -> BusEvent? {
         guard let sender = message.sender else { return nil }
-        if sender == Self.daemon, message.isSignal(Self.daemon, "NameOwnerChanged") { return message.ownerChange() }
-        if message.isSignal("org.freedesktop.DBus.Properties", "PropertiesChanged") {
+        if sender == MessageBus.daemon, message.isSignal(MessageBus.daemon, "NameOwnerChanged") {
+            return message.ownerChange()
+        }
+        if message.isSignal(Self.properties, "PropertiesChanged") {
             return message.propertyChange(sender: sender)
         }
         if message.isSignal(BusObject.logind.interface, "PrepareForSleep") {
@@ -83,50 +54,26 @@ final class BusConnection {
         return nil
     }
 
-    private func newCall(for request: BusRequest) throws(BusFailure) -> OpaquePointer {
-        var message: OpaquePointer?
+    private func newCall(for request: BusRequest) throws(BusFailure) -> OutgoingMessage {
         switch request {
         case .subscribe:
-            try Self.check(
-                sd_bus_message_new_method_call(bus, &message, Self.daemon, Self.daemonPath, Self.daemon, "AddMatch"))
+            return try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, "AddMatch")
         case .owner:
-            try Self.check(
-                sd_bus_message_new_method_call(bus, &message, Self.daemon, Self.daemonPath, Self.daemon, "GetNameOwner")
-            )
+            return try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, "GetNameOwner")
         case .properties(let object, _):
-            try Self.check(
-                sd_bus_message_new_method_call(
-                    bus, &message, object.service.rawValue, object.path, "org.freedesktop.DBus.Properties", "GetAll"))
+            return try bus.newCall(object.service.rawValue, object.path, Self.properties, "GetAll")
         case .device:
             let manager = BusObject.networkManager
-            try Self.check(
-                sd_bus_message_new_method_call(
-                    bus, &message, manager.service.rawValue, manager.path, manager.interface, "GetDeviceByIpIface"))
+            return try bus.newCall(manager.service.rawValue, manager.path, manager.interface, "GetDeviceByIpIface")
         case .deviceState(let path, _):
-            try Self.check(
-                sd_bus_message_new_method_call(
-                    bus, &message, BusService.networkManager.rawValue, path, "org.freedesktop.DBus.Properties", "GetAll"
-                ))
+            return try bus.newCall(BusService.networkManager.rawValue, path, Self.properties, "GetAll")
         case .inhibit:
             let logind = BusObject.logind
-            try Self.check(
-                sd_bus_message_new_method_call(
-                    bus, &message, logind.service.rawValue, logind.path, logind.interface, "Inhibit"))
+            return try bus.newCall(logind.service.rawValue, logind.path, logind.interface, "Inhibit")
         }
-        guard let message else { throw Self.failure(ENOMEM) }
-        return message
     }
 
-    private static let daemon = "org.freedesktop.DBus"
-    private static let daemonPath = "/org/freedesktop/DBus"
-
-    private static func check(_ result: Int32) throws(BusFailure) {
-        if result < 0 { throw failure(-result) }
-    }
-
-    private static func failure(_ code: Int32) -> BusFailure {
-        BusFailure(String(cString: strerror(code)))
-    }
+    private static let properties = "org.freedesktop.DBus.Properties"
 }
 
 extension BusRequest {

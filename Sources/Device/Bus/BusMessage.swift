@@ -13,6 +13,11 @@ struct BusMessage {
         return BusFailure(text.isEmpty ? "answers \(name)" : "answers \(name): \(text)")
     }
 
+    /// Of one that is an error.
+    var errorName: String {
+        sd_bus_message_get_error(pointer)?.pointee.name.map { String(cString: $0) } ?? ""
+    }
+
     /// The number of the message that this one answers.
     var answeredCookie: UInt64? {
         var cookie: UInt64 = 0
@@ -38,6 +43,8 @@ struct BusMessage {
         try check(sd_bus_message_read_basic(pointer, Self.code("b"), &truth))
         return truth != 0
     }
+
+    func readNumber() throws(BusFailure) -> UInt32 { try readFixed("u", UInt32.self) }
 
     /// A descriptor that belongs to the message.
     func readDescriptor() throws(BusFailure) -> Int32 {

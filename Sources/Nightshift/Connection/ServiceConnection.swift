@@ -85,8 +85,8 @@ package final class ServiceConnection: Sendable {
 
     /// The environment variables that the service sets for an app at its launch.
     private static let ownVariables: Set<String> = [
-        "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SESSION", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE",
-        "NIGHTSHIFT_WAKE_LIMIT",
+        "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_PAYLOAD", "NIGHTSHIFT_SESSION", "NIGHTSHIFT_SOCKET",
+        "NIGHTSHIFT_TASK", "NIGHTSHIFT_WAKE", "NIGHTSHIFT_WAKE_LIMIT",
     ]
 
     // MARK: - Requests

@@ -31,6 +31,8 @@ package struct AppManifest: Hashable, Sendable, Codable {
     package var fetchInterval: RefreshInterval?
     /// `X-Nightshift-TaskIdentifiers`: the tasks that it may submit. With any there are no background fetches of the classic form.
     package var taskIdentifiers: [String]
+    /// `X-Nightshift-LocationReason`: why it wants to know where its user is, for whoever is asked.
+    package var locationReason: String?
 
     package static let defaultWakeLimit: Double = 30
     package static let defaultLogLimit: Int64 = 1 << 20

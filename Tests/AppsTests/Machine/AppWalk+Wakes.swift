@@ -18,6 +18,7 @@ extension AppWalk {
             case .processing: ["clean", "train"]
             case .continued: ["export"]
             case .fetch, .push, .significantChange: [""]
+            case .response: ["note", "other"]
             }
         var wake = WantedWake(
             app: TestApp.id, reason: WakeReason(source), key: keys.randomElement(using: &random) ?? "",

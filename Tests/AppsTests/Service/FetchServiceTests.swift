@@ -52,7 +52,7 @@ import Testing
         let command = try await reader.command(.handleWake)
         #expect(command.source == .fetch && command.limit == 30)
         try await scene.service.acknowledge(process: process, command: command.number, result: .noData)
-        try await scene.refreshCalls.wait(for: "the end") { $0.contains(.wakesEnded(1)) }
+        try await scene.partCalls.wait(for: "the end") { $0.contains(.wakesEnded(1)) }
         let end = try await end(scene)
         #expect(end.app == ServiceScene.app && end.source == .fetch && end.wake == command.through)
         #expect(end.end == WakeEnd(result: .noData, time: scene.clock.now().wallSeconds))
@@ -172,7 +172,7 @@ import Testing
         first.scripted?.end(process, .exited(0))
         let next = try await ServiceScene(keys: Self.modes, after: first)
         #expect(try await end(next).end.result == .failed)
-        try await next.refreshCalls.wait(for: "the end") { $0.contains(.wakesEnded(1)) }
+        try await next.partCalls.wait(for: "the end") { $0.contains(.wakesEnded(1)) }
         #expect(next.scripted?.launches.count == 1)
         try await next.end()
     }
@@ -242,11 +242,11 @@ import Testing
         // A launch in the background is no use of it.
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest(background: true))
         _ = try await scene.service.activate(ServiceScene.app)
-        let expected: [ServiceScene.RefreshCall] = [
+        let expected: [ServiceScene.PartCall] = [
             .launched, .use(true), .use(false), .use(true), .forceQuit, .use(false), .launched, .use(true),
         ]
-        try await scene.refreshCalls.wait(for: "what happened") { $0.count >= expected.count }
-        #expect(scene.refreshCalls.read { $0 } == expected)
+        try await scene.partCalls.wait(for: "what happened") { $0.count >= expected.count }
+        #expect(scene.partCalls.read { $0 } == expected)
         try await scene.end()
     }
 
@@ -255,7 +255,7 @@ import Testing
         _ = try await first.service.launch(ServiceScene.app, LaunchRequest())
         try await first.crash()
         let next = try await ServiceScene(keys: Self.modes, after: first)
-        try await next.refreshCalls.wait(for: "what is in front") { $0 == [.use(true)] }
+        try await next.partCalls.wait(for: "what is in front") { $0 == [.use(true)] }
         let process = try #require(next.scripted?.living.first)
         let service = next.service
         async let quit = service.quit(ServiceScene.app, force: true)
@@ -264,7 +264,7 @@ import Testing
         _ = try await quit
         try await next.crash()
         let last = try await ServiceScene(keys: Self.modes, after: next)
-        try await last.refreshCalls.wait(for: "who is force-quit") { $0 == [.forceQuit] }
+        try await last.partCalls.wait(for: "who is force-quit") { $0 == [.forceQuit] }
         try await last.end()
     }
 
@@ -276,8 +276,8 @@ import Testing
             toFile: path, atomically: true, encoding: .utf8)
         _ = try await scene.service.install(path)
         try await scene.service.uninstall(id)
-        let expected: [ServiceScene.RefreshCall] = [.installed(id, name: "New"), .installed(id, name: nil)]
-        try await scene.refreshCalls.wait(for: "both") { $0 == expected }
+        let expected: [ServiceScene.PartCall] = [.installed(id, name: "New"), .installed(id, name: nil)]
+        try await scene.partCalls.wait(for: "both") { $0 == expected }
         try await scene.end()
     }
 
@@ -293,8 +293,9 @@ import Testing
             return
         }
         #expect(events.dropFirst().first == .refresh(RefreshNotice(availability: .available)))
-        await scene.service.tell(ServiceScene.app, .denied)
-        await scene.service.tell(AppID(rawValue: "org.example.other"), .restricted)
+        await scene.service.tell(ServiceScene.app, .refresh(RefreshNotice(availability: .denied)))
+        await scene.service.tell(
+            AppID(rawValue: "org.example.other"), .refresh(RefreshNotice(availability: .restricted)))
         try await reader.events.wait(for: "the change") {
             $0.last == .refresh(RefreshNotice(availability: .denied))
         }
@@ -305,17 +306,41 @@ import Testing
         let scene = try await ServiceScene(keys: Self.modes)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let process = try #require(scene.scripted?.living.first)
-        scene.isRefreshBusy.update { $0 = true }
+        let token = ProcessEvent.push(PushNotice(token: "0a"))
+        scene.notices.update { $0.append(token) }
+        scene.arePartsBusy.update { $0 = true }
         let service = scene.service
         async let connecting = service.connect(process: process, executable: nil, app: ServiceScene.app)
-        try await scene.refreshCalls.wait(for: "the question") { $0.contains(.askedForAvailability) }
-        await service.tell(ServiceScene.app, .denied)
-        scene.isRefreshBusy.update { $0 = false }
+        try await scene.partCalls.wait(for: "the question") { $0.contains(.askedForNotices) }
+        // The last word of each kind counts, also of a kind that the answer did not have.
+        let denied = ProcessEvent.refresh(RefreshNotice(availability: .denied))
+        await service.tell(ServiceScene.app, .location(LocationNotice(permission: .always)))
+        await service.tell(ServiceScene.app, denied)
+        await service.tell(ServiceScene.app, .location(LocationNotice(permission: .denied)))
+        scene.arePartsBusy.update { $0 = false }
         let reader = CommandReader(try await connecting)
         _ = try await reader.command(.enter)
+        let events = reader.events.read { $0 }
         #expect(
-            reader.events.read { $0.contains(.refresh(RefreshNotice(availability: .denied))) }
-                && reader.events.read { !$0.contains(.refresh(RefreshNotice(availability: .available))) })
+            Array(events.dropFirst().prefix(3)) == [token, denied, .location(LocationNotice(permission: .denied))])
+        #expect(events.count { $0.isNotice } == 3)
+        // The next process hears what the parts say then.
+        scene.notices.update { $0 = [.location(LocationNotice(permission: .whenInUse))] }
+        let other = CommandReader(
+            try await service.connect(process: process, executable: nil, app: ServiceScene.app, asGuest: true))
+        try await other.events.wait(for: "the notice") {
+            $0.dropFirst().first == .location(LocationNotice(permission: .whenInUse))
+        }
+        #expect(other.events.read { $0.count { $0.isNotice } } == 1)
         try await scene.end()
+    }
+}
+
+extension ProcessEvent {
+    fileprivate var isNotice: Bool {
+        switch self {
+        case .refresh, .location, .push: true
+        case .hello, .command, .stopping: false
+        }
     }
 }

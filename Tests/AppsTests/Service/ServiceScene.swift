@@ -20,23 +20,23 @@ final class ServiceScene {
     let activities = Watched<[AppActivity]>([])
     /// Apps that came to the front.
     let fronts = Watched<[AppID]>([])
-    /// What background refresh has heard, in order.
-    let refreshCalls = Watched<[RefreshCall]>([])
-    /// What background refresh says of every app, and whether it takes its time over that.
-    let availability = Watched(RefreshAvailability.available)
-    let isRefreshBusy = Watched(false)
+    /// What the other parts have heard, in order.
+    let partCalls = Watched<[PartCall]>([])
+    /// What the other parts say of every app, and whether they take their time over that.
+    let notices = Watched<[ProcessEvent]>([.refresh(RefreshNotice(availability: .available))])
+    let arePartsBusy = Watched(false)
     /// What was told of the use of apps.
     let uses = Watched<[FrontUse.Change]>([])
     private let running: Task<Void, any Error>
 
-    enum RefreshCall: Hashable, Sendable {
+    enum PartCall: Hashable, Sendable {
         case use(Bool)
         case forceQuit
         case launched
         case installed(AppID, name: String?)
         /// With the ends that were in the store by then.
         case wakesEnded(Int)
-        case askedForAvailability
+        case askedForNotices
     }
 
     static let app = AppID(rawValue: "org.example.app")
@@ -83,7 +83,7 @@ final class ServiceScene {
                 transfers: AppService.TransferHooks(
                     forceQuit: { _ in }, cameToFront: { [fronts] app in fronts.update { $0.append(app) } },
                     setListening: { _, _ in }, acknowledge: { _, _, _ in }),
-                refresh: Self.hooks(refreshCalls, uses, availability, isRefreshBusy, store),
+                parts: Self.hooks(partCalls, uses, notices, arePartsBusy, store),
                 variables: variables, homeDirectory: scratch.path, fileCreationMask: 0o022,
                 activity: { [activities] activity in activities.update { $0.append(activity) } }, logger: logger))
         if let moment { await service.apply(moment) }
@@ -92,11 +92,10 @@ final class ServiceScene {
     }
 
     private static func hooks(
-        _ calls: Watched<[RefreshCall]>, _ uses: Watched<[FrontUse.Change]>,
-        _ availability: Watched<RefreshAvailability>, _ isBusy: Watched<Bool>,
-        _ store: Store
-    ) -> AppService.RefreshHooks {
-        AppService.RefreshHooks(
+        _ calls: Watched<[PartCall]>, _ uses: Watched<[FrontUse.Change]>,
+        _ notices: Watched<[ProcessEvent]>, _ areBusy: Watched<Bool>, _ store: Store
+    ) -> AppService.PartHooks {
+        AppService.PartHooks(
             use: { app, isInFront in
                 uses.update { $0.append(FrontUse.Change(app: app, isInFront: isInFront)) }
                 if app == Self.app { calls.update { $0.append(.use(isInFront)) } }
@@ -108,10 +107,10 @@ final class ServiceScene {
                 let count = (try? await store.read { try $0.wakeEnds().count }) ?? -1
                 calls.update { $0.append(.wakesEnded(count)) }
             },
-            availability: { _ in
-                let answer = availability.read { $0 }
-                calls.update { $0.append(.askedForAvailability) }
-                try? await isBusy.wait(for: "background refresh") { !$0 }
+            notices: { _ in
+                let answer = notices.read { $0 }
+                calls.update { $0.append(.askedForNotices) }
+                try? await areBusy.wait(for: "the other parts") { !$0 }
                 return answer
             })
     }

@@ -1,10 +1,11 @@
 package import NightshiftAPI
 
 extension AppService {
-    /// What background refresh hears of apps, in the order in which it happened. How their wakes ended it reads from the store.
+    /// What another part of the service hears of apps, in the order in which it happened, and what it has to tell their
+    /// processes. How their wakes ended it reads from the store.
     ///
     /// Nobody waits for it but who connects. A service that starts tells anew who is force-quit and who is in front.
-    package struct RefreshHooks: Sendable {
+    package struct PartHooks: Sendable {
         /// The app came to the front of its user, or left it.
         package var use: @Sendable (AppID, _ isInFront: Bool) async -> Void
         /// Its user has ended it for good: nothing before its user starts it.
@@ -15,9 +16,9 @@ extension AppService {
         package var installed: @Sendable (AppID, AppManifest?) async -> Void
         /// The end of a wake is on disk.
         package var wakesEnded: @Sendable () async -> Void
-        /// Whether the app is refreshed in the background: asked when a process of it connects. Changes come by
+        /// What a process of the app that connects has to know, each kind of notice once at most. Changes come by
         /// ``AppService/tell(_:_:)``.
-        package var availability: @Sendable (AppID) async -> RefreshAvailability
+        package var notices: @Sendable (AppID) async -> [ProcessEvent]
 
         package init(
             use: @escaping @Sendable (AppID, _ isInFront: Bool) async -> Void = { _, _ in },
@@ -25,14 +26,29 @@ extension AppService {
             launched: @escaping @Sendable (AppID) async -> Void = { _ in },
             installed: @escaping @Sendable (AppID, AppManifest?) async -> Void = { _, _ in },
             wakesEnded: @escaping @Sendable () async -> Void = {},
-            availability: @escaping @Sendable (AppID) async -> RefreshAvailability = { _ in .restricted }
+            notices: @escaping @Sendable (AppID) async -> [ProcessEvent] = { _ in [] }
         ) {
             self.use = use
             self.forceQuit = forceQuit
             self.launched = launched
             self.installed = installed
             self.wakesEnded = wakesEnded
-            self.availability = availability
+            self.notices = notices
+        }
+
+        /// Several parts as one: each hears of everything, one after the other in this order.
+        package init(_ parts: [PartHooks]) {
+            self.init(
+                use: { id, isInFront in for part in parts { await part.use(id, isInFront) } },
+                forceQuit: { id in for part in parts { await part.forceQuit(id) } },
+                launched: { id in for part in parts { await part.launched(id) } },
+                installed: { id, manifest in for part in parts { await part.installed(id, manifest) } },
+                wakesEnded: { for part in parts { await part.wakesEnded() } },
+                notices: { id in
+                    var notices: [ProcessEvent] = []
+                    for part in parts { notices += await part.notices(id) }
+                    return notices
+                })
         }
     }
 }

@@ -1,0 +1,191 @@
+import CSystemd
+import Glibc
+
+/// One connection to a message bus, of one thread, whatever is said over it.
+///
+/// Nothing blocks: messages are queued, and what has arrived is taken when poll(2) says so.
+final class MessageBus {
+    private let bus: OpaquePointer
+
+    /// Begins to connect to an address of the D-Bus specification's form.
+    init(address: String) throws(BusFailure) {
+        var opened: OpaquePointer?
+        try BusFailure.check(sd_bus_new(&opened))
+        guard let opened else { throw BusFailure(code: ENOMEM) }
+        bus = opened
+        try BusFailure.check(sd_bus_set_address(bus, address))
+        try BusFailure.check(sd_bus_set_bus_client(bus, 1))
+        try BusFailure.check(sd_bus_start(bus))
+    }
+
+    deinit {
+        sd_bus_close_unref(bus)
+    }
+
+    var descriptor: Int32 { sd_bus_get_fd(bus) }
+
+    /// The events to poll for.
+    var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
+
+    /// Seconds of CLOCK_MONOTONIC at which sd-bus wants to look again; nil when it waits for the bus alone.
+    var deadline: Double? {
+        var microseconds: UInt64 = 0
+        guard sd_bus_get_timeout(bus, &microseconds) > 0, microseconds != .max else { return nil }
+        return Double(microseconds) / 1e6
+    }
+
+    /// What tells this bus from every other that there ever was, once it has answered; else nil.
+    var identity: String? {
+        guard sd_bus_is_ready(bus) > 0 else { return nil }
+        var id = sd_id128_t()
+        guard sd_bus_get_bus_id(bus, &id) >= 0 else { return nil }
+        return withUnsafeBytes(of: id) { bytes in
+            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
+    }
+
+    func newCall(
+        _ service: String, _ path: String, _ interface: String, _ member: String
+    ) throws(BusFailure) -> OutgoingMessage {
+        var message: OpaquePointer?
+        try BusFailure.check(sd_bus_message_new_method_call(bus, &message, service, path, interface, member))
+        guard let message else { throw BusFailure(code: ENOMEM) }
+        return OutgoingMessage(owned: message)
+    }
+
+    func newSignal(_ path: String, _ interface: String, _ member: String) throws(BusFailure) -> OutgoingMessage {
+        var message: OpaquePointer?
+        try BusFailure.check(sd_bus_message_new_signal(bus, &message, path, interface, member))
+        guard let message else { throw BusFailure(code: ENOMEM) }
+        return OutgoingMessage(owned: message)
+    }
+
+    /// Queues a call; its service is not started for it.
+    ///
+    /// - Returns: the number that the answer names.
+    func send(_ call: OutgoingMessage) throws(BusFailure) -> UInt64 {
+        try BusFailure.check(sd_bus_message_set_auto_start(call.pointer, 0))
+        var cookie: UInt64 = 0
+        try BusFailure.check(sd_bus_send(bus, call.pointer, &cookie))
+        return cookie
+    }
+
+    func emit(_ signal: OutgoingMessage) throws(BusFailure) {
+        try BusFailure.check(sd_bus_send(bus, signal.pointer, nil))
+    }
+
+    /// What `read` makes of the first message that has arrived and is of interest to it; nil when there is nothing more.
+    /// Sends what is queued, too. Throws when the connection has ended.
+    func next<Value>(_ read: (BusMessage) -> Value?) throws(BusFailure) -> Value? {
+        while true {
+            // Without callbacks of ours, sd-bus hands over every message that is not its own business.
+            var message: OpaquePointer?
+            let result = sd_bus_process(bus, &message)
+            if result < 0 { throw BusFailure(code: -result) }
+            if result == 0 { return nil }
+            guard let message else { continue }
+            defer { sd_bus_message_unref(message) }
+            if let value = read(BusMessage(pointer: message)) { return value }
+        }
+    }
+
+    static let daemon = "org.freedesktop.DBus"
+    static let daemonPath = "/org/freedesktop/DBus"
+}
+
+/// A message that is being written, front to back.
+final class OutgoingMessage {
+    let pointer: OpaquePointer
+
+    fileprivate init(owned pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        sd_bus_message_unref(pointer)
+    }
+
+    func append(_ text: String) throws(BusFailure) {
+        try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("s"), text))
+    }
+
+    func append(_ number: UInt32) throws(BusFailure) {
+        var number = number
+        try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("u"), &number))
+    }
+
+    func append(_ number: Int32) throws(BusFailure) {
+        var number = number
+        try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("i"), &number))
+    }
+
+    func append(_ texts: [String]) throws(BusFailure) {
+        try container("a", "s") { () throws(BusFailure) in
+            for text in texts { try append(text) }
+        }
+    }
+
+    /// A dictionary of names and variants (`a{sv}`).
+    func append(_ values: [(String, OutgoingValue)]) throws(BusFailure) {
+        try container("a", "{sv}") { () throws(BusFailure) in
+            for (name, value) in values {
+                try container("e", "sv") { () throws(BusFailure) in
+                    try append(name)
+                    try container("v", value.signature) { () throws(BusFailure) in try append(value) }
+                }
+            }
+        }
+    }
+
+    private func append(_ value: OutgoingValue) throws(BusFailure) {
+        switch value {
+        case .text(let text): try append(text)
+        case .truth(let truth):
+            // sd-bus has booleans as int.
+            var number: Int32 = truth ? 1 : 0
+            try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("b"), &number))
+        case .byte(var byte):
+            try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("y"), &byte))
+        case .long(var number):
+            try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("x"), &number))
+        }
+    }
+
+    private func container(
+        _ type: Unicode.Scalar, _ contents: String, _ body: () throws(BusFailure) -> Void
+    ) throws(BusFailure) {
+        try BusFailure.check(sd_bus_message_open_container(pointer, Self.code(type), contents))
+        try body()
+        try BusFailure.check(sd_bus_message_close_container(pointer))
+    }
+
+    private static func code(_ type: Unicode.Scalar) -> CChar { CChar(type.value) }
+}
+
+/// A value of a dictionary that is sent.
+enum OutgoingValue: Equatable, Sendable {
+    case text(String)
+    case truth(Bool)
+    case byte(UInt8)
+    case long(Int64)
+
+    var signature: String {
+        switch self {
+        case .text: "s"
+        case .truth: "b"
+        case .byte: "y"
+        case .long: "x"
+        }
+    }
+}
+
+extension BusFailure {
+    /// - Parameter code: of errno(3).
+    init(code: Int32) {
+        self.init(String(cString: strerror(code)))
+    }
+
+    static func check(_ result: Int32) throws(BusFailure) {
+        if result < 0 { throw BusFailure(code: -result) }
+    }
+}

@@ -1,0 +1,200 @@
+/// One connection to the session's bus, and what it knows of the notification server there. Of one thread.
+final class DesktopConnection {
+    private let bus: MessageBus
+    private var asked: [UInt64: Question] = [:]
+    /// The unique name of the server's connection.
+    private var owner: String?
+    private var server: NotificationServer?
+    private var isKnown = false
+
+    private enum Question {
+        case owner
+        case capabilities(of: String)
+        case notify(token: Int64)
+        case nothing
+    }
+
+    /// Begins to connect: subscribes, then asks who is there, so that nothing is missed in between.
+    init(address: String) throws(BusFailure) {
+        bus = try MessageBus(address: address)
+        for rule in Self.rules {
+            let call = try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, "AddMatch")
+            try call.append(rule)
+            asked[try bus.send(call)] = .nothing
+        }
+        let call = try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, "GetNameOwner")
+        try call.append(Self.name)
+        asked[try bus.send(call)] = .owner
+    }
+
+    var descriptor: Int32 { bus.descriptor }
+    var events: Int16 { bus.events }
+    var deadline: Double? { bus.deadline }
+    var hasServer: Bool { server != nil }
+
+    /// False where it could not be sent, or there is nobody to send it to.
+    func perform(_ request: DesktopRequest) -> Bool {
+        do throws(BusFailure) {
+            switch request {
+            case .show(let notification, let token): return try show(notification, token)
+            case .close(let number, let server):
+                guard let owner, self.server?.identity == server else { return false }
+                let call = try bus.newCall(owner, Self.path, Self.name, "CloseNotification")
+                try call.append(number)
+                asked[try bus.send(call)] = .nothing
+            case .badge(let entry, let count): try emitBadge(count, of: entry)
+            case .startServer:
+                guard owner == nil else { return true }
+                let call = try bus.newCall(
+                    MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, "StartServiceByName")
+                try call.append(Self.name)
+                try call.append(UInt32(0))
+                asked[try bus.send(call)] = .nothing
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// What has arrived next, nil when there is nothing more. Throws when the connection has ended.
+    func next() throws(BusFailure) -> [DesktopEvent]? {
+        try bus.next { message in
+            guard let cookie = message.answeredCookie else { return signal(message) }
+            return asked.removeValue(forKey: cookie).map { answer(message, to: $0) }
+        }
+    }
+
+    // MARK: - What is heard
+
+    private func answer(_ message: BusMessage, to question: Question) -> [DesktopEvent] {
+        switch question {
+        case .nothing: return []
+        case .owner:
+            let events = isKnown ? [] : [DesktopEvent.connected]
+            isKnown = true
+            // An error says that nobody has the name.
+            return events + ownerIs(message.isError ? nil : try? message.readText())
+        case .capabilities(let name):
+            // Another one may have taken its place.
+            guard name == owner else { return [] }
+            let capabilities = message.isError ? [] : (try? message.readTexts()) ?? []
+            let found = NotificationServer(
+                identity: "\(bus.identity ?? "")/\(name)",
+                capabilities: Set(capabilities.prefix(100).map { String($0.prefix(64)) }))
+            server = found
+            return [.server(found)]
+        case .notify(let token):
+            guard message.isError else {
+                guard let number = try? message.readNumber() else {
+                    return [.refused(token: token, isGone: false, detail: "the answer is not understood")]
+                }
+                return [.shown(token: token, number: number)]
+            }
+            return [
+                .refused(token: token, isGone: Self.absences.contains(message.errorName), detail: message.failure.text)
+            ]
+        }
+    }
+
+    private func signal(_ message: BusMessage) -> [DesktopEvent]? {
+        guard let sender = message.sender else { return nil }
+        if sender == MessageBus.daemon, message.isSignal(MessageBus.daemon, "NameOwnerChanged") {
+            guard (try? message.readText()) == Self.name, (try? message.readText()) != nil,
+                let owner = try? message.readText()
+            else { return nil }
+            return ownerIs(owner.isEmpty ? nil : owner)
+        }
+        // Anybody may send a signal to this connection; only the server's own counts.
+        guard sender == owner, let server = server?.identity else { return nil }
+        if message.isSignal(Self.name, "ActionInvoked") {
+            guard let number = try? message.readNumber(), let key = try? message.readText() else { return nil }
+            return [.chosen(server: server, number: number, key: String(key.prefix(64)))]
+        }
+        if message.isSignal(Self.name, "NotificationClosed") {
+            guard let number = try? message.readNumber(), let reason = try? message.readNumber() else { return nil }
+            return [.closed(server: server, number: number, DesktopEvent.CloseReason(reason))]
+        }
+        return nil
+    }
+
+    private func ownerIs(_ name: String?) -> [DesktopEvent] {
+        // The answer to the question may repeat what the signal said already.
+        guard name != owner else { return [] }
+        let hadServer = server != nil
+        owner = name
+        server = nil
+        if let name, let call = try? bus.newCall(name, Self.path, Self.name, "GetCapabilities"),
+            let cookie = try? bus.send(call)
+        {
+            asked[cookie] = .capabilities(of: name)
+        }
+        return hadServer ? [.server(nil)] : []
+    }
+
+    // MARK: - What is said
+
+    private func show(_ notification: DesktopNotification, _ token: Int64) throws(BusFailure) -> Bool {
+        guard let owner, server != nil else { return false }
+        let call = try bus.newCall(owner, Self.path, Self.name, "Notify")
+        try call.append(notification.appName)
+        try call.append(notification.replaces)
+        try call.append(notification.icon)
+        try call.append(notification.title)
+        try call.append(notification.body)
+        try call.append(notification.actions.flatMap { [$0.key, $0.title] })
+        try call.append(notification.hints)
+        // -1: the server's own time; 0: until somebody closes it.
+        try call.append(Int32(notification.stays ? 0 : -1))
+        asked[try bus.send(call)] = .notify(token: token)
+        return true
+    }
+
+    private func emitBadge(_ count: Int, of entry: String) throws(BusFailure) {
+        // libunity's form of the path; readers look at the URI.
+        let hash = entry.utf8.reduce(UInt32(5381)) { $0 &* 33 &+ UInt32($1) }
+        let signal = try bus.newSignal("/com/canonical/unity/launcherentry/\(hash)", Self.launcher, "Update")
+        try signal.append("application://\(entry).desktop")
+        try signal.append([("count", .long(Int64(count))), ("count-visible", .truth(count > 0))])
+        try bus.emit(signal)
+    }
+
+    private static let name = "org.freedesktop.Notifications"
+    private static let path = "/org/freedesktop/Notifications"
+    private static let launcher = "com.canonical.Unity.LauncherEntry"
+    /// What the bus answers where the one that was asked is not there any more.
+    private static let absences: Set = [
+        "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.ServiceUnknown",
+        "org.freedesktop.DBus.Error.NameHasNoOwner", "org.freedesktop.DBus.Error.Disconnected",
+    ]
+    private static let rules = [
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+            + "arg0='\(name)'",
+        "type='signal',sender='\(name)',path='\(path)',interface='\(name)',member='ActionInvoked'",
+        "type='signal',sender='\(name)',path='\(path)',interface='\(name)',member='NotificationClosed'",
+    ]
+}
+
+extension DesktopEvent.CloseReason {
+    /// - Parameter code: of the specification.
+    fileprivate init(_ code: UInt32) {
+        switch code {
+        case 1: self = .expired
+        case 2: self = .dismissed
+        default: self = .other
+        }
+    }
+}
+
+extension DesktopNotification {
+    fileprivate var hints: [(String, OutgoingValue)] {
+        var hints: [(String, OutgoingValue)] = [("desktop-entry", .text(entry)), ("urgency", .byte(urgency.rawValue))]
+        if let category { hints.append(("category", .text(category))) }
+        if let sound {
+            hints.append(("sound-name", .text(sound)))
+        } else {
+            hints.append(("suppress-sound", .truth(true)))
+        }
+        return hints
+    }
+}

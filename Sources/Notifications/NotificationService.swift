@@ -1,0 +1,404 @@
+package import Clock
+package import Device
+package import Foundation
+package import Logging
+package import NightshiftAPI
+package import Store
+
+/// Notifications of apps on the desktop: shown by its notification server, kept while there is none, and answered by the user.
+///
+/// One ``NotificationBook`` decides; this actor carries out. Whatever a method has returned for is on disk. Methods that people
+/// and apps call throw ``Problem`` and nothing else. See `docs/decisions/0045`.
+package actor NotificationService {
+    /// The world as the service needs it.
+    package struct Environment: Sendable {
+        package var store: Store
+        package var clock: any ServiceClock
+        package var desktop: DesktopNotifications
+        /// Asks an app that may be in front what it wants of a notification.
+        package var present: @Sendable (AppID, AppNotification) async -> PresentationAnswer
+        /// Brings an app to the front, launched where it does not run.
+        package var activate: @Sendable (AppID) async -> Void
+        /// What an app is called, and the icon of its entry; nil where it is gone.
+        package var entry: @Sendable (AppID) async -> Entry?
+        /// Hears that a notification is shown, by its identifier.
+        package var shown: @Sendable (AppID, String, Date) async -> Void
+        package var logger: Logger
+
+        package init(
+            store: Store, clock: any ServiceClock, desktop: DesktopNotifications,
+            present: @escaping @Sendable (AppID, AppNotification) async -> PresentationAnswer,
+            activate: @escaping @Sendable (AppID) async -> Void,
+            entry: @escaping @Sendable (AppID) async -> Entry?,
+            shown: @escaping @Sendable (AppID, String, Date) async -> Void = { _, _, _ in }, logger: Logger
+        ) {
+            self.store = store
+            self.clock = clock
+            self.desktop = desktop
+            self.present = present
+            self.activate = activate
+            self.entry = entry
+            self.shown = shown
+            self.logger = logger
+        }
+    }
+
+    package struct Entry: Hashable, Sendable {
+        package var name: String
+        package var icon: String?
+
+        package init(name: String, icon: String?) {
+            self.name = name
+            self.icon = icon
+        }
+    }
+
+    nonisolated let environment: Environment
+    private var book = NotificationBook()
+    /// The next look, in seconds since 1970.
+    private var alarm = Alarm()
+    private var isPrepared = false
+    private var isStopping = false
+    /// Changes that could not be written: part of the next transaction.
+    private var retained: [NotificationChange] = []
+    /// Transactions that are not on disk yet, and those who wait until they are.
+    private var unwritten = 0
+    private var writeWaiters: [CheckedContinuation<Void, Never>] = []
+    /// Those who wait for the answer to a question.
+    private var askers: [Int64: [CheckedContinuation<String?, Never>]] = [:]
+    nonisolated private let companions = Mailbox<NotificationService>()
+
+    /// More than an ordinary trouble with the disk leaves behind.
+    private static let mostRetained = 1_000
+
+    package init(_ environment: Environment) {
+        self.environment = environment
+    }
+
+    private nonisolated var now: Double { environment.clock.now().wallSeconds }
+
+    // MARK: - Life
+
+    /// Takes up what the last service has left.
+    ///
+    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    package func prepare() async throws(StoreError) {
+        guard !isPrepared else { return }
+        let kept = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
+        for what in kept.unreadable {
+            environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
+        }
+        book.load(kept)
+        isPrepared = true
+    }
+
+    /// Shows, until ``stop()``.
+    package func run() async {
+        environment.desktop.start()
+        await tell { _, _ in }
+        await companions.run(by: self, beside: [{ await $0.followDesktop() }, { await $0.followClock() }])
+    }
+
+    package func stop() async {
+        guard !isStopping else { return }
+        // Nobody is left who would hear the answers.
+        await tell { book, _ in book.withdrawAll() }
+        isStopping = true
+        alarm.cancel()
+        for waiter in askers.values.joined() { waiter.resume(returning: nil) }
+        askers = [:]
+        environment.desktop.shutdown()
+        companions.finish()
+    }
+
+    private func followDesktop() async {
+        for await event in environment.desktop.events {
+            if case .refused(_, _, let detail) = event {
+                environment.logger.info("A notification is not shown", metadata: ["detail": "\(detail)"])
+            }
+            await tell { $0.apply(event, now: $1) }
+        }
+    }
+
+    /// A wall clock that was set has another time for everything.
+    private func followClock() async {
+        for await _ in environment.clock.wallClockChanges() {
+            alarm.set(for: nil, by: environment.clock) { _ in }
+            await tell { _, _ in }
+        }
+    }
+
+    private func setAlarm() {
+        let reading = environment.clock.now()
+        let next = isStopping ? nil : book.nextLook(after: reading.wallSeconds)
+        alarm.set(
+            for: next, atBootSeconds: next.map { reading.bootSeconds + $0 - reading.wallSeconds },
+            by: environment.clock
+        ) { await self.alarmRang($0) }
+    }
+
+    private func alarmRang(_ moment: Double) async {
+        alarm.rang(moment)
+        await tell { _, _ in }
+    }
+
+    // MARK: - Steps
+
+    /// Gives the book an input, decides, and carries out what follows from it.
+    ///
+    /// - Returns: what `input` gives, and whether all of it is on disk.
+    private func step<Value>(
+        _ input: (inout NotificationBook, Double) throws(Problem) -> Value
+    ) async throws(Problem) -> (value: Value, isWritten: Bool) {
+        guard isPrepared, !isStopping else { throw .unavailable("Notifications are not shown now.") }
+        let now = now
+        let value = try input(&book, now)
+        book.look(now)
+        setAlarm()
+        let (changes, effects) = (book.takeChanges(), book.takeEffects())
+        // No suspension before this: transactions have the order of what was decided.
+        let isWritten = await write(changes)
+        for effect in effects { await perform(effect) }
+        return (value, isWritten)
+    }
+
+    /// An input that nobody waits for.
+    private func tell(_ input: (inout NotificationBook, Double) -> Void) async {
+        // Before it was prepared, it reads what it needs; behind its end, the next one does.
+        _ = try? await step(input)
+    }
+
+    /// A request: answered when it is on disk.
+    private func ask<Value>(
+        _ input: (inout NotificationBook, Double) throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        let (value, isWritten) = try await step(input)
+        guard isWritten else { throw .unavailable("It could not be written down; the log says why.") }
+        return value
+    }
+
+    private func perform(_ effect: NotificationEffect) async {
+        switch effect {
+        case .present(let token, let app, let notification):
+            // An app may take its time; nobody else waits for it.
+            companions.yield { await $0.present(token, app, notification) }
+        case .show(let token, let app): await show(token, app)
+        case .close(let place): environment.desktop.close(place.number, server: place.server)
+        case .badge(let app, let count): environment.desktop.setBadge(count, of: app.rawValue)
+        case .startServer: environment.desktop.startServer()
+        // Launching takes its time, too.
+        case .activate(let app): companions.yield { await $0.environment.activate(app) }
+        case .answer(let question, let key):
+            for asker in askers.removeValue(forKey: question) ?? [] { asker.resume(returning: key) }
+        case .shown(let app, let identifier, let date):
+            companions.yield { await $0.environment.shown(app, identifier, date) }
+        }
+    }
+
+    private func present(_ token: Int64, _ app: AppID, _ notification: AppNotification) async {
+        let answer = await environment.present(app, notification)
+        await tell { $0.presented(token, answer, now: $1) }
+    }
+
+    private func show(_ token: Int64, _ app: AppID) async {
+        guard let entry = await environment.entry(app) else {
+            companions.yield { await $0.tell { $0.cannotShow(token, now: $1) } }
+            return
+        }
+        guard let draft = book.draft(of: token, name: entry.name, icon: entry.icon) else { return }
+        environment.desktop.show(draft, token: token)
+    }
+
+    @discardableResult
+    private func write(_ changes: [NotificationChange]) async -> Bool {
+        guard !changes.isEmpty || !retained.isEmpty else { return true }
+        let all = retained + changes
+        retained = []
+        let reading = environment.clock.now()
+        unwritten += 1
+        defer { wasWritten() }
+        do {
+            try await environment.store.write { transaction in
+                for change in all { try transaction.apply(change, reading) }
+            }
+            return true
+        } catch {
+            environment.logger.error("The store failed", metadata: ["error": "\(error)"])
+            retained = (all + retained).suffix(Self.mostRetained)
+            return false
+        }
+    }
+
+    private func wasWritten() {
+        unwritten -= 1
+        guard unwritten == 0 else { return }
+        for waiter in writeWaiters { waiter.resume() }
+        writeWaiters = []
+    }
+
+    /// Returns when everything that was decided is on disk, or could not be written.
+    private func written() async {
+        while unwritten > 0 { await withCheckedContinuation { writeWaiters.append($0) } }
+    }
+
+    // MARK: - What happens
+
+    /// Others have put or released notifications in transactions of their own.
+    package func wake() async {
+        while isPrepared, !isStopping {
+            await written()
+            let revision = book.revision
+            do throws(StoreError) {
+                let kept = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
+                // What was decided meanwhile is not in it, and what could not be written is in no row: again.
+                guard unwritten == 0, book.revision == revision else { continue }
+                if !retained.isEmpty {
+                    guard await write([]) else { return }
+                    continue
+                }
+                await tell { book, _ in book.load(kept) }
+            } catch {
+                environment.logger.error("The store cannot be read", metadata: ["error": "\(error)"])
+            }
+            return
+        }
+    }
+
+    /// The app's entry says this now; nil where it was removed.
+    package func installed(_ app: AppID, _ manifest: AppManifest?) async {
+        guard manifest == nil else { return }
+        await tell { book, _ in book.forget(app) }
+    }
+
+    // MARK: - What people and apps ask
+
+    package func permission(of app: AppID) -> NotificationPermission { book.permission(of: app) }
+
+    /// The user's word.
+    package func setPermission(_ permission: NotificationPermission, of app: AppID) async throws(Problem) {
+        try await ask { (book, now) throws(Problem) in
+            book.setPermission(permission, of: app, now: now)
+            book.withdraw(Self.purpose, of: app)
+        }
+    }
+
+    /// Asks the user whether notifications of the app are shown, unless that is known; returns when it is.
+    package func requestAuthorization(isProvisional: Bool, for app: AppID) async throws(Problem) -> Bool {
+        switch book.permission(of: app) {
+        case .allowed: return true
+        case .denied: return false
+        case .provisional where isProvisional: return true
+        case .ask where isProvisional:
+            try await setPermission(.provisional, of: app)
+            return true
+        case .ask, .provisional: break
+        }
+        let name = await environment.entry(app)?.name ?? app.rawValue
+        let choice = await ask(
+            app: app, purpose: Self.purpose, title: "Notifications of \(name)",
+            body: "\(name) would like to show notifications.",
+            choices: [
+                NotificationQuestion.Choice(key: "allow", title: "Allow"),
+                NotificationQuestion.Choice(key: "deny", title: "Don’t Allow"),
+            ])
+        switch choice {
+        case "allow": try await setPermission(.allowed, of: app)
+        case "deny": try await setPermission(.denied, of: app)
+        // Not answered, or by other means.
+        default: break
+        }
+        return book.permission(of: app).shows
+    }
+
+    /// Asks the user something about an app; returns when he has answered, on whichever server.
+    ///
+    /// Of an app one question about one thing is asked at a time: who asks the same meanwhile gets the same answer.
+    ///
+    /// - Returns: the key of his choice; nil where he has waved it away, or where the service stops.
+    package func ask(
+        app: AppID, purpose: String, title: String, body: String, choices: [NotificationQuestion.Choice]
+    ) async -> String? {
+        guard isPrepared, !isStopping else { return nil }
+        let question = NotificationQuestion(app: app, purpose: purpose, title: title, body: body, choices: choices)
+        let number = book.ask(question)
+        return await withCheckedContinuation { continuation in
+            askers[number, default: []].append(continuation)
+            companions.yield { await $0.tell { _, _ in } }
+        }
+    }
+
+    package func add(_ request: NotificationRequest, for app: AppID) async throws(Problem) {
+        let (_, isWritten) = try await step { (book, now) throws(Problem) in
+            try book.add(request, for: app, now: now)
+        }
+        guard !isWritten else { return }
+        // Else it would be shown although its app was told that it will not.
+        await tell { book, _ in book.remove([request.notification.identifier], of: app, isShown: false) }
+        throw .unavailable("The notification could not be written down; the log says why.")
+    }
+
+    /// Forgets notifications of the app, all where none are named.
+    ///
+    /// - Parameter isShown: whether of those that are shown or of those that wait; both unless given.
+    package func remove(_ identifiers: [String]?, of app: AppID, isShown: Bool? = nil) async throws(Problem) {
+        // Those that were put since are meant, too.
+        await wake()
+        try await ask { (book, _) throws(Problem) in book.remove(identifiers, of: app, isShown: isShown) }
+    }
+
+    package func setCategories(_ categories: NotificationCategories, for app: AppID) async throws(Problem) {
+        try await ask { (book, _) throws(Problem) in try book.set(categories, for: app) }
+    }
+
+    package func setBadge(_ count: Int, for app: AppID) async throws(Problem) {
+        try await ask { (book, _) throws(Problem) in try book.setBadge(count, of: app) }
+    }
+
+    package func processNotifications(of app: AppID) async -> ProcessNotifications {
+        await written()
+        return book.notifications(of: app)
+    }
+
+    private static let purpose = "notifications"
+}
+
+extension StoreTransaction {
+    fileprivate func apply(_ change: NotificationChange, _ reading: ClockReading) throws {
+        switch change {
+        case .put(let stored): try put(stored)
+        case .due(let identifier, let app): try notificationIsDue(identifier, of: app)
+        case .shown(let notification, let app, let place, let next):
+            try notificationShown(notification, of: app, place: place, next: next)
+        case .forgetPlace(let identifier, let app): try forgetPlace(identifier, of: app)
+        case .remove(let key): try deleteNotification(key)
+        case .app(let record, let app): try putNotifications(record, of: app)
+        case .respond(let response, let app):
+            // A later choice of the same notification takes the place of one that the app has not heard of.
+            try putWake(
+                app, .response, key: response.notification.identifier, payload: try response.payload(), now: reading)
+        case .entry(let entry): try record(entry)
+        case .forget(let app): try deleteNotifications(of: app)
+        }
+    }
+}
+
+extension NotificationResponse {
+    /// As the row of a wake has it. What the app has sent with it counts more than what was on the screen, which goes first
+    /// where both are too much.
+    func payload() throws -> Data {
+        let whole = try JSON.encode(self)
+        guard whole.count > Self.most else { return whole }
+        var short = self
+        for text in [\AppNotification.title, \.subtitle, \.body] {
+            short.notification[keyPath: text] = String(short.notification[keyPath: text].prefix(64))
+        }
+        short.notification.actions = []
+        let second = try JSON.encode(short)
+        guard second.count > Self.most else { return second }
+        short.notification.userInfo = "{}"
+        return try JSON.encode(short)
+    }
+
+    /// Bytes: `docs/limits.md`, a wake's payload.
+    private static let most = 8_192
+}
