@@ -284,3 +284,12 @@ package struct PushBook: Sendable {
         }
     }
 }
+
+/// What the connection does, for the journal.
+extension PushBook {
+    mutating func noteConnected(_ now: Double) {
+        note(.pushConnected, nil, device.enrolment.map { "\($0.host):\($0.port)" }, now)
+    }
+
+    mutating func noteDisconnected(_ why: String, _ now: Double) { note(.pushDisconnected, nil, why, now) }
+}
