@@ -89,10 +89,16 @@ let package = Package(
             name: "Refresh", dependencies: ["NightshiftAPI", "Clock", "Store", "Scheduler", logging],
             swiftSettings: strict),
 
+        .target(
+            name: "Notifications", dependencies: ["NightshiftAPI", "Clock", "Store", "Device", logging],
+            swiftSettings: strict),
+
         // L3: what joins these.
         .target(
             name: "Operations",
-            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Refresh", logging],
+            dependencies: [
+                "NightshiftAPI", "Clock", "Store", "Device", "Transfers", "Apps", "Refresh", "Notifications", logging,
+            ],
             swiftSettings: strict),
 
         // L3, and L4 above what joins: how it meets the world.
@@ -125,7 +131,7 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Store", "Device", "Scheduler", "Transfers",
-                "Apps", "Refresh", "Operations", "HTTPTransport", "LocalAPI", configuration, logging,
+                "Apps", "Refresh", "Notifications", "Operations", "HTTPTransport", "LocalAPI", configuration, logging,
                 serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict),
@@ -231,17 +237,24 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "NotificationsTests",
+            dependencies: [
+                "NightshiftAPI", "Clock", "Store", "Device", "Notifications", "SimulationSupport", "TestSupport",
+                logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "NightshiftAPI", "Store", "Transfers", "Apps", "Refresh", "Operations", "SimulationSupport",
-                "TestSupport", logging,
+                "NightshiftAPI", "Store", "Device", "Transfers", "Apps", "Refresh", "Notifications", "Operations",
+                "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "LocalAPITests",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "Clock", "Store", "Transfers", "Apps", "Refresh", "Operations",
-                "LocalAPI", "SimulationSupport", "TestSupport",
+                "NightshiftAPI", "NightshiftClient", "Clock", "Device", "Store", "Transfers", "Apps", "Refresh",
+                "Notifications", "Operations", "LocalAPI", "SimulationSupport", "TestSupport",
                 httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],

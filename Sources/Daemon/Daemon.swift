@@ -8,6 +8,7 @@ import HTTPTransport
 import LocalAPI
 package import Logging
 import NightshiftAPI
+package import Notifications
 import Operations
 package import Refresh
 import ServiceLifecycle
@@ -28,6 +29,7 @@ package struct Daemon {
     package let transfers: TransferService
     package let apps: AppService
     package let refresh: RefreshService
+    package let notifications: NotificationService
 
     /// Prepares everything up to the database; nothing runs yet.
     ///
@@ -58,16 +60,26 @@ package struct Daemon {
         self.transfers = transfers
         let refreshedApps = RefreshedApps()
         refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
+        let notifyingApps = NotifyingApps()
+        let manager = SessionManager(environment: configuration.environment)
+        notifications = notifyingApps.service(
+            store: store, clock: clock,
+            desktop: DesktopNotifications(
+                environment: configuration.environment, session: { manager.environment() }), logger: logger)
         var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
-        appEnvironment.parts = AppService.PartHooks([AppService.PartHooks(refresh)])
+        appEnvironment.parts = AppService.PartHooks([
+            AppService.PartHooks(refresh), AppService.PartHooks(notifications),
+        ])
         apps = AppService(appEnvironment)
         refreshedApps.connect(apps)
+        notifyingApps.connect(apps)
         conductor.connect(transfers, apps, refresh)
         let stop = ShutdownRequest()
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
-            operations: Operations(transfers: transfers, apps: apps, refresh: refresh),
+            operations: Operations(
+                transfers: transfers, apps: apps, refresh: refresh, notifications: notifications),
             device: DeviceAccess(
                 status: { await front.added(to: conductor.status()) },
                 change: { try await front.added(to: conductor.change($0)) },
@@ -84,6 +96,7 @@ package struct Daemon {
                 .init(service: front),
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
                 .init(service: RefreshRunner(service: refresh)),
+                .init(service: NotificationRunner(service: notifications)),
                 // Stopped first: apps are told before the server goes.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
@@ -110,6 +123,7 @@ package struct Daemon {
             try await apps.prepare()
             // Behind the apps, whose entries it reads, and before they report anything.
             try await refresh.prepare()
+            try await notifications.prepare()
             try await group.run()
         } catch let error as StoreError {
             throw DaemonError.store(error.message)

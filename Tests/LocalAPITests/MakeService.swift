@@ -1,8 +1,10 @@
 import Apps
 import Clock
+import Device
 import Foundation
 import Logging
 import NightshiftAPI
+import Notifications
 import Operations
 import Refresh
 import Store
@@ -15,8 +17,11 @@ struct TestService: Sendable {
     let service: TransferService
     let apps: AppService
     let refresh: RefreshService
+    let notifications: NotificationService
 
-    var operations: Operations { Operations(transfers: service, apps: apps, refresh: refresh) }
+    var operations: Operations {
+        Operations(transfers: service, apps: apps, refresh: refresh, notifications: notifications)
+    }
 }
 
 func makeService() throws -> TestService {
@@ -39,15 +44,21 @@ func makeService() throws -> TestService {
             random: { 0.5 }, logger: logger))
     let refreshed = RefreshedApps()
     let refresh = refreshed.service(store: store, clock: clock, logger: logger)
+    let notifying = NotifyingApps()
+    let notifications = notifying.service(
+        store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
     let apps = AppService(
         AppService.Environment(
             paths: paths, store: store,
             host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
-            transfers: AppService.TransferHooks(service, logger: logger), parts: AppService.PartHooks(refresh),
+            transfers: AppService.TransferHooks(service, logger: logger),
+            parts: AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(notifications)]),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
     refreshed.connect(apps)
-    return TestService(directory: directory, service: service, apps: apps, refresh: refresh)
+    notifying.connect(apps)
+    return TestService(
+        directory: directory, service: service, apps: apps, refresh: refresh, notifications: notifications)
 }
 
 /// Without a network nothing is ever begun.

@@ -103,10 +103,13 @@ func withAPI<Result: Sendable>(
                 onShutdownRequest: { asked.update { $0 += 1 } })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await test.refresh.prepare()
+                try await test.notifications.prepare()
                 tasks.addTask { try await test.apps.run() }
                 tasks.addTask { await test.refresh.run() }
+                tasks.addTask { await test.notifications.run() }
                 try await server.run()
                 await test.refresh.stop()
+                await test.notifications.stop()
                 await test.apps.stop()
                 try await tasks.waitForAll()
             }

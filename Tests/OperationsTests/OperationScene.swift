@@ -1,7 +1,9 @@
 import Apps
+import Device
 import Foundation
 import Logging
 import NightshiftAPI
+import Notifications
 import Operations
 import Refresh
 import SimulationSupport
@@ -56,21 +58,29 @@ final class OperationScene: Sendable {
                 moment: moment ?? DeviceMoment(conditions: offline), random: { 0.5 }, logger: logger))
         let refreshedApps = RefreshedApps()
         let refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
+        let notifyingApps = NotifyingApps()
+        let notifications = notifyingApps.service(
+            store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
         let apps = AppService(
             AppService.Environment(
                 paths: paths, store: store, host: host,
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(transfers, logger: logger),
-                parts: AppService.PartHooks(refresh), variables: variables,
+                parts: AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(notifications)]),
+                variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
         refreshedApps.connect(apps)
-        operations = Operations(transfers: transfers, apps: apps, refresh: refresh)
+        notifyingApps.connect(apps)
+        operations = Operations(
+            transfers: transfers, apps: apps, refresh: refresh, notifications: notifications)
         try await apps.prepare()
         try await refresh.prepare()
+        try await notifications.prepare()
         running = Task {
             async let refreshing: Void = refresh.run()
+            async let notifying: Void = notifications.run()
             try await apps.run()
-            await refreshing
+            _ = await (refreshing, notifying)
         }
     }
 
@@ -79,6 +89,7 @@ final class OperationScene: Sendable {
         host.endAll()
         await apps.stop()
         await refresh.stop()
+        await operations.notifications.stop()
         try await running.value
         try store.close()
     }

@@ -62,6 +62,7 @@ extension AppManifest {
         fetchInterval = try Self.fetchInterval(in: entry)
         taskIdentifiers = try Self.taskIdentifiers(in: entry)
         locationReason = try Self.locationReason(in: entry)
+        icon = try entry.string("Icon").map(\.text).flatMap { $0.isEmpty ? nil : $0 }
         windowClass = try entry.string("StartupWMClass").map(\.text).flatMap { $0.isEmpty ? nil : $0 }
     }
 

@@ -3,19 +3,6 @@ import Foundation
 import Logging
 package import NightshiftAPI
 
-/// What becomes of a notification by the word of its app.
-package enum PresentationAnswer: Hashable, Sendable {
-    /// Its user does not have the app in front: it is shown, and the app is not asked.
-    case notInFront
-    /// The app leaves it to the service, or could not be asked, or did not answer in time.
-    case asSent
-    /// Bits of `UNNotificationPresentationOptions`, as ``CommandAcknowledgement/presentation`` has them.
-    case options(Int)
-
-    /// What a sum of options can be.
-    package static let allOptions = 0...31
-}
-
 /// Notifications that are about to be shown while their app is in front.
 extension AppService {
     /// A notification that an app in front was asked about.

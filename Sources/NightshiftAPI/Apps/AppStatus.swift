@@ -26,6 +26,8 @@ package struct AppManifest: Hashable, Sendable, Codable {
     package var fileLocks: FileLockPolicy
     /// `StartupWMClass`: the name by which its windows are known where that is not the entry's.
     package var windowClass: String?
+    /// `Icon`: a name of the icon theme, or a path.
+    package var icon: String?
 
     /// `X-Nightshift-FetchInterval`: the interval of background fetches of an app that says none itself.
     package var fetchInterval: RefreshInterval?

@@ -1,9 +1,12 @@
-/// What an app says of a notification that comes while it may be in front of its user.
+/// What becomes of a notification by the word of its app.
 package enum PresentationAnswer: Hashable, Sendable {
-    /// It is not in front: its notifications are shown as sent.
+    /// Its user does not have the app in front: it is shown, and the app is not asked.
     case notInFront
-    /// It is in front and has nothing to say, or no delegate to say it: shown as sent.
+    /// The app leaves it to the service, or could not be asked, or did not answer in time.
     case asSent
-    /// The value of `UNNotificationPresentationOptions`; 0 for not at all.
+    /// Bits of `UNNotificationPresentationOptions`, as ``CommandAcknowledgement/presentation`` has them; 0 for not at all.
     case options(Int)
+
+    /// What a sum of options can be.
+    package static let allOptions = 0...31
 }

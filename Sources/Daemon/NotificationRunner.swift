@@ -1,0 +1,15 @@
+import Notifications
+import ServiceLifecycle
+
+/// Notifications as one service of the group.
+struct NotificationRunner: Service {
+    let service: NotificationService
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await service.run()
+        } onGracefulShutdown: {
+            Task { await service.stop() }
+        }
+    }
+}

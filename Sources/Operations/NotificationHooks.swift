@@ -1,0 +1,62 @@
+package import Apps
+package import Clock
+package import Device
+package import Foundation
+package import Logging
+package import NightshiftAPI
+package import Notifications
+package import Store
+import Synchronization
+
+extension AppService.PartHooks {
+    /// What notifications hear of apps.
+    package init(_ notifications: NotificationService) {
+        self.init(installed: { await notifications.installed($0, $1) })
+    }
+}
+
+/// The apps, as notifications reach them: they are made behind them, since they call them, too.
+package final class NotifyingApps: Sendable {
+    /// Weak, since the apps hold notifications by their hooks.
+    private struct Reference {
+        weak var service: AppService?
+    }
+
+    private let apps = Mutex(Reference())
+
+    package init() {}
+
+    /// To be called once, before anything runs.
+    package func connect(_ service: AppService) { apps.withLock { $0.service = service } }
+
+    /// Notifications of these apps.
+    package func service(
+        store: Store, clock: any ServiceClock, desktop: DesktopNotifications,
+        shown: @escaping @Sendable (AppID, String, Date) async -> Void = { _, _, _ in }, logger: Logger
+    ) -> NotificationService {
+        NotificationService(
+            NotificationService.Environment(
+                store: store, clock: clock, desktop: desktop,
+                present: { app, notification in
+                    guard let apps = self.apps.withLock(\.service) else { return .notInFront }
+                    return await apps.present(app, notification)
+                },
+                activate: { app in
+                    do throws(Problem) {
+                        _ = try await self.apps.withLock(\.service)?.activate(app)
+                    } catch {
+                        // The app's own journal says what is wrong with it; its wake stays.
+                        logger.info("Not activated", metadata: ["app": "\(app)", "error": "\(error)"])
+                    }
+                },
+                entry: { app in
+                    guard let apps = self.apps.withLock(\.service) else { return nil }
+                    do throws(Problem) {
+                        let status = try await apps.app(app)
+                        return NotificationService.Entry(name: status.name, icon: status.manifest?.icon)
+                    } catch {
+                        return nil
+                    }
+                }, shown: shown, logger: logger))
+    }
+}

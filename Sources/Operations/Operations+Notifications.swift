@@ -1,0 +1,55 @@
+import Apps
+package import NightshiftAPI
+import Notifications
+
+/// Operations of apps' processes over notifications.
+extension Operations {
+    /// What the process's app has of notifications.
+    package func notifications(process: Int32, channel: String?) async throws(Problem) -> ProcessNotifications {
+        await notifications.processNotifications(of: try notifier(process, channel))
+    }
+
+    /// Asks the user whether notifications of the process's app are shown, unless that is known; returns when it is.
+    package func requestNotifications(
+        _ request: NotificationAuthorizationRequest, process: Int32, channel: String?
+    ) async throws(Problem) -> ProcessNotifications {
+        let app = try await notifier(process, channel)
+        _ = try await notifications.requestAuthorization(isProvisional: request.isProvisional, for: app)
+        return await notifications.processNotifications(of: app)
+    }
+
+    package func notify(
+        _ request: NotificationRequest, process: Int32, channel: String?
+    ) async throws(Problem) {
+        try await notifications.add(request, for: try notifier(process, channel))
+    }
+
+    /// Forgets notifications of the process's app, all where none are named.
+    ///
+    /// - Parameter isShown: whether of those that are shown or of those that wait; both unless given.
+    package func removeNotifications(
+        _ identifiers: [String]?, isShown: Bool? = nil, process: Int32, channel: String?
+    ) async throws(Problem) {
+        try await notifications.remove(identifiers, of: try notifier(process, channel), isShown: isShown)
+    }
+
+    package func set(
+        _ categories: NotificationCategories, process: Int32, channel: String?
+    ) async throws(Problem) {
+        try await notifications.setCategories(categories, for: try notifier(process, channel))
+    }
+
+    package func set(_ badge: BadgeChange, process: Int32, channel: String?) async throws(Problem) {
+        try await notifications.setBadge(badge.count, for: try notifier(process, channel))
+    }
+
+    /// The app of a process, which has to be one with an entry: nothing else has a name and can be launched by a choice.
+    private func notifier(_ process: Int32, _ channel: String?) async throws(Problem) -> AppID {
+        let app = try await apps.connectedProcess(process, channel: channel).app
+        guard !app.isProgram else {
+            throw .forbidden(
+                "\(app) has no desktop entry, so it has no notifications. 'nightshift app install FILE' installs one.")
+        }
+        return app
+    }
+}
