@@ -90,6 +90,12 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
+            name: "Push",
+            dependencies: [
+                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "NightshiftCurl", logging,
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Notifications", dependencies: ["NightshiftAPI", "Clock", "Store", "Device", logging],
             swiftSettings: strict),
 
@@ -97,7 +103,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Device", "Transfers", "Apps", "Refresh", "Notifications", logging,
+                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh", "Notifications",
+                "Push", logging,
             ],
             swiftSettings: strict),
 
@@ -131,7 +138,8 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Store", "Device", "Scheduler", "Transfers",
-                "Apps", "Refresh", "Notifications", "Operations", "HTTPTransport", "LocalAPI", configuration, logging,
+                "NightshiftCurl", "Apps", "Refresh", "Notifications", "Push", "Operations", "HTTPTransport", "LocalAPI",
+                configuration, logging,
                 serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict),
@@ -237,6 +245,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "PushTests",
+            dependencies: [
+                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "NightshiftCurl", "Push",
+                "SimulationSupport", "TestSupport", logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "NotificationsTests",
             dependencies: [
                 "NightshiftAPI", "Clock", "Store", "Device", "Notifications", "SimulationSupport", "TestSupport",
@@ -246,7 +261,8 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "NightshiftAPI", "Store", "Device", "Transfers", "Apps", "Refresh", "Notifications", "Operations",
+                "NightshiftAPI", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh", "Notifications",
+                "Push", "Operations",
                 "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
@@ -254,7 +270,8 @@ let package = Package(
             name: "LocalAPITests",
             dependencies: [
                 "NightshiftAPI", "NightshiftClient", "Clock", "Device", "Store", "Transfers", "Apps", "Refresh",
-                "Notifications", "Operations", "LocalAPI", "SimulationSupport", "TestSupport",
+                "Notifications", "Push", "NightshiftCurl", "Operations", "LocalAPI", "SimulationSupport",
+                "TestSupport",
                 httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],

@@ -4,14 +4,15 @@ import Device
 import Foundation
 import Logging
 import NightshiftAPI
+import Push
 import Refresh
 import Scheduler
 import Store
 import Synchronization
 import Transfers
 
-/// Tells transfers, apps and background refresh what moment it is: follows the device, decides over doze, and holds the device awake for those
-/// who may. See `docs/decisions/0012`.
+/// Tells transfers, apps, background refresh and remote notifications what moment it is: follows the device, decides over
+/// doze, and holds the device awake for those who may. See `docs/decisions/0012`.
 actor Conductor {
     private let monitor: DeviceMonitor
     private let store: Store
@@ -36,6 +37,7 @@ actor Conductor {
         var transfers: TransferService
         var apps: AppService
         var refresh: RefreshService
+        var push: PushService
     }
 
     private struct Activity {
@@ -81,8 +83,10 @@ actor Conductor {
     }
 
     /// Sets the parts to which moments are announced. To be called once, before anything runs.
-    nonisolated func connect(_ transfers: TransferService, _ apps: AppService, _ refresh: RefreshService) {
-        parts.withLock { $0 = Parts(transfers: transfers, apps: apps, refresh: refresh) }
+    nonisolated func connect(
+        _ transfers: TransferService, _ apps: AppService, _ refresh: RefreshService, _ push: PushService
+    ) {
+        parts.withLock { $0 = Parts(transfers: transfers, apps: apps, refresh: refresh, push: push) }
     }
 
     nonisolated func activityChanged(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
@@ -262,6 +266,7 @@ actor Conductor {
         await parts.apps.apply(moment)
         await parts.transfers.apply(moment)
         await parts.refresh.apply(moment)
+        await parts.push.apply(moment)
     }
 
     private func decided() -> Told { Told(decision: decisions, report: report, machine: machine) }

@@ -8,8 +8,10 @@ import HTTPTransport
 import LocalAPI
 package import Logging
 import NightshiftAPI
+import NightshiftCurl
 package import Notifications
 import Operations
+package import Push
 package import Refresh
 import ServiceLifecycle
 import Store
@@ -30,6 +32,8 @@ package struct Daemon {
     package let apps: AppService
     package let refresh: RefreshService
     package let notifications: NotificationService
+    package let push: PushService
+    private let pushLoop: CurlLoop
 
     /// Prepares everything up to the database; nothing runs yet.
     ///
@@ -59,27 +63,35 @@ package struct Daemon {
         let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
         self.transfers = transfers
         let refreshedApps = RefreshedApps()
-        refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
+        let pushedApps = PushedApps()
+        refresh = refreshedApps.service(
+            store: store, clock: clock, changed: { await pushedApps.refreshChanged() }, logger: logger)
         let notifyingApps = NotifyingApps()
         let manager = SessionManager(environment: configuration.environment)
         notifications = notifyingApps.service(
             store: store, clock: clock,
             desktop: DesktopNotifications(
-                environment: configuration.environment, session: { manager.environment() }), logger: logger)
+                environment: configuration.environment, session: { manager.environment() }),
+            shown: { await pushedApps.shown($0, $1, $2) }, logger: logger)
+        pushLoop = CurlLoop()
+        push = pushedApps.service(
+            store: store, clock: clock, state: paths.state, loop: pushLoop, refresh: refresh,
+            notifications: notifications, logger: logger)
         var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
         appEnvironment.parts = AppService.PartHooks([
-            AppService.PartHooks(refresh), AppService.PartHooks(notifications),
+            AppService.PartHooks(refresh), AppService.PartHooks(notifications), AppService.PartHooks(push),
         ])
         apps = AppService(appEnvironment)
         refreshedApps.connect(apps)
         notifyingApps.connect(apps)
-        conductor.connect(transfers, apps, refresh)
+        pushedApps.connect(apps)
+        conductor.connect(transfers, apps, refresh, push)
         let stop = ShutdownRequest()
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
             operations: Operations(
-                transfers: transfers, apps: apps, refresh: refresh, notifications: notifications),
+                transfers: transfers, apps: apps, refresh: refresh, notifications: notifications, push: push),
             device: DeviceAccess(
                 status: { await front.added(to: conductor.status()) },
                 change: { try await front.added(to: conductor.change($0)) },
@@ -97,6 +109,7 @@ package struct Daemon {
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
                 .init(service: RefreshRunner(service: refresh)),
                 .init(service: NotificationRunner(service: notifications)),
+                .init(service: PushRunner(service: push)),
                 // Stopped first: apps are told before the server goes.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
@@ -111,6 +124,7 @@ package struct Daemon {
     package func run() async throws {
         defer {
             transport.shutdown()
+            pushLoop.shutdown()
             do throws(StoreError) {
                 try store.close()
             } catch {
@@ -124,6 +138,7 @@ package struct Daemon {
             // Behind the apps, whose entries it reads, and before they report anything.
             try await refresh.prepare()
             try await notifications.prepare()
+            try await push.prepare()
             try await group.run()
         } catch let error as StoreError {
             throw DaemonError.store(error.message)

@@ -278,6 +278,11 @@ package actor PushService {
         await tell { _, _ in }
     }
 
+    /// A notification of an app is on its user's screen.
+    package func shown(_ identifier: String, of app: AppID, at date: Date) async {
+        await tell { book, _ in book.shown(identifier, of: app, at: date) }
+    }
+
     /// Ends of wakes are on disk.
     package func wakesEnded() async {
         guard isPrepared, !isStopping else { return }

@@ -4,8 +4,10 @@ import Device
 import Foundation
 import Logging
 import NightshiftAPI
+import NightshiftCurl
 import Notifications
 import Operations
+import Push
 import Refresh
 import Store
 import TestSupport
@@ -18,9 +20,10 @@ struct TestService: Sendable {
     let apps: AppService
     let refresh: RefreshService
     let notifications: NotificationService
+    let push: PushService
 
     var operations: Operations {
-        Operations(transfers: service, apps: apps, refresh: refresh, notifications: notifications)
+        Operations(transfers: service, apps: apps, refresh: refresh, notifications: notifications, push: push)
     }
 }
 
@@ -47,18 +50,26 @@ func makeService() throws -> TestService {
     let notifying = NotifyingApps()
     let notifications = notifying.service(
         store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
+    let pushed = PushedApps()
+    let push = pushed.service(
+        store: store, clock: clock, state: paths.state, loop: CurlLoop(), refresh: refresh,
+        notifications: notifications, logger: logger)
     let apps = AppService(
         AppService.Environment(
             paths: paths, store: store,
             host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
             transfers: AppService.TransferHooks(service, logger: logger),
-            parts: AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(notifications)]),
+            parts: AppService.PartHooks([
+                AppService.PartHooks(refresh), AppService.PartHooks(notifications), AppService.PartHooks(push),
+            ]),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
     refreshed.connect(apps)
     notifying.connect(apps)
+    pushed.connect(apps)
     return TestService(
-        directory: directory, service: service, apps: apps, refresh: refresh, notifications: notifications)
+        directory: directory, service: service, apps: apps, refresh: refresh, notifications: notifications,
+        push: push)
 }
 
 /// Without a network nothing is ever begun.

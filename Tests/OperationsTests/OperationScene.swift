@@ -3,8 +3,10 @@ import Device
 import Foundation
 import Logging
 import NightshiftAPI
+import NightshiftCurl
 import Notifications
 import Operations
+import Push
 import Refresh
 import SimulationSupport
 import Store
@@ -61,26 +63,35 @@ final class OperationScene: Sendable {
         let notifyingApps = NotifyingApps()
         let notifications = notifyingApps.service(
             store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
+        let pushedApps = PushedApps()
+        let push = pushedApps.service(
+            store: store, clock: clock, state: paths.state, loop: CurlLoop(), refresh: refresh,
+            notifications: notifications, logger: logger)
         let apps = AppService(
             AppService.Environment(
                 paths: paths, store: store, host: host,
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(transfers, logger: logger),
-                parts: AppService.PartHooks([AppService.PartHooks(refresh), AppService.PartHooks(notifications)]),
+                parts: AppService.PartHooks([
+                    AppService.PartHooks(refresh), AppService.PartHooks(notifications), AppService.PartHooks(push),
+                ]),
                 variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
         refreshedApps.connect(apps)
         notifyingApps.connect(apps)
+        pushedApps.connect(apps)
         operations = Operations(
-            transfers: transfers, apps: apps, refresh: refresh, notifications: notifications)
+            transfers: transfers, apps: apps, refresh: refresh, notifications: notifications, push: push)
         try await apps.prepare()
         try await refresh.prepare()
         try await notifications.prepare()
+        try await push.prepare()
         running = Task {
             async let refreshing: Void = refresh.run()
             async let notifying: Void = notifications.run()
+            async let pushing: Void = push.run()
             try await apps.run()
-            _ = await (refreshing, notifying)
+            _ = await (refreshing, notifying, pushing)
         }
     }
 
@@ -90,6 +101,7 @@ final class OperationScene: Sendable {
         await apps.stop()
         await refresh.stop()
         await operations.notifications.stop()
+        await operations.push.stop()
         try await running.value
         try store.close()
     }

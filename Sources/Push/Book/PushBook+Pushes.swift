@@ -1,5 +1,5 @@
-import Foundation
-import NightshiftAPI
+package import Foundation
+package import NightshiftAPI
 package import PushProtocol
 import Store
 
@@ -64,10 +64,7 @@ extension PushBook {
             return show(id, payload, (hold?.sentence ?? "") + once, now)
         }
         // Its user does not wait for the app.
-        if payload.hasAlert {
-            put(id, payload, due: now)
-            pushes[id]?.record.shown = Date(timeIntervalSince1970: now)
-        }
+        if payload.hasAlert { put(id, payload, due: now) }
         for older in waiting(of: push.app) where older != id {
             discard(older, "A newer push took its place while it waited.", now)
         }
@@ -95,7 +92,6 @@ extension PushBook {
         }
         put(id, payload, due: now)
         pushes[id]?.record.state = .shown
-        pushes[id]?.record.shown = Date(timeIntervalSince1970: now)
         pushes[id]?.record.sentence = ["Its alert was handed on to be shown.", why].compactMap(\.self)
             .joined(separator: " ")
         if let why { note(.pushDiscarded, push.app, "\(id) reaches its user, but not the app. \(why)", now) }
@@ -208,9 +204,16 @@ extension PushBook {
     mutating func releaseAlert(_ id: String, _ now: Double) {
         guard let push = pushes[id], push.alertBy != nil else { return }
         pushes[id]?.alertBy = nil
-        pushes[id]?.record.shown = Date(timeIntervalSince1970: now)
         marks.pushes.insert(id)
         marks.releases.append(AlertRelease(app: push.app, identifier: push.identifier, due: now))
+    }
+
+    /// A notification of an app is on its user's screen: of a push, where it was one's.
+    package mutating func shown(_ identifier: String, of app: AppID, at date: Date) {
+        let id = order.last { pushes[$0]?.app == app && pushes[$0]?.identifier == identifier }
+        guard let id, let push = pushes[id], push.record.hasAlert, push.record.shown == nil else { return }
+        pushes[id]?.record.shown = date
+        marks.pushes.insert(id)
     }
 
     mutating func discard(_ id: String, _ why: String, _ now: Double) {
