@@ -55,6 +55,7 @@ extension PushBook {
         guard let push = pushes[id] else { return }
         let hold = hold(push, now)
         if hold == nil {
+            replaceWaiting(with: id, of: push.app, now)
             if payload.hasAlert { put(id, payload, due: nil) }
             return begin(id, holdsAlert: payload.hasAlert, now)
         }
@@ -65,9 +66,7 @@ extension PushBook {
         }
         // Its user does not wait for the app.
         if payload.hasAlert { put(id, payload, due: now) }
-        for older in waiting(of: push.app) where older != id {
-            discard(older, "A newer push took its place while it waited.", now)
-        }
+        replaceWaiting(with: id, of: push.app, now)
         wait(id, hold, now)
         note(.pushHeld, push.app, "\(id): \(hold.sentence)", now)
     }
@@ -152,8 +151,11 @@ extension PushBook {
                 expires: push.expires ?? now + Self.patience))
     }
 
-    func waiting(of app: AppID) -> [String] {
-        order.filter { pushes[$0]?.app == app && pushes[$0]?.record.state == .waiting }
+    /// One push waits for an app, and none of them is delivered behind a newer one.
+    private mutating func replaceWaiting(with id: String, of app: AppID, _ now: Double) {
+        for older in order where older != id && pushes[older]?.app == app && pushes[older]?.record.state == .waiting {
+            discard(older, "A newer push took its place while it waited.", now)
+        }
     }
 
     // MARK: - Ends
