@@ -248,7 +248,7 @@ let package = Package(
             name: "PushTests",
             dependencies: [
                 "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "NightshiftCurl", "Push",
-                "SimulationSupport", "TestSupport", logging,
+                "SimulationSupport", "TestSupport", logging, grdb,
             ],
             swiftSettings: strict),
         .testTarget(

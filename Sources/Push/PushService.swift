@@ -117,7 +117,8 @@ package actor PushService {
         book.resume(Set(wanted), now: now)
         for app in book.registered { await learn(app) }
         isPrepared = true
-        await write(book.takeChanges())
+        let changes = book.takeChanges()
+        if await write(changes), !changes.releases.isEmpty { await environment.notifications.changed() }
     }
 
     /// Decides, until ``stop()``.

@@ -16,6 +16,8 @@ final class ScriptedGateway: Sendable {
         var isReady = true
         /// Bytes that the service has not taken yet.
         var queue: [UInt8] = []
+        /// Whether the connection ends behind them.
+        var isEnding = false
     }
 
     struct State {
@@ -110,7 +112,12 @@ final class ScriptedGateway: Sendable {
             state.connections[number].isReady = false
             return bytes
         }
-        if !bytes.isEmpty { state.read { $0.connections[number].delegate }.received(bytes) }
+        if !bytes.isEmpty { return state.read { $0.connections[number].delegate }.received(bytes) }
+        let hasEnded = state.read { state in
+            let connection = state.connections[number]
+            return connection.isEnding && connection.isOpen && connection.isReady && connection.queue.isEmpty
+        }
+        if hasEnded { end(number, code: 0) }
     }
 
     private func received(_ bytes: [UInt8], _ number: Int) {
@@ -122,7 +129,7 @@ final class ScriptedGateway: Sendable {
         for action in actions {
             let more = state.update { Self.execute(action, number, &$0) }
             apply(more, number)
-            if case .close = action { end(number, code: 0) }
+            if case .close = action { state.update { $0.connections[number].isEnding = true } }
         }
         pump(number)
     }

@@ -39,7 +39,7 @@ package struct ConnectionPlan: Hashable, Sendable {
     private var hasSlept = false
     /// Failures in a row.
     private var failures = 0
-    /// What the gateway has granted.
+    /// What the gateway has granted, or was told last: it waits for half as long again.
     private var granted: UInt32 = 0
     private var pinged: Double?
 
@@ -204,7 +204,9 @@ package struct ConnectionPlan: Hashable, Sendable {
         guard pinged == nil else { return [] }
         pinged = now
         // The interval may grow by half with the answer.
-        return [.ping(UInt32(min(keepAlive.current * 3 / 2, KeepAliveInterval.longest)))]
+        let next = UInt32(min(keepAlive.current * 3 / 2, KeepAliveInterval.longest))
+        granted = next
+        return [.ping(next)]
     }
 
     /// Seconds between the last word of the gateway and a keep-alive.
