@@ -392,7 +392,8 @@ extension NotificationResponse {
         for text in [\AppNotification.title, \.subtitle, \.body] {
             short.notification[keyPath: text] = String(short.notification[keyPath: text].prefix(64))
         }
-        short.notification.actions = []
+        // Whether the app is brought to the front for it is read from the action that was chosen.
+        short.notification.actions = short.notification.actions.filter { $0.identifier == action }
         let second = try JSON.encode(short)
         guard second.count > Self.most else { return second }
         short.notification.userInfo = "{}"

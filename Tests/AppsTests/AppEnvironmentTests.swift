@@ -29,6 +29,7 @@ import Testing
         // Of a service that an app has started.
         "NIGHTSHIFT_APP": "org.example.Other", "NIGHTSHIFT_WAKE": "sessionEvents", "NIGHTSHIFT_SESSION": "s",
         "NIGHTSHIFT_WAKE_LIMIT": "30", "NIGHTSHIFT_LAUNCH": "background", "NIGHTSHIFT_SOCKET": "/s",
+        "NIGHTSHIFT_TASK": "t", "NIGHTSHIFT_PAYLOAD": "/p",
     ]
 
     private func variables(_ service: [String: String], session: [String: String]? = nil) -> [String: String] {
@@ -95,6 +96,10 @@ import Testing
         #expect(
             AppEnvironment.wakeVariables([wake(.fetch, "")], declaredLimit: 45) == [
                 "NIGHTSHIFT_WAKE": "fetch", "NIGHTSHIFT_WAKE_LIMIT": "30",
+            ])
+        #expect(
+            AppEnvironment.wakeVariables([wake(.push, "p"), wake(.response, "n")], declaredLimit: 45) == [
+                "NIGHTSHIFT_WAKE": "push,response", "NIGHTSHIFT_WAKE_LIMIT": "30",
             ])
         let tasks = [wake(.fetch, "a.refresh"), wake(.processing, "a.clean"), wake(.region, "home")]
         #expect(

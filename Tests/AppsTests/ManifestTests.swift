@@ -5,6 +5,8 @@ import Testing
 
 /// Desktop entries, read into manifests (issue 3, "Apps in the service").
 @Suite struct ManifestTests {
+    private static let longestReason = String(repeating: "é", count: 256)
+
     private func manifest(_ text: String, id: String = "org.example.App") throws(EntryError) -> AppManifest {
         try AppManifest(parsing: text, id: AppID(rawValue: id), path: "/somewhere/\(id).desktop")
     }
@@ -38,6 +40,9 @@ import Testing
             X-Nightshift-FileLocks=terminate
             X-Nightshift-FetchInterval=900
             X-Nightshift-TaskIdentifiers=org.example.App.refresh;org.example.App.export.*;
+            X-Nightshift-LocationReason=Reminders\\swhere you are; no more.
+            X-Nightshift-LocationReason[de]=Erinnerungen dort, wo Sie sind
+            X-Nightshift-LocationReason[fr]=Des rappels
             X-Other-Key=anything
 
             [Desktop Action new]
@@ -60,6 +65,7 @@ import Testing
         #expect(manifest.windowClass == "Simple Transfer")
         #expect(manifest.fetchInterval == .seconds(900))
         #expect(manifest.taskIdentifiers == ["org.example.App.refresh", "org.example.App.export.*"])
+        #expect(manifest.locationReason == "Reminders where you are; no more.")
     }
 
     @Test(arguments: [
@@ -78,7 +84,13 @@ import Testing
         #expect(try manifest(withLine: "X-Nightshift-TaskIdentifiers=\(text)").taskIdentifiers == identifiers)
     }
 
+    @Test(arguments: [("", nil), ("Why", "Why"), (Self.longestReason, Self.longestReason)])
+    func `R6: Reasons for wanting to know where its user is`(text: String, reason: String?) throws {
+        #expect(try manifest(withLine: "X-Nightshift-LocationReason=\(text)").locationReason == reason)
+    }
+
     @Test(arguments: [
+        ("LocationReason=" + String(repeating: "a", count: 513), "it has 513 bytes; a reason may have 512"),
         ("FetchInterval=15min", "'15min' is not an interval; it is minimum, never or seconds up to 31536000"),
         ("FetchInterval=-1", "'-1' is not an interval; it is minimum, never or seconds up to 31536000"),
         ("FetchInterval=31536001", "'31536001' is not an interval; it is minimum, never or seconds up to 31536000"),
@@ -110,7 +122,7 @@ import Testing
         #expect(manifest.wakeCommand == nil && manifest.directory == nil && manifest.snapshot == nil)
         #expect(manifest.wakeLimit == 30 && manifest.logLimit == 1 << 20)
         #expect(manifest.backgroundPolicy == nil && manifest.fileLocks == .warn)
-        #expect(manifest.fetchInterval == nil && manifest.taskIdentifiers == [])
+        #expect(manifest.fetchInterval == nil && manifest.taskIdentifiers == [] && manifest.locationReason == nil)
     }
 
     @Test(arguments: [
@@ -139,14 +151,14 @@ import Testing
             "X-Nightshift-BackgroundMode: there is no such key; the keys are X-Nightshift-BackgroundModes, "
                 + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot, "
                 + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks, X-Nightshift-FetchInterval, "
-                + "X-Nightshift-TaskIdentifiers"
+                + "X-Nightshift-TaskIdentifiers, X-Nightshift-LocationReason"
         ),
         (
             "X-NightShift-Wake=app",
             "X-NightShift-Wake: there is no such key; the keys are X-Nightshift-BackgroundModes, "
                 + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot, "
                 + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks, X-Nightshift-FetchInterval, "
-                + "X-Nightshift-TaskIdentifiers"
+                + "X-Nightshift-TaskIdentifiers, X-Nightshift-LocationReason"
         ),
         ("X-Nightshift-Wake[de]=app", "X-Nightshift-Wake[de]: this key cannot have a locale"),
         ("X-Nightshift-WakeLimit=0", "X-Nightshift-WakeLimit: '0' is not a number of seconds from 1 to 600"),

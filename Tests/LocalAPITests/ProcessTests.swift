@@ -80,6 +80,9 @@ import Testing
             let done = try await server.request(
                 "POST", "/v1/process/acknowledge", body: "{\"command\":\(command.number)}")
             #expect(done.status == 204)
+            let presentation = try await server.request(
+                "POST", "/v1/process/acknowledge", body: "{\"command\":\(command.number),\"presentation\":32}")
+            #expect(try presentation.problem.status == 422 && presentation.problem.pointer == "/presentation")
             let state = try await server.request("POST", "/v1/process/state", body: "{\"state\":\"suspended\"}")
             #expect(try [400, 422].contains(state.problem.status))
         }

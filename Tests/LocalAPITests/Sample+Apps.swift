@@ -18,14 +18,14 @@ extension Sample {
             fullAnswer.request = TaskRequest(url: "https://a/")
             fullAnswer.clientData = "d"
             let acknowledgement = MessageAcknowledgement(messages: [1])
+            var fullCommand = CommandAcknowledgement(command: 1, result: .noData)
+            fullCommand.presentation = 16
             return [
                 try Sample(InstallRequest(entry: "/e"), least: InstallRequest(entry: "/e"), isRequest: true),
                 try Sample(
                     LaunchRequest(background: true, arguments: ["a"]), least: LaunchRequest(), isRequest: true),
                 try Sample(QuitRequest(force: true), least: QuitRequest(), isRequest: true),
-                try Sample(
-                    CommandAcknowledgement(command: 1, result: .noData), least: CommandAcknowledgement(command: 1),
-                    isRequest: true),
+                try Sample(fullCommand, least: CommandAcknowledgement(command: 1), isRequest: true),
                 try Sample(
                     ProcessStateChange(state: .active), least: ProcessStateChange(state: .background), isRequest: true),
                 try Sample(

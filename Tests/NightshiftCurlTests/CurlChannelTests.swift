@@ -55,7 +55,7 @@ import Testing
         }
 
         private static let program = """
-            import socket, ssl, sys, threading, time
+            import socket, ssl, sys, threading
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(sys.argv[1], sys.argv[2])
             context.set_alpn_protocols(["h2", "http/1.1"])
@@ -70,7 +70,7 @@ import Testing
                         if data == b"bye":
                             break
                         elif data == b"deaf":
-                            time.sleep(600)
+                            threading.Event().wait()
                         elif data == b"flood":
                             tls.sendall(bytes(range(256)) * 16384)
                         else:

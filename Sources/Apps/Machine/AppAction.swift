@@ -3,6 +3,7 @@ package import Store
 
 /// An effect that an ``AppMachine`` asks for. Effects are executed in order.
 package enum AppAction: Hashable, Sendable {
+    /// The wakes are what it is launched for; of a launch in front, what its user has chosen.
     case spawn(background: Bool, wakes: [WantedWake], arguments: [String])
     /// To the process's stream of commands.
     case send(ProcessCommand)

@@ -10,7 +10,7 @@ extension AppMachine {
         let cleared = background ? [] : clearFaults()
         phase = .starting
         enter(background ? .background : .inactive, now)
-        return cleared + [.spawn(background: background, wakes: [], arguments: arguments)]
+        return cleared + [.spawn(background: background, wakes: background ? [] : choices(now), arguments: arguments)]
     }
 
     /// Brings it before its user.
@@ -42,7 +42,7 @@ extension AppMachine {
     /// Takes it away from its user.
     package mutating func sendToBackground(now: ClockReading) -> [AppAction] {
         guard phase == .present, record.state == .active || record.state == .inactive, ending == nil else { return [] }
-        var actions: [AppAction] = []
+        var actions = dropChoices()
         let limit = isManaged ? Self.backgroundLimit : nil
         // Commands that were sent in the foreground have no limit; from here on they would keep the app awake.
         for index in commands.indices where commands[index].command.action == .enter {

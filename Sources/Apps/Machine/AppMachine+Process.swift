@@ -194,7 +194,7 @@ extension AppMachine {
             hasToldPause = false
         }
         let isToldBest = exit.cause.isTermination || exit.cause == .launchFailed
-        let dropped = dropLost(isToldBest ? exit.cause.sentence : "Its process ended first.", now)
+        let dropped = dropChoices() + dropLost(isToldBest ? exit.cause.sentence : "Its process ended first.", now)
         let stint = endStint(exit.cause.isTermination ? .terminated : .ended, now)
         forgetTasks()
         phase = .absent

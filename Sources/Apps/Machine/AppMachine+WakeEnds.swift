@@ -121,7 +121,7 @@ extension AppMachine {
     }
 
     /// A later wake of the same key may have been given up before this one.
-    private mutating func finish(_ wake: WantedWake) {
+    mutating func finish(_ wake: WantedWake) {
         finished[wake.identity] = max(finished[wake.identity] ?? 0, wake.through)
     }
 

@@ -17,11 +17,15 @@ extension AppMachine {
 
     /// Wanted wakes that are not under way and may begin.
     private func fresh(_ now: ClockReading) -> [WantedWake] {
-        wanted.filter { wake in mayBegin(wake, now) && !begun.contains { $0.wake.identity == wake.identity } }
+        let isInFront = phase == .present && isUnhurried
+        return wanted.filter { wake in
+            mayBegin(wake, now) && !begun.contains { $0.wake.identity == wake.identity }
+                && (isInFront || !wake.isForFront)
+        }
     }
 
     /// Whether nothing but the state of the app stands against a wake.
-    private func mayBegin(_ wake: WantedWake, _ now: ClockReading) -> Bool {
+    func mayBegin(_ wake: WantedWake, _ now: ClockReading) -> Bool {
         isOpen(wake) && !wake.isExpired(now) && wake.source.rules.mode.map(modes.contains) ?? true
     }
 
@@ -36,7 +40,8 @@ extension AppMachine {
             let newer = wanted.first { $0.identity == old.identity && $0.through > old.through && mayBegin($0, now) }
             guard let newer, old.source.handover == .payloads else { continue }
             begun[index].wake = newer
-            actions += discard([old], "A newer one took its place.")
+            finish(old)
+            actions += drop([old], "A newer one took its place.")
         }
         return actions
     }

@@ -238,7 +238,10 @@ extension AppService {
         variables["NIGHTSHIFT_APP"] = id.rawValue
         variables["NIGHTSHIFT_SOCKET"] = environment.paths.socket.path
         variables["NIGHTSHIFT_LAUNCH"] = background ? "background" : "foreground"
-        return variables.merging(AppEnvironment.wakeVariables(wakes, declaredLimit: manifest.wakeLimit)) { $1 }
+        var wakes = AppEnvironment.wakeVariables(wakes, declaredLimit: manifest.wakeLimit)
+        // Nothing ends a program in front of its user.
+        if !background { wakes["NIGHTSHIFT_WAKE_LIMIT"] = nil }
+        return variables.merging(wakes) { $1 }
     }
 
     func process(of id: AppID) -> ProcessIdentity? {

@@ -15,7 +15,9 @@ extension AppService {
         let payloads = wakes.filter { $0.source.handover == .payloads }.compactMap(\.payload)
         guard !payloads.isEmpty else { return nil }
         let path = payloadPath(id)
-        guard mkdir(payloadFolder, 0o700) == 0 || errno == EEXIST else { throw LaunchFailure(payloadFolder, code: errno) }
+        guard mkdir(payloadFolder, 0o700) == 0 || errno == EEXIST else {
+            throw LaunchFailure(payloadFolder, code: errno)
+        }
         // Of a process that is gone.
         unlink(path)
         let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -63,5 +65,5 @@ extension AppService {
 
 extension AppMachine {
     /// Whether something is under way of which a program reads in a file.
-    fileprivate var hasPayloads: Bool { begun.contains { $0.wake.source.handover == .payloads } }
+    fileprivate var hasPayloads: Bool { begun.contains { $0.wake.source.handover == .payloads } || mayReadChoices }
 }

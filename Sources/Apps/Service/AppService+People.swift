@@ -79,7 +79,11 @@ extension AppService {
 
     package func activate(_ id: AppID) async throws(Problem) -> AppStatus {
         try requireApp(id)
-        if machines[id]?.record.process == nil { try requireEntry(id) }
+        if machines[id]?.record.process == nil {
+            try requireEntry(id)
+            // Its user may have chosen a notification just before.
+            await readWantedWakesAnew()
+        }
         await perform(id) { $0.bringToFront(now: $1) }
         return try await launched(id)
     }

@@ -79,6 +79,11 @@ extension AppWalk {
 
     private func isExpired(_ wake: WantedWake) -> Bool { wake.expires.map { $0 <= now.wallSeconds } ?? false }
 
+    /// Of which the newest counts.
+    private func isNews(_ source: WakeSource) -> Bool {
+        [.push, .region, .significantChange, .response].contains(source)
+    }
+
     private func isDeclared(_ source: WakeSource) -> Bool { source.rules.mode.map(modes.contains) ?? true }
 
     private var begun: [BegunWake] { machine.record.processState?.begun ?? [] }
@@ -102,6 +107,11 @@ extension AppWalk {
         let source = identity.source
         if !isDeclared(source) { fail("It is told of \(source), which its entry does not declare.") }
         if over.contains(through) { fail("It is told of \(source) \(through), which is over.") }
+        if isNews(source), let newer = rows[identity], newer.through > through, newer.through > woken[identity] ?? 0,
+            !isExpired(newer), process?.isAskedToEnd != true
+        {
+            fail("It is told of \(source) \(through), and has not heard of the newer \(newer.through).")
+        }
         if command.payload != (source == .session ? nil : Self.payload(through)) {
             fail("It is told \(command.payload ?? Data()) of \(source) \(through).")
         }
@@ -163,7 +173,11 @@ extension AppWalk {
             let cannotBegin =
                 wake.source.hasResult && (!isDeclared(wake.source) || process == nil && !machine.isInstalled)
             let isUnheard = wake.source == .continued && !told.contains(wake.through)
-            if !isExpired(wake), !isEnded, !isLost, !cannotBegin, !calledOff.contains(wake.through), !isUnheard {
+            let isKnown = process?.commands.contains { $0.wake == identity && $0.through == wake.through } ?? false
+            let isReplaced = isNews(wake.source) && !isKnown && rows[identity]?.through ?? 0 > wake.through
+            if !isExpired(wake), !isEnded, !isLost, !cannotBegin, !calledOff.contains(wake.through), !isUnheard,
+                !isReplaced
+            {
                 fail("\(wake) is given up for no reason.")
             }
             if process?.wakes[identity] == wake.through { process?.wakes[identity] = nil }

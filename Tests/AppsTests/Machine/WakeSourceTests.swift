@@ -11,7 +11,7 @@ import Testing
     @Test(arguments: [
         (WakeSource.session, 45.0, ExitCause.eventsOverdue), (.fetch, 30, .fetchOverdue), (.push, 30, .pushOverdue),
         (.region, 10, .locationOverdue), (.significantChange, 10, .locationOverdue),
-        (.processing, 300, .processingOverdue),
+        (.processing, 300, .processingOverdue), (.response, 30, .pushOverdue),
     ])
     func `Each source has its time, and its cause when that is over`(
         source: WakeSource, seconds: Double, cause: ExitCause
@@ -172,20 +172,20 @@ import Testing
         let mode = try #require(source.rules.mode)
         app.machine.modes.remove(mode)
         app.setWantedWakes([.row(source, 1)])
-        // Who waits for the end of a fetch is told; a notification waits for the mode.
+        // Somebody waits for the end.
         let why = "The app's entry does not declare the background mode '\(mode.rawValue)'."
-        #expect(app.taken == (source == .push ? [] : [.finishWake(.row(source, 1), .dropped(why))]))
+        #expect(app.taken == [.finishWake(.row(source, 1), .dropped(why))])
         #expect(app.machine.nextDeadline == nil)
         app.machine.modes.insert(mode)
         app.setWantedWakes([.row(source, 1)])
-        #expect(app.taken.contains { $0.isSpawn } == (source == .push))
+        #expect(!app.taken.contains { $0.isSpawn })
         app.setWantedWakes([.row(source, 2)])
-        #expect(app.taken.contains { $0.isSpawn } == (source != .push))
+        #expect(app.taken.contains { $0.isSpawn })
     }
 
     @Test(arguments: WakeSource.allCases)
     func `A force quit forbids every wake, and discards what is nothing to learn of later`(source: WakeSource) {
-        let isKept = [.session, .region, .significantChange].contains(source)
+        let isKept = [.session, .region, .significantChange, .response].contains(source)
         let forceQuit = "Its user force-quit the app."
         var app = TestApp()
         app.suspended()
@@ -208,7 +208,7 @@ import Testing
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(source, 1)])
-        let isTold = [.push, .region, .significantChange, .continued].contains(source)
+        let isTold = [.push, .region, .significantChange, .continued, .response].contains(source)
         #expect(app.commands.map(\.source) == (isTold ? [source] : []))
         #expect(app.commands.allSatisfy { $0.limit == nil })
         app.pass(1_000)
@@ -266,16 +266,17 @@ import Testing
 
     @Test func `Time runs out while an app that went wrong is left alone`() {
         var app = TestApp()
-        app.setWantedWakes([.row(.push, 1, expires: app.now.wallSeconds + 0.5)])
+        app.setWantedWakes([.row(.region, 1, expires: app.now.wallSeconds + 0.5)])
         app.spawned()
         app.exited(.failed, status: 1)
         app.pass(AppMachine.firstFaultPause)
         #expect(!app.taken.contains { $0.isSpawn } && app.machine.wakes(now: app.now).isEmpty)
     }
 
-    @Test func `A fetch that the last service has begun is gone with its process, a notification is not`() {
+    @Test(arguments: [WakeSource.fetch, .push])
+    func `A chance that the last service has begun is gone with its process, a crossing is not`(source: WakeSource) {
         var app = TestApp()
-        let wakes: [WantedWake] = [.row(.fetch, 1), .row(.push, 2)]
+        let wakes: [WantedWake] = [.row(source, 1), .row(.region, 2)]
         app.setWantedWakes(wakes)
         app.spawned()
         app.connected()

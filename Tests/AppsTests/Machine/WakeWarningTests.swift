@@ -98,7 +98,7 @@ import Testing
         #expect(app.end(of: 1)?.result == .noData && app.ends.count == 1)
     }
 
-    @Test(arguments: [WakeSource.session, .push, .region, .significantChange])
+    @Test(arguments: [WakeSource.session, .push, .region, .significantChange, .response])
     func `Other wakes end without a word before`(source: WakeSource) {
         var app = woken(source, key: "k")
         app.pass(source.limit(declared: 30) ?? 0)

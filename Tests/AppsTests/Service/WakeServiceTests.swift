@@ -72,11 +72,12 @@ import Testing
     }
 
     @Test func `A row that was written just before the service died wakes the app with the next one`() async throws {
-        // Nothing declares it, so that the first service leaves the row alone.
-        let first = try await ServiceScene()
-        try await put(first, .push)
-        try await eventually("a look") { try await first.status().wakes.isEmpty }
+        let first = try await ServiceScene(keys: Self.modes)
         try await first.crash()
+        let store = try Store(paths: first.paths, now: first.clock.now())
+        let now = first.clock.now()
+        try await store.write { try $0.putWake(ServiceScene.app, .region, key: "home", now: now) }
+        try store.close()
         let next = try await ServiceScene(keys: Self.modes, after: first)
         let (process, _) = try await launched(next)
         next.scripted?.end(process, .exited(0))

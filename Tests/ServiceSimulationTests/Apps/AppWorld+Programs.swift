@@ -81,7 +81,7 @@ extension AppWorld {
     private func take(_ news: ScriptedActor.News, _ actor: ScriptedActor, _ program: ScriptedProgram) async {
         switch news {
         case .process(.hello(let hello)): actor.hello = hello
-        case .process(.stopping), .process(.refresh): break
+        case .process(.stopping), .process(.refresh), .process(.location), .process(.push): break
         case .process(.command(let command)):
             if command.action == .enter, let state = command.state {
                 record.states[actor.process, default: []].append(state)

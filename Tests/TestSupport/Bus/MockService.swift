@@ -18,6 +18,8 @@ package final class MockService: Sendable {
         case logind
         /// logind without methods, and without properties until they are added.
         case bareLogind
+        /// A notification server that shows nothing and remembers what it was asked.
+        case notifications
 
         /// Those that dbusmock has templates for.
         package static let templates: [Kind] = [.upower, .powerProfiles, .networkManager, .logind]
@@ -29,6 +31,7 @@ package final class MockService: Sendable {
             case .newerPowerProfiles: "org.freedesktop.UPower.PowerProfiles"
             case .networkManager: "org.freedesktop.NetworkManager"
             case .logind, .bareLogind: "org.freedesktop.login1"
+            case .notifications: "org.freedesktop.Notifications"
             }
         }
 
@@ -37,7 +40,7 @@ package final class MockService: Sendable {
         package var interface: String {
             switch self {
             case .logind, .bareLogind: "\(name).Manager"
-            case .upower, .powerProfiles, .newerPowerProfiles, .networkManager: name
+            case .upower, .powerProfiles, .newerPowerProfiles, .networkManager, .notifications: name
             }
         }
 
@@ -48,6 +51,7 @@ package final class MockService: Sendable {
             case .newerPowerProfiles, .bareLogind: ["--system", name, path, interface]
             case .networkManager: ["--template", "networkmanager"]
             case .logind: ["--template", "logind"]
+            case .notifications: ["--template", "notification_daemon"]
             }
         }
     }
@@ -110,10 +114,16 @@ package final class MockService: Sendable {
         }
     }
 
-    /// Sends a signal of its main interface with one value: `b true`.
-    package func emit(_ signal: String, _ value: String) async throws {
-        let words = value.split(separator: " ", maxSplits: 1).map(String.init)
+    /// Sends a signal of its main interface with values: `b true`.
+    package func emit(_ signal: String, _ values: String...) async throws {
+        let words = values.map { $0.split(separator: " ", maxSplits: 1).map(String.init) }
         try await call(
-            "org.freedesktop.DBus.Mock", "EmitSignal", ["sssav", kind.interface, signal, words[0], "1"] + words)
+            "org.freedesktop.DBus.Mock", "EmitSignal",
+            ["sssav", kind.interface, signal, words.map { $0[0] }.joined(), "\(words.count)"] + words.flatMap(\.self))
+    }
+
+    /// The calls of a method of its main object so far, as busctl(1) prints them.
+    package func calls(of method: String) async throws -> String {
+        try await call("org.freedesktop.DBus.Mock", "GetMethodCalls", ["s", method])
     }
 }

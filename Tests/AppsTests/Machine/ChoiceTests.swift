@@ -1,0 +1,95 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Store
+import Testing
+
+/// Notifications that the user has chosen: what brings the app to the front is told there, all else in the background.
+@Suite struct ChoiceTests {
+    private func choice(_ through: Int64, _ action: String = NotificationResponse.opened) throws -> WantedWake {
+        var notification = AppNotification(identifier: "n", date: Date(timeIntervalSince1970: 1_800_000_000))
+        notification.actions = [
+            AppNotification.Action(identifier: "reply", title: "Reply", isForeground: true),
+            AppNotification.Action(identifier: "later", title: "Later", isForeground: false),
+        ]
+        var wake = WantedWake.row(.response, through, key: "n")
+        wake.payload = try JSON.encode(NotificationResponse(notification: notification, action: action))
+        return wake
+    }
+
+    private func launch(_ app: inout TestApp) { app.feed { $0.launch(background: false, arguments: [], now: $1) } }
+
+    @Test(arguments: [NotificationResponse.opened, "reply"])
+    func `R3: what brings the app to the front launches nothing behind it, and comes with its launch`(
+        action: String
+    ) throws {
+        var app = TestApp()
+        let wake = try choice(1, action)
+        app.setWantedWakes([wake])
+        #expect(app.taken == [] && app.machine.wakes(now: app.now).isEmpty)
+        launch(&app)
+        #expect(app.taken.contains(.spawn(background: false, wakes: [wake], arguments: [])))
+        app.spawned()
+        app.connected()
+        let told = app.commands.filter { $0.action == .handleWake }
+        #expect(told.map(\.payload) == [wake.payload] && told.first?.limit == nil)
+        app.acknowledgeAll()
+        #expect(app.ends == [.finishWake(wake, .acknowledged(.newData))])
+        app.setWantedWakes([])
+        app.leave()
+        app.acknowledgeAll()
+        #expect(app.state == .suspended)
+    }
+
+    @Test(arguments: ["later", NotificationResponse.dismissed, "unknown"])
+    func `R3: everything else is told in the background`(action: String) throws {
+        var app = TestApp()
+        let wake = try choice(1, action)
+        app.setWantedWakes([wake])
+        #expect(app.taken == [.spawn(background: true, wakes: [wake], arguments: [])])
+    }
+
+    @Test func `R3: an app that is suspended is told when it comes to the front`() throws {
+        var app = TestApp()
+        app.suspended()
+        app.setWantedWakes([try choice(1)])
+        #expect(app.taken == [] && app.state == .suspended)
+        app.feed { $0.bringToFront(now: $1) }
+        #expect(app.commands.contains { $0.action == .handleWake && $0.source == .response })
+    }
+
+    @Test(arguments: [true, false])
+    func `R3: a program that does not link the library is told by its launch, and not started again`(
+        leaves: Bool
+    ) throws {
+        var app = TestApp()
+        let wake = try choice(1)
+        app.setWantedWakes([wake])
+        launch(&app)
+        app.spawned()
+        #expect(app.ends == [])
+        if leaves {
+            app.feed { $0.sendToBackground(now: $1) }
+            #expect(app.ends.count == 1)
+        }
+        app.exited(.failed, status: 1)
+        app.setWantedWakes([wake])
+        app.pass(3_600)
+        #expect(app.ends.count == 1 && app.all.count { $0.isSpawn } == 1)
+    }
+
+    @Test func `R3: an app that dies before it has heard is told when its user starts it again`() throws {
+        var app = TestApp()
+        app.suspended()
+        app.exited(.signalled)
+        let wake = try choice(1)
+        app.setWantedWakes([wake])
+        launch(&app)
+        app.spawned()
+        app.exited(.signalled)
+        app.pass(3_600)
+        #expect(app.ends == [] && !app.taken.contains { $0.isSpawn })
+        launch(&app)
+        #expect(app.taken.contains(.spawn(background: false, wakes: [wake], arguments: [])))
+    }
+}

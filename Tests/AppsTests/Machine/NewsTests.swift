@@ -1,0 +1,223 @@
+import Apps
+import Foundation
+import NightshiftAPI
+import Store
+import Testing
+
+/// Wakes that bring the app news: pushes, crossings and answers, of which the newest counts until the app has heard of one.
+@Suite struct NewsTests {
+    private static let news: [WakeSource] = [.push, .region, .significantChange, .response]
+    private static let replaced = WakeOutcome.dropped("A newer one took its place.")
+
+    private func told(_ app: TestApp) -> [Int64?] { app.commands.filter { $0.action == .handleWake }.map(\.through) }
+
+    /// Known to link the library, and not running.
+    private func known() -> TestApp {
+        var app = TestApp()
+        app.suspended()
+        app.feed { $0.quit(force: false, now: $1) }
+        app.exited(.signalled)
+        return app
+    }
+
+    @Test(arguments: news) func `R3 R6: Who is launched hears of the newest alone, and of that once`(source: WakeSource)
+    {
+        var app = known()
+        app.setWantedWakes([.row(source, 1, key: "k")])
+        app.spawned()
+        app.setWantedWakes([.row(source, 2, key: "k")])
+        #expect(app.taken == [.finishWake(.row(source, 1, key: "k"), Self.replaced)])
+        app.setWantedWakes([.row(source, 3, key: "k")])
+        #expect(app.taken == [.finishWake(.row(source, 2, key: "k"), Self.replaced)])
+        app.connected()
+        #expect(told(app) == [3] && app.commands.first?.payload == Data("3".utf8))
+        #expect(app.commands.first?.limit == source.limit(declared: 30))
+        app.acknowledgeAll()
+        #expect(app.all.contains(.finishWake(.row(source, 3, key: "k"), .acknowledged(.newData))))
+        app.setWantedWakes([])
+        app.acknowledgeAll()
+        #expect(app.state == .suspended && app.ends.count == 3)
+    }
+
+    @Test(arguments: news) func `R3 R6: A program has heard of what it was launched for`(source: WakeSource) {
+        var app = TestApp()
+        app.setWantedWakes([.row(source, 1)])
+        app.spawned()
+        app.setWantedWakes([.row(source, 2)])
+        #expect(app.taken == [])
+        app.exited(.exited, status: 0)
+        #expect(app.ends == [.finishWake(.row(source, 1), .exited(0))])
+        #expect(app.taken.contains(.spawn(background: true, wakes: [.row(source, 2)], arguments: [])))
+    }
+
+    @Test(arguments: news) func `R3 R6: A program that turns out to link the library hears of the newest`(
+        source: WakeSource
+    ) {
+        var app = TestApp()
+        app.setWantedWakes([.row(source, 1)])
+        app.spawned()
+        app.setWantedWakes([.row(source, 2)])
+        app.connected()
+        #expect(told(app) == [2] && app.ends == [.finishWake(.row(source, 1), Self.replaced)])
+    }
+
+    @Test(arguments: news) func `R3 R6: Who has heard of one hears of the newer behind it`(source: WakeSource) {
+        var app = known()
+        app.setWantedWakes([.row(source, 1)])
+        app.spawned()
+        app.connected()
+        app.setWantedWakes([.row(source, 2)])
+        #expect(told(app) == [1] && app.ends == [])
+        app.feed { machine, _ in
+            machine.disconnected()
+            return []
+        }
+        app.setWantedWakes([.row(source, 3)])
+        app.connected()
+        #expect(told(app) == [1] && app.ends == [], "it may have had it")
+        app.acknowledgeAll()
+        app.setWantedWakes([.row(source, 3)])
+        #expect(told(app) == [3])
+    }
+
+    @Test func `R6: Each key has news of its own`() {
+        var app = known()
+        let work = WantedWake.row(.region, 2, key: "work")
+        app.setWantedWakes([.row(.region, 1, key: "home"), work])
+        app.spawned()
+        app.setWantedWakes([work, .row(.region, 3, key: "home")])
+        app.connected()
+        #expect(Set(told(app)) == [2, 3] && app.ends.count == 1)
+    }
+
+    @Test(arguments: [WakeSource.fetch, .processing]) func `R1 R10: A chance is no news`(source: WakeSource) {
+        var app = known()
+        app.setWantedWakes([.row(source, 1)])
+        app.spawned()
+        app.setWantedWakes([.row(source, 2)])
+        app.connected()
+        #expect(told(app) == [1] && app.ends == [])
+    }
+
+    @Test func `R3: What is over or undeclared takes no place`() {
+        var app = known()
+        app.setWantedWakes([.row(.push, 1)])
+        app.spawned()
+        app.setWantedWakes([.row(.push, 2, expires: app.now.wallSeconds - 1)])
+        #expect(app.end(of: 1) == nil && app.end(of: 2)?.result == .failed)
+        app.connected()
+        #expect(told(app) == [1])
+    }
+
+    @Test func `R3: A push has one end, whatever has taken whose place`() {
+        var app = known()
+        app.setWantedWakes([.row(.push, 1)])
+        app.spawned()
+        app.setWantedWakes([.row(.push, 2, expires: app.now.wallSeconds - 1)])
+        app.setWantedWakes([.row(.push, 3)])
+        app.connected()
+        app.acknowledgeAll()
+        #expect((1...3).map { app.end(of: $0)?.result } == [.failed, .failed, .newData] && app.ends.count == 3)
+    }
+
+    @Test func `R3: Who is being ended hears of nothing new, and the next process does`() {
+        var app = known()
+        app.setWantedWakes([.row(.push, 1)])
+        app.spawned()
+        app.feed { $0.quit(force: false, now: $1) }
+        app.setWantedWakes([.row(.push, 2)])
+        app.exited(.exited, status: 0)
+        #expect(app.end(of: 1)?.result == .failed && app.end(of: 2) == nil)
+        #expect(app.taken.contains(.spawn(background: true, wakes: [.row(.push, 2)], arguments: [])))
+    }
+
+    @Test func `R3: A push that the next service finds under way gives way to a newer, too`() {
+        var app = known()
+        app.setWantedWakes([.row(.push, 1)])
+        app.spawned()
+        app.restartService(isAlive: true)
+        app.setWantedWakes([.row(.push, 2)])
+        app.connected()
+        #expect(told(app) == [2] && app.end(of: 1)?.detail == "A newer one took its place.")
+    }
+
+    // MARK: - Ends of pushes
+
+    @Test(arguments: [
+        (Int32(0), RefreshResult.newData, ExitCause.exited), (10, .noData, .exited), (1, .failed, .failed),
+    ])
+    func `R3: A program's exit status says what came of its push`(
+        status: Int32, result: RefreshResult, cause: ExitCause
+    ) {
+        var app = TestApp()
+        app.setWantedWakes([.row(.push, 1)])
+        app.spawned()
+        app.exited(status == 0 ? .exited : .failed, status: status)
+        #expect(app.ends == [.finishWake(.row(.push, 1), .exited(status))] && app.end(of: 1)?.result == result)
+        #expect(app.machine.record.lastExit?.cause == cause && app.machine.record.faults == 0)
+    }
+
+    @Test func `R3: Whose time for a push is over is ended, and so is the push`() {
+        var app = known()
+        app.setWantedWakes([.row(.push, 1)])
+        app.spawned()
+        app.connected()
+        app.pass(30)
+        #expect(app.taken == [.kill])
+        app.exited(.signalled)
+        #expect(app.end(of: 1)?.detail == ExitCause.pushOverdue.sentence && app.machine.record.faults == 1)
+        app.pass(AppMachine.firstFaultPause)
+        #expect(!app.taken.contains { $0.isSpawn })
+    }
+
+    @Test(arguments: [WakeSource.region, .significantChange, .response])
+    func `R6: A program that fails at other news is started again`(source: WakeSource) {
+        var app = TestApp()
+        app.setWantedWakes([.row(source, 1)])
+        app.spawned()
+        app.exited(.failed, status: 10)
+        #expect(app.ends == [] && app.machine.record.faults == 1)
+        app.pass(AppMachine.firstFaultPause)
+        #expect(app.taken.contains(.spawn(background: true, wakes: [.row(source, 1)], arguments: [])))
+    }
+
+    // MARK: - Notifications in front
+
+    @Test func `R3: Only an app that its user has in front is asked about a notification`() throws {
+        var app = TestApp()
+        let absent = app.asked()
+        #expect(absent == nil)
+        app.feed { $0.launch(background: false, arguments: [], now: $1) }
+        app.spawned()
+        let unlinked = app.asked()
+        #expect(unlinked == nil, "it does not link the library, as far as is known")
+        app.connected()
+        let (question, next) = (app.asked(), app.asked())
+        let first = try #require(question)
+        #expect(first.action == .present && first.key == "n" && first.payload == Data("{}".utf8) && first.limit == 5)
+        #expect(try #require(next).number > first.number)
+        // An answer that does not come keeps nothing awake, and is not asked for again.
+        app.acknowledgeAll()
+        app.leave()
+        app.acknowledgeAll()
+        let suspended = app.asked()
+        #expect(app.state == .suspended && suspended == nil)
+        app.feed { $0.bringToFront(now: $1) }
+        app.feed { machine, _ in
+            machine.disconnected()
+            return []
+        }
+        let disconnected = app.asked()
+        #expect(disconnected == nil)
+        app.connected()
+        let connected = app.asked()
+        #expect(!app.commands.contains { $0.action == .present } && connected != nil)
+        app.feed { $0.quit(force: false, now: $1) }
+        let ending = app.asked()
+        #expect(ending == nil)
+    }
+}
+
+extension TestApp {
+    fileprivate mutating func asked() -> ProcessCommand? { machine.present("n", Data("{}".utf8)) }
+}

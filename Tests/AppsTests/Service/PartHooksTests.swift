@@ -1,0 +1,31 @@
+import Apps
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Several parts of the service that hear of the same apps.
+@Suite struct PartHooksTests {
+    @Test func `R1 R3 R6: Each part hears of everything, in their order, and says what it has to`() async {
+        let heard = Watched<[String]>([])
+        func part(_ name: String, _ notice: ProcessEvent) -> AppService.PartHooks {
+            let hear = { @Sendable (what: String) in heard.update { $0.append("\(name): \(what)") } }
+            return AppService.PartHooks(
+                use: { hear("\($0) \($1)") }, forceQuit: { hear("\($0) quit") }, launched: { hear("\($0) launched") },
+                installed: { hear("\($0) \($1?.name ?? "gone")") }, wakesEnded: { hear("ends") },
+                notices: { _ in [notice] })
+        }
+        let refresh = ProcessEvent.refresh(RefreshNotice(availability: .available))
+        let push = ProcessEvent.push(PushNotice(token: "0a"))
+        let parts = AppService.PartHooks([part("1", refresh), part("2", push), AppService.PartHooks()])
+        let app = AppID(rawValue: "a")
+        await parts.use(app, true)
+        await parts.forceQuit(app)
+        await parts.launched(app)
+        await parts.installed(app, AppManifest(id: app, name: "A", entry: "/e", command: ["a"]))
+        await parts.installed(app, nil)
+        await parts.wakesEnded()
+        let expected = ["a true", "a quit", "a launched", "a A", "a gone", "ends"].flatMap { ["1: \($0)", "2: \($0)"] }
+        #expect(heard.read { $0 } == expected)
+        #expect(await parts.notices(app) == [refresh, push])
+    }
+}

@@ -1,0 +1,158 @@
+import Device
+import Foundation
+import NightshiftAPI
+import Notifications
+import Store
+
+/// A book, the rows that its changes make, and a notification server that does what it is asked.
+struct BookScene {
+    static let app = AppID(rawValue: "org.example.app")
+    static let all = NotificationServer(identity: "bus/:1.5", capabilities: ["actions", "body", "body-markup"])
+
+    var book = NotificationBook()
+    var rows: [StoredNotification] = []
+    var records: [AppID: NotificationAppRecord] = [:]
+    var responses: [NotificationResponse] = []
+    var entries: [JournalEntry] = []
+    var now = 1_800_000_000.0
+    /// What was done outside, without what the scene answers itself.
+    var effects: [NotificationEffect] = []
+    /// What the server shows, by its numbers.
+    var screen: [UInt32: DesktopNotification] = [:]
+    var server: NotificationServer?
+    /// What the app says where it is asked; nil for an answer that the test gives.
+    var answer: PresentationAnswer? = .notInFront
+    private var lastNumber: UInt32 = 0
+
+    static func notification(_ identifier: String, title: String = "Title") -> AppNotification {
+        var notification = AppNotification(identifier: identifier, date: Date(timeIntervalSince1970: 5))
+        notification.title = title
+        return notification
+    }
+
+    init(permission: NotificationPermission = .allowed, server: NotificationServer? = all) {
+        step { $0.setPermission(permission, of: Self.app, now: $1) }
+        serve(server)
+        effects = []
+        entries = []
+    }
+
+    mutating func serve(_ server: NotificationServer?) {
+        if server?.identity != self.server?.identity { screen = [:] }
+        self.server = server
+        step { $0.apply(.server(server), now: $1) }
+    }
+
+    /// As others put rows: in a transaction of their own.
+    mutating func put(_ notification: AppNotification, due: Double?, app: AppID = app) {
+        write(.put(StoredNotification(app: app, notification: notification, due: due)))
+        load()
+    }
+
+    mutating func load() {
+        var kept = StoredNotifications<NotificationAppRecord>()
+        (kept.apps, kept.notifications) = (records, rows)
+        step { [kept] book, _ in book.load(kept) }
+    }
+
+    /// A service that was killed, and the next one.
+    mutating func restart() {
+        book = NotificationBook()
+        load()
+        step { $0.apply(.connected, now: $1) }
+        serve(server)
+    }
+
+    mutating func pass(_ seconds: Double) {
+        now += seconds
+        step { _, _ in }
+    }
+
+    mutating func choose(_ number: UInt32, _ key: String) {
+        guard let server else { return }
+        step { $0.apply(.chosen(server: server.identity, number: number, key: key), now: $1) }
+    }
+
+    mutating func close(_ number: UInt32, _ reason: DesktopEvent.CloseReason) {
+        guard let server else { return }
+        screen[number] = nil
+        step { $0.apply(.closed(server: server.identity, number: number, reason), now: $1) }
+    }
+
+    mutating func step<Failure: Error>(_ input: (inout NotificationBook, Double) throws(Failure) -> Void)
+        throws(Failure)
+    {
+        try input(&book, now)
+        var isFirst = true
+        while true {
+            book.look(now)
+            for change in book.takeChanges() { write(change) }
+            let todo = book.takeEffects()
+            guard isFirst || !todo.isEmpty else { return }
+            isFirst = false
+            for effect in todo { perform(effect) }
+        }
+    }
+
+    private mutating func perform(_ effect: NotificationEffect) {
+        switch effect {
+        case .present(let token, _, _) where answer != nil:
+            if let answer { book.presented(token, answer, now: now) }
+        case .show(let token, _):
+            guard let server, let draft = book.draft(of: token, name: "App", icon: "app-icon") else { return }
+            if draft.replaces == 0 { lastNumber += 1 }
+            let number = draft.replaces == 0 ? lastNumber : draft.replaces
+            screen[number] = draft
+            self.server = server
+            book.apply(.shown(token: token, number: number), now: now)
+        case .close(let place):
+            screen[place.number] = nil
+        default: effects.append(effect)
+        }
+    }
+
+    private mutating func write(_ change: NotificationChange) {
+        switch change {
+        case .put(let stored): insert(stored)
+        case .due(let identifier, let app):
+            for index in rows.indices where rows[index].key == key(identifier, app, false) {
+                rows[index].state = .due
+            }
+        case .shown(let notification, let app, let place, let next):
+            let waiting = key(notification.identifier, app, false)
+            if let next {
+                for index in rows.indices where rows[index].key == waiting {
+                    (rows[index].state, rows[index].due) = (.pending, next)
+                }
+            } else {
+                rows.removeAll { $0.key == waiting }
+            }
+            var shown = StoredNotification(app: app, notification: notification, state: .shown)
+            shown.place = place
+            insert(shown)
+        case .forgetPlace(let identifier, let app):
+            for index in rows.indices where rows[index].key == key(identifier, app, true) {
+                rows[index].place = nil
+            }
+        case .remove(let key): rows.removeAll { $0.key == key }
+        case .app(let record, let app): records[app] = record
+        case .respond(let response, _): responses.append(response)
+        case .entry(let entry): entries.append(entry)
+        case .forget(let app):
+            rows.removeAll { $0.app == app }
+            records[app] = nil
+        }
+    }
+
+    private mutating func insert(_ stored: StoredNotification) {
+        rows.removeAll { $0.key == stored.key }
+        rows.append(stored)
+        let same = rows.filter { $0.app == stored.app && ($0.state == .shown) == (stored.state == .shown) }
+        let old = Set(same.dropLast(Limits.notifications).map(\.key))
+        rows.removeAll { old.contains($0.key) }
+    }
+
+    private func key(_ identifier: String, _ app: AppID, _ isShown: Bool) -> StoredNotification.Key {
+        StoredNotification.Key(app: app, identifier: identifier, isShown: isShown)
+    }
+}

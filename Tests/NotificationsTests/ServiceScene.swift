@@ -1,0 +1,64 @@
+import Clock
+import Device
+import Foundation
+import Logging
+import NightshiftAPI
+import Notifications
+import Store
+import TestSupport
+
+/// The service on a bus of its own, with a store in memory.
+final class ServiceScene: Sendable {
+    static let app = AppID(rawValue: "org.example.app")
+
+    let bus: PrivateBus
+    let store: Store
+    let service: NotificationService
+    /// Apps that were brought to the front, and notifications that are shown.
+    let activated = Watched<[AppID]>([])
+    let shown = Watched<[String]>([])
+    private let running: Task<Void, Never>
+
+    /// - Parameter store: of the service before, which has ended.
+    init(on bus: PrivateBus, store: Store? = nil, answer: PresentationAnswer = .notInFront) async throws {
+        self.bus = bus
+        let clock = SystemClock()
+        let store = try store ?? Store(inMemory: clock.now())
+        self.store = store
+        let (activated, shown) = (activated, shown)
+        let service = NotificationService(
+            NotificationService.Environment(
+                store: store, clock: clock,
+                desktop: DesktopNotifications(environment: ["DBUS_SESSION_BUS_ADDRESS": bus.address]),
+                present: { _, _ in answer }, activate: { app in activated.update { $0.append(app) } },
+                entry: { NotificationService.Entry(name: "App of \($0)", icon: "app-icon") },
+                shown: { _, identifier, _ in shown.update { $0.append(identifier) } },
+                logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })))
+        self.service = service
+        try await service.prepare()
+        running = Task { await service.run() }
+    }
+
+    func end() async {
+        await service.stop()
+        await running.value
+    }
+
+    static func notification(_ identifier: String, title: String = "Title") -> AppNotification {
+        var notification = AppNotification(identifier: identifier, date: Date(timeIntervalSince1970: 5))
+        notification.title = title
+        return notification
+    }
+
+    func waitForServer() async throws {
+        try await eventually("the notification server") {
+            await service.processNotifications(of: Self.app).canShow
+        }
+    }
+
+    func waitForShown(_ identifiers: [String]) async throws {
+        try await shown.wait(for: "\(identifiers) on the screen") { $0 == identifiers }
+    }
+
+    func wakes() async throws -> [WantedWake] { try await store.read { try $0.wantedWakes() } }
+}
