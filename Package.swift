@@ -93,6 +93,12 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
+            name: "Push",
+            dependencies: [
+                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "NightshiftCurl", logging,
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Notifications", dependencies: ["NightshiftAPI", "Clock", "Store", "Device", logging],
             swiftSettings: strict),
 
@@ -100,8 +106,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Device", "Transfers", "Apps", "Refresh", "Location", "Notifications",
-                logging,
+                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh", "Location",
+                "Notifications", "Push", logging,
             ],
             swiftSettings: strict),
 
@@ -136,8 +142,8 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Store", "Device", "Scheduler", "Transfers",
-                "Apps", "Refresh", "Location", "Notifications", "Operations", "HTTPTransport", "LocalAPI", configuration,
-                logging,
+                "NightshiftCurl", "Apps", "Refresh", "Location", "Notifications", "Push", "Operations", "HTTPTransport",
+                "LocalAPI", configuration, logging,
                 serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict),
@@ -258,6 +264,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "PushTests",
+            dependencies: [
+                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "NightshiftCurl", "Push",
+                "SimulationSupport", "TestSupport", logging, grdb,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "NotificationsTests",
             dependencies: [
                 "NightshiftAPI", "Clock", "Store", "Device", "Notifications", "SimulationSupport", "TestSupport",
@@ -267,8 +280,8 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "NightshiftAPI", "Store", "Device", "Transfers", "Apps", "Refresh", "Location", "Notifications",
-                "Operations",
+                "NightshiftAPI", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh", "Location",
+                "Notifications", "Push", "Operations",
                 "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
@@ -276,7 +289,8 @@ let package = Package(
             name: "LocalAPITests",
             dependencies: [
                 "NightshiftAPI", "NightshiftClient", "Clock", "Device", "Store", "Transfers", "Apps", "Refresh",
-                "Location", "Notifications", "Operations", "LocalAPI", "SimulationSupport", "TestSupport",
+                "Location", "Notifications", "Push", "NightshiftCurl", "Operations", "LocalAPI", "SimulationSupport",
+                "TestSupport",
                 httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle,
             ],
             exclude: ["schemathesis.sh"],

@@ -5,14 +5,15 @@ import Foundation
 import Location
 import Logging
 import NightshiftAPI
+import Push
 import Refresh
 import Scheduler
 import Store
 import Synchronization
 import Transfers
 
-/// Tells transfers, apps, background refresh and location what moment it is: follows the device, decides over doze, and holds the device awake for those
-/// who may. See `docs/decisions/0012`.
+/// Tells transfers, apps, background refresh, location and remote notifications what moment it is: follows the device, decides
+/// over doze, and holds the device awake for those who may. See `docs/decisions/0012`.
 actor Conductor {
     private let monitor: DeviceMonitor
     private let store: Store
@@ -38,6 +39,7 @@ actor Conductor {
         var apps: AppService
         var refresh: RefreshService
         var location: LocationService
+        var push: PushService
     }
 
     private struct Activity {
@@ -84,9 +86,12 @@ actor Conductor {
 
     /// Sets the parts to which moments are announced. To be called once, before anything runs.
     nonisolated func connect(
-        _ transfers: TransferService, _ apps: AppService, _ refresh: RefreshService, _ location: LocationService
+        _ transfers: TransferService, _ apps: AppService, _ refresh: RefreshService, _ location: LocationService,
+        _ push: PushService
     ) {
-        parts.withLock { $0 = Parts(transfers: transfers, apps: apps, refresh: refresh, location: location) }
+        parts.withLock {
+            $0 = Parts(transfers: transfers, apps: apps, refresh: refresh, location: location, push: push)
+        }
     }
 
     nonisolated func activityChanged(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
@@ -269,6 +274,7 @@ actor Conductor {
         await parts.transfers.apply(moment)
         await parts.refresh.apply(moment)
         await parts.location.apply(moment)
+        await parts.push.apply(moment)
     }
 
     private func decided() -> Told { Told(decision: decisions, report: report, machine: machine) }

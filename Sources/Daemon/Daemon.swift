@@ -9,8 +9,10 @@ import LocalAPI
 package import Location
 package import Logging
 import NightshiftAPI
+import NightshiftCurl
 package import Notifications
 import Operations
+package import Push
 package import Refresh
 import ServiceLifecycle
 import Store
@@ -32,6 +34,8 @@ package struct Daemon {
     package let refresh: RefreshService
     package let location: LocationService
     package let notifications: NotificationService
+    package let push: PushService
+    private let pushLoop: CurlLoop
 
     /// Prepares everything up to the database; nothing runs yet.
     ///
@@ -61,33 +65,43 @@ package struct Daemon {
         let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
         self.transfers = transfers
         let refreshedApps = RefreshedApps()
-        refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
         let (locatedApps, sources) = (
             LocatedApps(), LocationSources(monitor: monitor, environment: configuration.environment)
         )
+        let pushedApps = PushedApps()
+        refresh = refreshedApps.service(
+            store: store, clock: clock, changed: { await pushedApps.refreshChanged() }, logger: logger)
         let notifyingApps = NotifyingApps()
         let manager = SessionManager(environment: configuration.environment)
         notifications = notifyingApps.service(
             store: store, clock: clock,
             desktop: DesktopNotifications(
-                environment: configuration.environment, session: { manager.environment() }), logger: logger)
+                environment: configuration.environment, session: { manager.environment() }),
+            shown: { await pushedApps.shown($0, $1, $2) }, logger: logger)
         location = locatedApps.service(
             store: store, clock: clock, source: sources, ask: notifications.askForLocation, logger: logger)
+        pushLoop = CurlLoop()
+        push = pushedApps.service(
+            store: store, clock: clock, state: paths.state, loop: pushLoop, refresh: refresh,
+            notifications: notifications, logger: logger)
         var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
         appEnvironment.parts = AppService.PartHooks([
             AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),
+            AppService.PartHooks(push),
         ])
         apps = AppService(appEnvironment)
         refreshedApps.connect(apps)
         locatedApps.connect(apps)
         notifyingApps.connect(apps)
-        conductor.connect(transfers, apps, refresh, location)
+        pushedApps.connect(apps)
+        conductor.connect(transfers, apps, refresh, location, push)
         let stop = ShutdownRequest()
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
             operations: Operations(
-                transfers: transfers, apps: apps, refresh: refresh, location: location, notifications: notifications),
+                transfers: transfers, apps: apps, refresh: refresh, location: location, notifications: notifications,
+                push: push),
             device: DeviceAccess(
                 status: { await front.added(to: conductor.status()) },
                 change: { try await front.added(to: conductor.change($0)) },
@@ -106,6 +120,7 @@ package struct Daemon {
                 .init(service: RefreshRunner(service: refresh)),
                 .init(service: LocationRunner(service: location, sources: sources)),
                 .init(service: NotificationRunner(service: notifications)),
+                .init(service: PushRunner(service: push)),
                 // Stopped first: apps are told before the server goes.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
@@ -120,6 +135,7 @@ package struct Daemon {
     package func run() async throws {
         defer {
             transport.shutdown()
+            pushLoop.shutdown()
             do throws(StoreError) {
                 try store.close()
             } catch {
@@ -134,6 +150,7 @@ package struct Daemon {
             try await refresh.prepare()
             try await location.prepare()
             try await notifications.prepare()
+            try await push.prepare()
             try await group.run()
         } catch let error as StoreError {
             throw DaemonError.store(error.message)

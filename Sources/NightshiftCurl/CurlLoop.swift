@@ -24,12 +24,16 @@ package final class CurlLoop: Sendable {
 
     /// Begins an exchange; returns at once. The delegate is kept until the exchange has ended.
     package func begin(_ request: CurlRequest, delegate: any CurlDelegate) -> CurlExchange {
-        let id = state.withLock { state in
+        let id = nextID()
+        post(.begin(id, request, delegate))
+        return CurlExchange(id: id, loop: self)
+    }
+
+    func nextID() -> Int {
+        state.withLock { state in
             state.lastID += 1
             return state.lastID
         }
-        post(.begin(id, request, delegate))
-        return CurlExchange(id: id, loop: self)
     }
 
     /// The common limit was set anew.
@@ -130,6 +134,7 @@ package final class CurlLoop: Sendable {
         /// So many bytes of the common allowance.
         case turn(Int, Int)
         case forgetConnections
+        case channel(Int, CurlChannel.Command)
         case perform(@Sendable () -> Void)
     }
 }

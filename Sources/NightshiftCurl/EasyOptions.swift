@@ -153,7 +153,7 @@ struct EasyOptions {
         setString(option, value)
     }
 
-    private mutating func setString(_ option: CURLoption, _ value: String?) {
+    mutating func setString(_ option: CURLoption, _ value: String?) {
         failed = failed ?? check(nightshift_curl_set_string(easy, option, value))
     }
 

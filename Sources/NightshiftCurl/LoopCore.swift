@@ -9,6 +9,7 @@ final class LoopCore {
     private var transfers: [Int: Transfer] = [:]
     private var transfersByHandle: [UnsafeMutableRawPointer: Transfer] = [:]
     private var connections = ConnectionPools()
+    private var channels = ChannelTable()
     /// Those whose body is moved without libcurl, and the way that it takes.
     private var socketTransfers: [Transfer] = []
     private var pipe: BodyPipe?
@@ -48,11 +49,12 @@ final class LoopCore {
     }
 
     func run() {
-        while let (commands, isStopping) = loop.takeCommands(isIdle: transfers.isEmpty) {
+        while let (commands, isStopping) = loop.takeCommands(isIdle: transfers.isEmpty && channels.isEmpty) {
             self.isStopping = isStopping
             for command in commands { execute(command) }
             if isStopping {
                 for transfer in Array(transfers.values) { end(transfer, .cancelled) }
+                for id in channels.ids { endChannel(id, .cancelled) }
                 continue
             }
             attendToTransfers()
@@ -88,6 +90,8 @@ final class LoopCore {
             takeTurn(id, bytes)
         case .forgetConnections:
             connections = ConnectionPools()
+        case .channel(let id, let command):
+            execute(command, ofChannel: id)
         case .perform(let work):
             work()
         }
@@ -121,9 +125,11 @@ final class LoopCore {
         curl_multi_perform(multi.handle, &running)
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi.handle, &left) {
-            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
-                let transfer = transfersByHandle[easy]
-            else { continue }
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
+            guard let transfer = transfersByHandle[easy] else {
+                channelConnected(easy, message.pointee.data.result)
+                continue
+            }
             if transfer.socketBody == nil {
                 end(transfer, transfer.end(message.pointee.data.result))
             } else {
@@ -140,7 +146,7 @@ final class LoopCore {
     }
 
     private func waitForTheNetwork() {
-        guard !socketTransfers.isEmpty else {
+        guard !socketTransfers.isEmpty || !channels.isEmpty else {
             curl_multi_poll(multi.handle, nil, 0, pollMilliseconds, nil)
             return
         }
@@ -150,7 +156,11 @@ final class LoopCore {
             let socket = transfer.socketBody?.socket ?? -1
             watched.append(curl_waitfd(fd: socket, events: Int16(CURL_WAIT_POLLIN), revents: 0))
         }
+        watched += channels.watched
         curl_multi_poll(multi.handle, &watched, UInt32(watched.count), pollMilliseconds, nil)
+        for id in channels.ids {
+            if let end = channels.channel(id)?.progress() { endChannel(id, end) }
+        }
         for (transfer, entry) in zip(waiting, watched) where entry.revents != 0 {
             if let end = transfer.receiveFromSocket() { self.end(transfer, end) }
         }
@@ -174,6 +184,46 @@ final class LoopCore {
         if socketTransfers.isEmpty { pipe = nil }
         transfer.free()
         transfer.delegate.ended(end)
+    }
+
+    // MARK: - Channels
+
+    private func execute(_ command: CurlChannel.Command, ofChannel id: Int) {
+        var end: CurlEnd?
+        switch command {
+        case .open(let request, let delegate): open(ChannelCore(request, delegate: delegate), id)
+        case .send(let bytes): end = channels.channel(id)?.send(bytes)
+        case .resume: end = channels.channel(id)?.resume()
+        // What was sent before went out as far as the socket takes it.
+        case .close: end = .cancelled
+        }
+        if let end { endChannel(id, end) }
+    }
+
+    private func open(_ channel: ChannelCore, _ id: Int) {
+        var end = isStopping ? .cancelled : channel.prepare(sockets)
+        if end == nil {
+            let result = curl_multi_add_handle(multi.handle, channel.easy)
+            if result != CURLM_OK {
+                let message = String(cString: curl_multi_strerror(result))
+                end = CurlEnd(code: Int32(CURLE_FAILED_INIT.rawValue), message: message)
+            }
+        }
+        guard let end else { return channels.insert(channel, id: id) }
+        channel.free()
+        channel.delegate.ended(end)
+    }
+
+    private func channelConnected(_ easy: UnsafeMutableRawPointer, _ code: CURLcode) {
+        guard let id = channels.id(of: easy), let channel = channels.channel(id) else { return }
+        if let end = channel.connected(code) { endChannel(id, end) }
+    }
+
+    private func endChannel(_ id: Int, _ end: CurlEnd) {
+        guard let channel = channels.remove(id) else { return }
+        curl_multi_remove_handle(multi.handle, channel.easy)
+        channel.free()
+        channel.delegate.ended(end)
     }
 
     // MARK: - Time

@@ -1,6 +1,7 @@
 import Apps
 package import NightshiftAPI
 import Notifications
+import Push
 
 /// Operations of apps' processes over notifications.
 extension Operations {
@@ -15,6 +16,7 @@ extension Operations {
     ) async throws(Problem) -> ProcessNotifications {
         let app = try await notifier(process, channel)
         _ = try await notifications.requestAuthorization(isProvisional: request.isProvisional, for: app)
+        await push.permissionChanged(app)
         return await notifications.processNotifications(of: app)
     }
 

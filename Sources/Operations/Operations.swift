@@ -2,11 +2,12 @@ package import Apps
 package import Location
 package import NightshiftAPI
 package import Notifications
+package import Push
 package import Refresh
 package import Transfers
 
-/// Operations that need two of transfers, apps, background refresh, location and notifications at once, joined below every front
-/// end.
+/// Operations that need two of transfers, apps, background refresh, location, notifications and remote notifications at once,
+/// joined below every front end.
 ///
 /// A front end (the local API, and whatever else will offer the same) asks one part where one is enough, and asks here where
 /// it is not: it translates, and joins nothing itself. Each operation is atomic: whatever of another one happens meanwhile
@@ -17,16 +18,18 @@ package struct Operations: Sendable {
     package let refresh: RefreshService
     package let location: LocationService
     package let notifications: NotificationService
+    package let push: PushService
 
     package init(
         transfers: TransferService, apps: AppService, refresh: RefreshService, location: LocationService,
-        notifications: NotificationService
+        notifications: NotificationService, push: PushService
     ) {
         self.transfers = transfers
         self.apps = apps
         self.refresh = refresh
         self.location = location
         self.notifications = notifications
+        self.push = push
     }
 
     /// Accepts all tasks of the request, or none. Where they are for an app, that has to be one that can be launched for them.

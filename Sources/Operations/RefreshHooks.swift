@@ -34,7 +34,11 @@ package final class RefreshedApps: Sendable {
     package func connect(_ service: AppService) { apps.withLock { $0.service = service } }
 
     /// Background refresh over these apps.
-    package func service(store: Store, clock: any ServiceClock, logger: Logger) -> RefreshService {
+    ///
+    /// - Parameter changed: is told, too, where it is allowed or not any more.
+    package func service(
+        store: Store, clock: any ServiceClock, changed: @escaping @Sendable () async -> Void = {}, logger: Logger
+    ) -> RefreshService {
         RefreshService(
             RefreshService.Environment(
                 store: store, clock: clock,
@@ -48,6 +52,7 @@ package final class RefreshedApps: Sendable {
                 },
                 availabilityChanged: {
                     await self.apps.withLock(\.service)?.tell($0, .refresh(RefreshNotice(availability: $1)))
+                    await changed()
                 },
                 manifests: { await self.apps.withLock(\.service)?.manifests(logger) }, logger: logger))
     }

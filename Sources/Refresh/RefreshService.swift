@@ -73,7 +73,8 @@ package actor RefreshService {
         let (kept, wakes, ends) = try await environment.store.read { transaction in
             (
                 try transaction.refresh(RefreshRecord.self, DeviceRefreshRecord.self),
-                try transaction.wantedWakes().filter(\.source.hasResult), try Self.ends(transaction)
+                try transaction.wantedWakes().filter { Self.sources.contains($0.source) },
+                try Self.ends(transaction)
             )
         }
         for what in kept.unreadable {
@@ -211,11 +212,16 @@ package actor RefreshService {
         }
         for entry in changes.entries { try transaction.record(entry) }
         for app in changes.forgotten { try transaction.deleteUse(of: app) }
-        if let through = changes.endsThrough { try transaction.deleteWakeEnds(through: through) }
+        guard let through = changes.endsThrough else { return }
+        let taken = try transaction.wakeEnds(of: sources).map(\.id).filter { $0 <= through }
+        try transaction.deleteWakeEnds(taken)
     }
 
+    /// Whose wakes are background refresh's.
+    private static let sources: Set<WakeSource> = [.fetch, .processing, .continued]
+
     private static func ends(_ transaction: StoreTransaction) throws -> [RefreshEnd] {
-        try transaction.wakeEnds().map {
+        try transaction.wakeEnds(of: sources).map {
             RefreshEnd(row: $0, bytes: $0.source == .fetch ? try transaction.bytesSinceFetchBegan(of: $0.app) : 0)
         }
     }

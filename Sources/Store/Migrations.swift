@@ -453,6 +453,7 @@ enum Migrations {
                     ) STRICT;
                     """)
         }
+        registerPush(in: &migrator)
         return migrator
     }()
 }

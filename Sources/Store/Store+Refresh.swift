@@ -88,12 +88,14 @@ extension StoreTransaction {
 
     /// Forgets what is kept of an app that is gone, ends of its wakes and tasks included.
     package func deleteRefresh(of app: AppID) throws {
-        for table in ["refresh_apps", "scheduled_tasks", "wake_ends"] {
+        for table in ["refresh_apps", "scheduled_tasks"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE app = ?", arguments: [app.rawValue])
         }
-        try db.execute(
-            sql: "DELETE FROM wakes WHERE app = ? AND source IN ('fetch', 'processing', 'continued')",
-            arguments: [app.rawValue])
+        for table in ["wakes", "wake_ends"] {
+            try db.execute(
+                sql: "DELETE FROM \(table) WHERE app = ? AND source IN ('fetch', 'processing', 'continued')",
+                arguments: [app.rawValue])
+        }
     }
 
     // MARK: - Bytes

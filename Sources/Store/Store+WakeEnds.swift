@@ -16,7 +16,7 @@ package struct WakeEnd: Hashable, Sendable {
     }
 }
 
-/// A row of ``StoreTransaction/wakeEnds()``: the end of a wake that was not taken into account yet.
+/// A row of ``StoreTransaction/wakeEnds(of:)``: the end of a wake that was not taken into account yet.
 package struct StoredWakeEnd: Hashable, Sendable {
     package var id: Int64
     package var app: AppID
@@ -56,22 +56,24 @@ extension StoreTransaction {
         ])
     }
 
-    /// The ends that nobody has taken into account yet, in their order.
-    package func wakeEnds() throws -> [StoredWakeEnd] {
+    /// The ends of wakes that nobody has taken into account yet, in their order. A part reads those of its own sources.
+    package func wakeEnds(of sources: Set<WakeSource> = Set(WakeSource.allCases)) throws -> [StoredWakeEnd] {
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: "SELECT id, app, source, key, wake, result, detail, ended_at FROM wake_ends ORDER BY id"))
-        return try rows.map { row in
+        return try rows.compactMap { row in
             guard let source = WakeSource(rawValue: row["source"]), let result = RefreshResult(rawValue: row["result"])
             else { throw StoreError(.damaged, "The end of wake \(row["wake"] as Int64) cannot be read.") }
+            guard sources.contains(source) else { return nil }
             return StoredWakeEnd(
                 id: row["id"], app: AppID(rawValue: row["app"]), source: source, key: row["key"], wake: row["wake"],
                 end: WakeEnd(result: result, detail: row["detail"], time: row["ended_at"]))
         }
     }
 
-    /// Ends up to this one are taken into account.
-    package func deleteWakeEnds(through id: Int64) throws {
-        try db.execute(sql: "DELETE FROM wake_ends WHERE id <= ?", arguments: [id])
+    /// These ends are taken into account.
+    package func deleteWakeEnds(_ ids: some Sequence<Int64>) throws {
+        let statement = try db.cachedStatement(sql: "DELETE FROM wake_ends WHERE id = ?")
+        for id in ids { try statement.execute(arguments: [id]) }
     }
 }

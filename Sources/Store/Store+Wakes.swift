@@ -63,7 +63,7 @@ extension StoreTransaction {
     ///
     /// - Parameters:
     ///   - key: of a region its identifier, for example; empty where the source has one reason only.
-    ///   - payload: at most 8 KiB.
+    ///   - payload: at most 32 KiB.
     ///   - expires: seconds since 1970 at which it is given up.
     /// - Throws: ``StoreError`` for a session, which is woken for by its messages, and for a payload that is too large.
     package func putWake(

@@ -5,8 +5,10 @@ import Foundation
 import Location
 import Logging
 import NightshiftAPI
+import NightshiftCurl
 import Notifications
 import Operations
+import Push
 import Refresh
 import SimulationSupport
 import Store
@@ -21,10 +23,12 @@ struct TestService: Sendable {
     let refresh: RefreshService
     let location: LocationService
     let notifications: NotificationService
+    let push: PushService
 
     var operations: Operations {
         Operations(
-            transfers: service, apps: apps, refresh: refresh, location: location, notifications: notifications)
+            transfers: service, apps: apps, refresh: refresh, location: location, notifications: notifications,
+            push: push)
     }
 }
 
@@ -53,6 +57,10 @@ func makeService() throws -> TestService {
     let notifying = NotifyingApps()
     let notifications = notifying.service(
         store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
+    let pushed = PushedApps()
+    let push = pushed.service(
+        store: store, clock: clock, state: paths.state, loop: CurlLoop(), refresh: refresh,
+        notifications: notifications, logger: logger)
     let apps = AppService(
         AppService.Environment(
             paths: paths, store: store,
@@ -61,14 +69,16 @@ func makeService() throws -> TestService {
             transfers: AppService.TransferHooks(service, logger: logger),
             parts: AppService.PartHooks([
                 AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),
+                AppService.PartHooks(push),
             ]),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
     refreshed.connect(apps)
     located.connect(apps)
     notifying.connect(apps)
+    pushed.connect(apps)
     return TestService(
         directory: directory, service: service, apps: apps, refresh: refresh, location: location,
-        notifications: notifications)
+        notifications: notifications, push: push)
 }
 
 /// Without a network nothing is ever begun.

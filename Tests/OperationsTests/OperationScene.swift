@@ -4,8 +4,10 @@ import Foundation
 import Location
 import Logging
 import NightshiftAPI
+import NightshiftCurl
 import Notifications
 import Operations
+import Push
 import Refresh
 import SimulationSupport
 import Store
@@ -70,6 +72,10 @@ final class OperationScene: Sendable {
         let notifyingApps = NotifyingApps()
         let notifications = notifyingApps.service(
             store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
+        let pushedApps = PushedApps()
+        let push = pushedApps.service(
+            store: store, clock: clock, state: paths.state, loop: CurlLoop(), refresh: refresh,
+            notifications: notifications, logger: logger)
         let apps = AppService(
             AppService.Environment(
                 paths: paths, store: store, host: host,
@@ -77,24 +83,29 @@ final class OperationScene: Sendable {
                 transfers: AppService.TransferHooks(transfers, logger: logger),
                 parts: AppService.PartHooks([
                     AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),
+                    AppService.PartHooks(push),
                 ]),
                 variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
         refreshedApps.connect(apps)
         locatedApps.connect(apps)
         notifyingApps.connect(apps)
+        pushedApps.connect(apps)
         operations = Operations(
-            transfers: transfers, apps: apps, refresh: refresh, location: location, notifications: notifications)
+            transfers: transfers, apps: apps, refresh: refresh, location: location, notifications: notifications,
+            push: push)
         try await apps.prepare()
         try await refresh.prepare()
         try await location.prepare()
         try await notifications.prepare()
+        try await push.prepare()
         running = Task {
             async let refreshing: Void = refresh.run()
             async let locating: Void = location.run()
             async let notifying: Void = notifications.run()
+            async let pushing: Void = push.run()
             try await apps.run()
-            _ = await (refreshing, locating, notifying)
+            _ = await (refreshing, locating, notifying, pushing)
         }
     }
 
@@ -105,6 +116,7 @@ final class OperationScene: Sendable {
         await refresh.stop()
         await location.stop()
         await operations.notifications.stop()
+        await operations.push.stop()
         try await running.value
         try store.close()
     }

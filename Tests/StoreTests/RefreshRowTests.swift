@@ -83,7 +83,7 @@ import Testing
     {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
-            for (source, key) in [(WakeSource.fetch, ""), (.processing, "p"), (.continued, "c"), (.push, "x")] {
+            for (source, key) in [(WakeSource.fetch, ""), (.processing, "p"), (.continued, "c"), (.region, "x")] {
                 try transaction.putWake(Self.app, source, key: key, now: StoreFixture.now)
             }
         }
@@ -95,22 +95,23 @@ import Testing
             }
         }
         let ends = try await store.read { try $0.wakeEnds() }
-        // Nobody waits for what comes of a notification.
+        // Nobody waits for what comes of a region.
         #expect(ends.map(\.source) == [.fetch, .processing, .continued] && ends.map(\.key) == ["", "p", "c"])
         #expect(ends.map(\.wake) == wakes.prefix(3).map(\.through) && ends.map(\.end.time) == [0, 1, 2])
         #expect(ends.map(\.end.result) == [.newData, .noData, .failed] && ends[1].end.detail == "1")
         await #expect(throws: StoreError.self) {
             try await store.write { transaction in
-                try transaction.deleteWakeEnds(through: ends[2].id)
+                try transaction.deleteWakeEnds(ends.map(\.id))
                 throw StoreError(.other, "undone")
             }
         }
         #expect(try await store.read { try $0.wakeEnds() } == ends)
-        try await store.write { try $0.deleteWakeEnds(through: ends[1].id) }
+        #expect(try await store.read { try $0.wakeEnds(of: [.processing, .session]) } == [ends[1]])
+        try await store.write { try $0.deleteWakeEnds([ends[0].id, ends[1].id]) }
         #expect(try await store.read { try $0.wakeEnds() } == [ends[2]])
         // Numbers are not given again: what was taken into account is known by them.
         try await store.write { transaction in
-            try transaction.deleteWakeEnds(through: .max)
+            try transaction.deleteWakeEnds([ends[2].id])
             try transaction.putWake(Self.app, .fetch, now: StoreFixture.now)
             try transaction.finishWake(
                 try transaction.wantedWakes()[0], WakeEnd(result: .newData, time: 1))

@@ -133,7 +133,7 @@ import Testing
         let store = try await StoreFixture.inMemory()
         try await Self.put(store, .push, payload: "old")
         let before = try await Self.wanted(store)
-        let payloads: [(WakeSource, Int)] = [(.session, 0), (.push, 8_193)]
+        let payloads: [(WakeSource, Int)] = [(.session, 0), (.push, 32_769)]
         for (source, size) in payloads {
             await #expect(throws: StoreError.self) {
                 try await store.write {
@@ -142,8 +142,8 @@ import Testing
             }
         }
         #expect(try await Self.wanted(store) == before)
-        try await store.write { try $0.putWake(Self.app, .push, payload: Data(count: 8_192), now: StoreFixture.now) }
-        #expect(try await Self.wanted(store).first?.payload?.count == 8_192)
+        try await store.write { try $0.putWake(Self.app, .push, payload: Data(count: 32_768), now: StoreFixture.now) }
+        #expect(try await Self.wanted(store).first?.payload?.count == 32_768)
     }
 
     // MARK: - Old databases

@@ -1,4 +1,4 @@
-// Message digests of OpenSSL's libcrypto, which libcurl loads anyway. A shim without logic.
+// Message digests and Ed25519 of OpenSSL's libcrypto, which libcurl loads anyway. A shim without logic.
 #ifndef CDIGEST_H
 #define CDIGEST_H
 
@@ -16,5 +16,17 @@ int nightshift_digest_update(nightshift_digest *digest, const void *bytes, size_
 size_t nightshift_digest_finish(nightshift_digest *digest, unsigned char *output);
 
 void nightshift_digest_free(nightshift_digest *digest);
+
+/// Bytes of a key, private or public, and of a signature (RFC 8032).
+#define NIGHTSHIFT_ED25519_KEY 32
+#define NIGHTSHIFT_ED25519_SIGNATURE 64
+
+/// Makes a key pair. 1, or 0 on failure, as with the two below.
+int nightshift_ed25519_generate(unsigned char *private_key, unsigned char *public_key);
+
+/// The public key that belongs to a private one.
+int nightshift_ed25519_public(const unsigned char *private_key, unsigned char *public_key);
+
+int nightshift_ed25519_sign(const unsigned char *private_key, const void *bytes, size_t count, unsigned char *signature);
 
 #endif

@@ -1,0 +1,169 @@
+import CNightshift
+import Glibc
+import NightshiftAPI
+
+/// The loop's part of one ``CurlChannel``; never leaves the loop's thread.
+///
+/// libcurl makes the connection, and its handle stays with the multi handle for as long as the connection is wanted: taken away it
+/// would be closed. The loop watches the socket beside libcurl's own.
+final class ChannelCore {
+    let easy: UnsafeMutableRawPointer
+    let delegate: any CurlChannelDelegate
+    private let request: CurlChannelRequest
+    /// Of this connection alone: nobody else's handle looks whether it is still good for something.
+    private let pool = ConnectionPool()
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var socket: Int32?
+    /// Set while what was received was not taken.
+    private var isPaused = false
+    private var output: [[UInt8]] = []
+    /// Bytes of the first piece that are sent.
+    private var sent = 0
+    private var waiting = 0
+    private var buffer: [UInt8] = []
+
+    init(_ request: CurlChannelRequest, delegate: any CurlChannelDelegate) {
+        guard let easy = curl_easy_init() else { fatalError("libcurl could not make a handle: no memory") }
+        self.easy = easy
+        self.request = request
+        self.delegate = delegate
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit { errorText.deallocate() }
+
+    /// Sets the handle up; what went wrong where it cannot be.
+    func prepare(_ sockets: Sockets) -> CurlEnd? {
+        var options = EasyOptions(easy)
+        options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(errorText))
+        options.set(CURLOPT_SHARE, pool.share)
+        options.set(CURLOPT_URL, request.url)
+        options.set(CURLOPT_PROTOCOLS_STR, "https")
+        options.set(CURLOPT_CONNECT_ONLY, 1)
+        options.set(CURLOPT_SSL_ENABLE_ALPN, 0)
+        options.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2 | CURL_SSLVERSION_MAX_NONE)
+        if let path = request.certificateAuthority {
+            options.set(CURLOPT_CAINFO, path)
+            options.setString(CURLOPT_CAPATH, nil)
+        }
+        options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        options.set(CURLOPT_NETRC, 0)
+        options.set(CURLOPT_NOSIGNAL, 1)
+        options.set(CURLOPT_NOPROGRESS, 1)
+        options.set(CURLOPT_QUICK_EXIT, 1)
+        options.set(CURLOPT_TCP_NODELAY, 1)
+        let patience = min(max(request.patience, 0.001) * 1000, 1e9).rounded(.up)
+        options.set(CURLOPT_CONNECTTIMEOUT_MS, Int(saturating: patience))
+        sockets.set(&options)
+        return options.failed.map(end)
+    }
+
+    /// Frees libcurl's part; the handle must no longer be with the multi handle.
+    func free() { curl_easy_cleanup(easy) }
+
+    /// libcurl has finished with the connection's making.
+    ///
+    /// - Returns: what went wrong.
+    func connected(_ code: CURLcode) -> CurlEnd? {
+        guard code == CURLE_OK else { return end(code) }
+        var socket = CURL_SOCKET_BAD
+        let result = nightshift_curl_get_socket(easy, CURLINFO_ACTIVESOCKET, &socket)
+        guard result == CURLE_OK, socket != CURL_SOCKET_BAD else { return end(CURLE_COULDNT_CONNECT) }
+        self.socket = socket
+        buffer = [UInt8](repeating: 0, count: CurlChannel.pieceBytes)
+        delegate.opened()
+        return progress()
+    }
+
+    // MARK: - Bytes
+
+    func send(_ bytes: [UInt8]) -> CurlEnd? {
+        guard !bytes.isEmpty else { return nil }
+        guard waiting + bytes.count <= CurlChannel.outputLimit else {
+            return CurlEnd(
+                code: Int32(CURLE_SEND_ERROR.rawValue), message: "The other side does not read what it is sent.")
+        }
+        output.append(bytes)
+        waiting += bytes.count
+        return progress()
+    }
+
+    func resume() -> CurlEnd? {
+        isPaused = false
+        // TLS may have decrypted more already than was taken: no socket tells of that.
+        return progress()
+    }
+
+    /// The socket and what it is watched for; nil while nothing is wanted of it.
+    var watched: curl_waitfd? {
+        guard let socket else { return nil }
+        let events = (isPaused ? 0 : CURL_WAIT_POLLIN) | (output.isEmpty ? 0 : CURL_WAIT_POLLOUT)
+        return events == 0 ? nil : curl_waitfd(fd: socket, events: Int16(events), revents: 0)
+    }
+
+    /// Sends and receives what can be now.
+    ///
+    /// - Returns: the end, once there is one.
+    func progress() -> CurlEnd? {
+        guard socket != nil else { return nil }
+        return flush() ?? receive()
+    }
+
+    private func flush() -> CurlEnd? {
+        while let piece = output.first {
+            var count = 0
+            let result = piece.withUnsafeBytes { bytes in
+                curl_easy_send(easy, bytes.baseAddress.map { $0 + sent }, bytes.count - sent, &count)
+            }
+            if result == CURLE_AGAIN { return nil }
+            guard result == CURLE_OK else { return end(result) }
+            sent += count
+            waiting -= count
+            guard sent == piece.count else { continue }
+            output.removeFirst()
+            sent = 0
+        }
+        return nil
+    }
+
+    private func receive() -> CurlEnd? {
+        guard !isPaused else { return nil }
+        var count = 0
+        let result = buffer.withUnsafeMutableBytes { curl_easy_recv(easy, $0.baseAddress, $0.count, &count) }
+        if result == CURLE_AGAIN { return nil }
+        guard result == CURLE_OK else { return end(result) }
+        guard count > 0 else { return CurlEnd(code: 0, message: "The other side has closed the connection.") }
+        isPaused = true
+        delegate.received(Array(buffer.prefix(count)))
+        return nil
+    }
+
+    private func end(_ code: CURLcode) -> CurlEnd {
+        var systemError = 0
+        _ = nightshift_curl_get_long(easy, CURLINFO_OS_ERRNO, &systemError)
+        let text = String(cString: errorText)
+        return CurlEnd(
+            code: Int32(code.rawValue), message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text,
+            systemError: Int32(truncatingIfNeeded: systemError), phase: socket == nil ? .connecting : .receiving)
+    }
+}
+
+/// The channels of one loop.
+struct ChannelTable {
+    private var channels: [Int: ChannelCore] = [:]
+
+    var isEmpty: Bool { channels.isEmpty }
+    var ids: [Int] { Array(channels.keys) }
+
+    func channel(_ id: Int) -> ChannelCore? { channels[id] }
+
+    func id(of easy: UnsafeMutableRawPointer) -> Int? { channels.first { $0.value.easy == easy }?.key }
+
+    /// What the loop waits for on behalf of channels.
+    var watched: [curl_waitfd] { channels.values.compactMap(\.watched) }
+
+    mutating func insert(_ channel: ChannelCore, id: Int) { channels[id] = channel }
+
+    mutating func remove(_ id: Int) -> ChannelCore? { channels.removeValue(forKey: id) }
+}

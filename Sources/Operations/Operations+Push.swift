@@ -1,0 +1,43 @@
+import Apps
+package import NightshiftAPI
+import Notifications
+import Push
+
+/// Operations of apps' processes, and of people on apps, over remote notifications.
+extension Operations {
+    // MARK: - What a process asks
+
+    /// Has the token of the process's app asked for, which comes as an event where it is not there yet.
+    package func registerForPush(process: Int32, channel: String?) async throws(Problem) -> PushNotice {
+        let app = try await receiver(process, channel)
+        _ = try await push.register(app, waits: false)
+        return await push.notice(for: app) ?? PushNotice()
+    }
+
+    package func unregisterForPush(process: Int32, channel: String?) async throws(Problem) {
+        try await push.unregister(try receiver(process, channel))
+    }
+
+    /// The app of a process, which has to be one with an entry: the entry's name is its topic.
+    private func receiver(_ process: Int32, _ channel: String?) async throws(Problem) -> AppID {
+        let app = try await apps.connectedProcess(process, channel: channel).app
+        guard !app.isProgram else {
+            throw .forbidden(
+                "\(app) has no desktop entry, so it gets no remote notifications. 'nightshift app install FILE' installs one.")
+        }
+        return app
+    }
+
+    // MARK: - What people ask
+
+    /// Its user says whether an app's notifications are shown.
+    package func change(_ app: AppID, _ change: AppPushChange) async throws(Problem) -> AppPushStatus {
+        if let alerts = change.alerts {
+            // Whoever names an app that is not there is told so before anything is kept of it.
+            _ = try await push.status(of: app)
+            try await notifications.setPermission(alerts, of: app)
+            await push.permissionChanged(app)
+        }
+        return try await push.status(of: app)
+    }
+}

@@ -1,0 +1,279 @@
+package import Foundation
+package import NightshiftAPI
+package import PushProtocol
+import Store
+
+/// Pushes, from their arrival to what came of them.
+extension PushBook {
+    // MARK: - Arrival
+
+    /// A push has come.
+    ///
+    /// - Returns: whether it is a new one. Of one that came before nothing follows.
+    @discardableResult
+    package mutating func received(_ message: Message, now: Double) -> Bool {
+        let id = message.id.description
+        guard pushes[id] == nil else { return false }
+        let app = AppID(rawValue: message.topic)
+        let payload = PushPayload(message.payload)
+        lastNumber += 1
+        let record = PushRecord(
+            id: id, received: Date(timeIntervalSince1970: now), priority: Int(message.priority.rawValue),
+            isSilent: payload?.isSilent ?? false, hasAlert: payload?.hasAlert ?? false)
+        pushes[id] = KnownPush(
+            record: record, app: app, number: lastNumber, expires: message.expiry.map(Double.init),
+            identifier: message.collapseID ?? id, alertBy: nil, isUrgent: message.priority == .immediate)
+        order.append(id)
+        marks.pushes.insert(id)
+        marks.received.insert(id)
+        let way = message.isFromStorage ? "from the gateway's storage" : "directly"
+        note(.pushReceived, app, "\(id) came \(way).", now, inputs: ["priority": "\(message.priority.rawValue)"])
+        prune(now)
+        guard apps[app]?.isRegistered == true else {
+            discard(id, "The app has not registered for remote notifications.", now)
+            return true
+        }
+        guard let payload else {
+            discard(id, "Its payload is no JSON object.", now)
+            return true
+        }
+        if let expiry = message.expiry, Double(expiry) <= now {
+            discard(id, "It expired on its way.", now)
+            return true
+        }
+        guard payload.wakesApp else {
+            show(id, payload, nil, now)
+            return true
+        }
+        payloads[id] = Data(message.payload)
+        deliver(id, payload, now)
+        return true
+    }
+
+    /// A push with `content-available`.
+    private mutating func deliver(_ id: String, _ payload: PushPayload, _ now: Double) {
+        guard let push = pushes[id] else { return }
+        let hold = hold(push, now)
+        if hold == nil {
+            replaceWaiting(with: id, of: push.app, now)
+            if payload.hasAlert { put(id, payload, due: nil) }
+            return begin(id, holdsAlert: payload.hasAlert, now)
+        }
+        guard let hold, hold.waits, push.expires != nil else {
+            payloads[id] = nil
+            let once = hold?.waits == true ? " It was to be delivered at once or not at all." : ""
+            return show(id, payload, (hold?.sentence ?? "") + once, now)
+        }
+        // Its user does not wait for the app.
+        if payload.hasAlert { put(id, payload, due: now) }
+        replaceWaiting(with: id, of: push.app, now)
+        wait(id, hold, now)
+        note(.pushHeld, push.app, "\(id): \(hold.sentence)", now)
+    }
+
+    private mutating func wait(_ id: String, _ hold: PushHold, _ now: Double) {
+        pushes[id]?.record.state = .waiting
+        var sentence = hold.sentence
+        if hold == .budget {
+            let time = Date(timeIntervalSince1970: device.budget.next).formatted(.iso8601)
+            sentence += " The next one is possible at \(time)."
+        }
+        guard pushes[id]?.record.sentence != sentence else { return }
+        pushes[id]?.record.sentence = sentence
+        marks.pushes.insert(id)
+    }
+
+    /// Shows what of a push is for the user; its app is not woken, because of `why`.
+    private mutating func show(_ id: String, _ payload: PushPayload, _ why: String?, _ now: Double) {
+        guard let push = pushes[id] else { return }
+        guard payload.hasAlert else {
+            return discard(id, why ?? "It has neither an alert nor content-available: nothing is to be done with it.", now)
+        }
+        put(id, payload, due: now)
+        pushes[id]?.record.state = .shown
+        pushes[id]?.record.sentence = ["Its alert was handed on to be shown.", why].compactMap(\.self)
+            .joined(separator: " ")
+        if let why { note(.pushDiscarded, push.app, "\(id) reaches its user, but not the app. \(why)", now) }
+    }
+
+    private mutating func put(_ id: String, _ payload: PushPayload, due: Double?) {
+        guard let push = pushes[id] else { return }
+        let notification = payload.notification(identifier: push.identifier, date: push.record.received)
+        marks.alerts.append(PushAlert(app: push.app, notification: notification, due: due))
+    }
+
+    // MARK: - Waking
+
+    /// Why the app is not woken now.
+    package func hold(_ push: KnownPush, _ now: Double) -> PushHold? {
+        let app = push.app
+        guard let manifest = manifests[app] else { return .notInstalled }
+        guard manifest.modes.contains(.remoteNotification) else { return .notDeclared }
+        if apps[app]?.isForceQuit == true { return .forceQuit }
+        // In front of its user an app is told, whatever the device saves.
+        if inFront.contains(app) { return nil }
+        if switchedOff.contains(app) { return .switchedOff }
+        let conditions = moment.conditions
+        if conditions.isSleeping { return .machineSleeps }
+        let isOnBattery = conditions.power == .battery
+        if isOnBattery, conditions.batteryWarning == .critical || conditions.batteryWarning == .action {
+            return .batteryLow
+        }
+        if conditions.isLowPower { return .lowPower }
+        // A wake opens a window by itself.
+        if moment.phase == .dozing, !push.isUrgent { return .dozing }
+        if isOnBattery, push.record.isSilent {
+            var budget = device.budget
+            budget.fill(to: now)
+            if budget.isEmpty { return .budget }
+        }
+        return nil
+    }
+
+    private mutating func begin(_ id: String, holdsAlert: Bool, _ now: Double) {
+        guard let push = pushes[id], let payload = payloads.removeValue(forKey: id) else { return }
+        if moment.conditions.power == .battery, push.record.isSilent, !inFront.contains(push.app) {
+            device.budget.fill(to: now)
+            device.budget.take()
+            marks.device = true
+        }
+        pushes[id]?.record.state = .running
+        pushes[id]?.record.woken = Date(timeIntervalSince1970: now)
+        pushes[id]?.record.sentence =
+            holdsAlert ? "The app is woken for it; its alert is shown when the app is done." : "The app is woken for it."
+        if holdsAlert { pushes[id]?.alertBy = now + Self.alertPatience }
+        marks.pushes.insert(id)
+        marks.wakes.append(
+            PushWake(
+                id: id, app: push.app,
+                delivery: PushDelivery(
+                    id: id, payload: String(decoding: payload, as: UTF8.self), received: push.record.received),
+                expires: push.expires ?? now + Self.patience))
+    }
+
+    /// One push waits for an app, and none of them is delivered behind a newer one.
+    private mutating func replaceWaiting(with id: String, of app: AppID, _ now: Double) {
+        for older in order where older != id && pushes[older]?.app == app && pushes[older]?.record.state == .waiting {
+            discard(older, "A newer push took its place while it waited.", now)
+        }
+    }
+
+    // MARK: - Ends
+
+    /// Takes the ends of wakes into account, each once.
+    package mutating func take(_ ends: [PushEnd], now: Double) {
+        for end in ends where !marks.ends.contains(end.row.id) {
+            marks.ends.append(end.row.id)
+            // One that nobody knows was of an app that was removed meanwhile.
+            guard let id = end.push, let push = pushes[id] else { continue }
+            let older = order.filter {
+                pushes[$0]?.app == push.app && pushes[$0]?.record.state == .running
+                    && pushes[$0].map { $0.number < push.number } == true
+            }
+            for older in older {
+                releaseAlert(older, now)
+                discard(older, "A newer push took its place before the app was woken.", now)
+            }
+            guard push.record.state == .running else { continue }
+            let (result, detail) = (end.row.end.result, end.row.end.detail)
+            let isDropped = result == .failed && detail != nil && apps[push.app]?.isForceQuit == true
+            conclude(id, result, detail, at: end.row.end.time, isDropped: isDropped, now)
+        }
+    }
+
+    mutating func conclude(
+        _ id: String, _ result: RefreshResult, _ detail: String?, at time: Double, isDropped: Bool, _ now: Double
+    ) {
+        guard let push = pushes[id] else { return }
+        releaseAlert(id, now)
+        if isDropped { return discard(id, detail ?? "The app is not woken for it any more.", now) }
+        pushes[id]?.record.state = .handled
+        pushes[id]?.record.result = result
+        let woken = push.record.woken ?? push.record.received
+        pushes[id]?.record.ended = max(woken, Date(timeIntervalSince1970: time))
+        let sentence =
+            switch result {
+            case .newData: "The app has fetched what is new."
+            case .noData: "The app has found nothing new."
+            case .failed: ["The app has failed at it.", detail].compactMap(\.self).joined(separator: " ")
+            }
+        pushes[id]?.record.sentence = sentence
+        marks.pushes.insert(id)
+        note(.pushHandled, push.app, "\(id): \(sentence)", now, inputs: ["result": result.rawValue])
+    }
+
+    /// Lets the notification be shown that waits for its app.
+    mutating func releaseAlert(_ id: String, _ now: Double) {
+        guard let push = pushes[id], push.alertBy != nil else { return }
+        pushes[id]?.alertBy = nil
+        marks.pushes.insert(id)
+        marks.releases.append(AlertRelease(app: push.app, identifier: push.identifier, due: now))
+    }
+
+    /// A notification of an app is on its user's screen: of a push, where it was one's.
+    package mutating func shown(_ identifier: String, of app: AppID, at date: Date) {
+        let id = order.last { pushes[$0]?.app == app && pushes[$0]?.identifier == identifier }
+        guard let id, let push = pushes[id], push.record.hasAlert, push.record.shown == nil else { return }
+        pushes[id]?.record.shown = date
+        marks.pushes.insert(id)
+    }
+
+    mutating func discard(_ id: String, _ why: String, _ now: Double) {
+        guard let push = pushes[id] else { return }
+        payloads[id] = nil
+        pushes[id]?.record.state = .discarded
+        pushes[id]?.record.sentence = why
+        marks.pushes.insert(id)
+        note(.pushDiscarded, push.app, "\(id): \(why)", now)
+    }
+
+    /// Forgets pushes that are done: what is neither recent nor among the last.
+    private mutating func prune(_ now: Double) {
+        let done = order.filter { pushes[$0]?.isDone == true }
+        let surplus = done.prefix(max(0, done.count - Self.remembered))
+        let old = done.filter { pushes[$0].map { now - $0.record.received.timeIntervalSince1970 > Self.memory } == true }
+        let gone = Set(surplus).union(old)
+        guard !gone.isEmpty else { return }
+        for id in gone { forget(id) }
+        order.removeAll(where: gone.contains)
+    }
+
+    mutating func forget(_ id: String) {
+        pushes[id] = nil
+        payloads[id] = nil
+        marks.pushes.remove(id)
+        marks.received.remove(id)
+        marks.forgotten.append(id)
+    }
+
+    // MARK: - Deciding
+
+    /// Decides what begins now, and what goes.
+    package mutating func look(_ now: Double) {
+        device.budget.fill(to: now)
+        var next: [Double] = []
+        for id in order {
+            guard let push = pushes[id] else { continue }
+            if let by = push.alertBy {
+                // A clock that was set back would else keep it.
+                if by <= now || by > now + Self.alertPatience { releaseAlert(id, now) } else { next.append(by) }
+            }
+            guard push.record.state == .waiting else { continue }
+            if let expires = push.expires, expires <= now {
+                discard(id, "It expired while it waited. \(push.record.sentence)", now)
+                continue
+            }
+            guard let hold = hold(push, now) else {
+                begin(id, holdsAlert: false, now)
+                continue
+            }
+            guard hold.waits else {
+                discard(id, hold.sentence, now)
+                continue
+            }
+            wait(id, hold, now)
+            next += [push.expires, hold == .budget ? device.budget.next : nil].compactMap(\.self)
+        }
+        nextLook = next.min()
+    }
+}

@@ -1,0 +1,85 @@
+import CDigest
+package import Foundation
+
+/// The key by which a gateway knows this device: Ed25519, made here, and never sent.
+package struct PushKey: Hashable, Sendable {
+    private let bytes: [UInt8]
+
+    /// What went wrong, with its `errno`; 0 where the file does not hold a key.
+    package struct Failure: Error, CustomStringConvertible {
+        package var step: String
+        package var code: Int32
+
+        package var description: String {
+            code == 0 ? "The key cannot be used: \(step)." : "The key: \(step): \(String(cString: strerror(code)))."
+        }
+    }
+
+    private static let keyBytes = Int(NIGHTSHIFT_ED25519_KEY)
+
+    /// A new one.
+    package static func make() throws(Failure) -> PushKey {
+        var secret = [UInt8](repeating: 0, count: keyBytes)
+        var open = secret
+        guard nightshift_ed25519_generate(&secret, &open) == 1 else { throw Failure(step: "libcrypto made none", code: 0) }
+        return PushKey(bytes: secret)
+    }
+
+    package init?(secret: [UInt8]) {
+        guard secret.count == Self.keyBytes else { return nil }
+        bytes = secret
+    }
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// What the gateway is given.
+    package func publicKey() throws(Failure) -> [UInt8] {
+        var open = [UInt8](repeating: 0, count: Self.keyBytes)
+        guard nightshift_ed25519_public(bytes, &open) == 1 else { throw Failure(step: "it is not one", code: 0) }
+        return open
+    }
+
+    package func sign(_ message: [UInt8]) throws(Failure) -> [UInt8] {
+        var signature = [UInt8](repeating: 0, count: Int(NIGHTSHIFT_ED25519_SIGNATURE))
+        guard nightshift_ed25519_sign(bytes, message, message.count, &signature) == 1 else {
+            throw Failure(step: "libcrypto does not sign with it", code: 0)
+        }
+        return signature
+    }
+
+    // MARK: - The file
+
+    /// Reads the key that ``write(to:)`` has left.
+    package static func read(_ file: URL) throws(Failure) -> PushKey {
+        let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw Failure(step: "open \(file.path)", code: errno) }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: keyBytes + 1)
+        let count = Foundation.read(descriptor, &bytes, bytes.count)
+        guard count >= 0 else { throw Failure(step: "read \(file.path)", code: errno) }
+        guard count == keyBytes else { throw Failure(step: "\(file.path) does not hold one", code: 0) }
+        return PushKey(bytes: Array(bytes.prefix(keyBytes)))
+    }
+
+    /// Writes the key to a file that only its user reads. It is there whole, also behind a power cut, or not at all.
+    package func write(to file: URL) throws(Failure) {
+        let temporary = file.path + ".new"
+        // What is left of an attempt that was cut off.
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw Failure(step: "create \(temporary)", code: errno) }
+        let count = Foundation.write(descriptor, bytes, bytes.count)
+        var failed: Int32 = count == bytes.count ? 0 : count < 0 ? errno : EIO
+        if failed == 0, fsync(descriptor) != 0 { failed = errno }
+        close(descriptor)
+        if failed == 0, rename(temporary, file.path) != 0 { failed = errno }
+        guard failed == 0 else {
+            unlink(temporary)
+            throw Failure(step: "write \(file.path)", code: failed)
+        }
+        let directory = open(file.deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw Failure(step: "open the folder of \(file.path)", code: errno) }
+        defer { close(directory) }
+        guard fsync(directory) == 0 else { throw Failure(step: "sync the folder of \(file.path)", code: errno) }
+    }
+}

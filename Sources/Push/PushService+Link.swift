@@ -1,0 +1,195 @@
+import Foundation
+import Logging
+import NightshiftAPI
+import NightshiftCurl
+import PushProtocol
+
+/// The connection: what the plan wants of it, what the gateway says over it, and what it is told.
+extension PushService {
+    // MARK: - What the plan wants
+
+    func perform(_ actions: [ConnectionPlan.Action]) {
+        for action in actions {
+            switch action {
+            case .connect: connect()
+            case .disconnect: dropLink()
+            case .ping(let next):
+                guard var link else { continue }
+                let frames = link.channel.keepAliveDue(next: next)
+                self.link = link
+                send(frames)
+            }
+        }
+    }
+
+    private func connect() {
+        dropLink()
+        guard !isStopping, let enrolment = book.device.enrolment else { return }
+        lastLink += 1
+        let request = CurlChannelRequest(
+            host: enrolment.host, port: enrolment.port, certificateAuthority: book.device.authority)
+        let purpose = DeviceID(enrolment.device).map(DeviceChannel.Purpose.connect)
+        guard let purpose else {
+            return failed("The device's name at the gateway cannot be read.", .notAuthenticated)
+        }
+        let (topics, state) = (book.topics, book.deviceState)
+        let channel = DeviceChannel(
+            purpose, keepAlive: UInt32(plan.keepAlive.current), state: state, topics: topics)
+        let wire = environment.connect(request, LinkReporter(lastLink, continuation))
+        link = PushLink(number: lastLink, wire: wire, channel: channel, topics: topics, state: state)
+    }
+
+    /// Gives the connection up; what it still says is not heard.
+    func dropLink() {
+        guard let link else { return }
+        if link.channel.state == .open { book.noteDisconnected("It is given up.", reading.wallSeconds) }
+        self.link = nil
+        link.wire.close()
+    }
+
+    /// The connection has ended, or could not be made.
+    func failed(_ why: String, _ code: RefusalCode? = nil, retryAfter: UInt32 = 0) {
+        if link?.channel.state == .open || code != nil { book.noteDisconnected(why, reading.wallSeconds) }
+        let wire = link?.wire
+        link = nil
+        wire?.close()
+        plan.ended(
+            why, code, retryAfter: retryAfter, jitter: environment.random(), now: reading.bootSeconds)
+    }
+
+    // MARK: - What the book wants
+
+    /// Has the connection as the book wants it, and tells the gateway what has changed.
+    func followBook() {
+        perform(plan.want(book.wantsConnection && !isStopping, now: reading.bootSeconds))
+        guard var link, link.channel.state == .open else { return }
+        var actions: [DeviceChannel.Action] = []
+        if link.topics != book.topics {
+            link.topics = book.topics
+            actions += link.channel.change(topics: link.topics)
+        }
+        if link.state != book.deviceState {
+            link.state = book.deviceState
+            actions += link.channel.change(state: link.state)
+        }
+        let requests = book.requests
+        for topic in requests.leaving where link.askedToLeave.insert(topic).inserted {
+            actions += link.channel.unregister(topic)
+        }
+        for (topic, fresh) in requests.tokens where link.asked.insert(topic).inserted {
+            actions += link.channel.register(topic, fresh: fresh)
+        }
+        self.link = link
+        send(actions)
+    }
+
+    private func send(_ actions: [DeviceChannel.Action]) {
+        for case .send(let frame) in actions { link?.wire.send(frame.encoded) }
+    }
+
+    // MARK: - What comes
+
+    /// Hears what the connection says, one after the other: bytes that were not handled yet are not followed by more.
+    func followLink() async {
+        for await event in events {
+            guard event.link == link?.number, !isStopping else { continue }
+            switch event.kind {
+            case .opened: link?.channel.opened()
+            case .received(let bytes): await received(bytes, event.link)
+            case .ended(let end):
+                let enrolment = book.device.enrolment
+                failed(end.sentence(enrolment?.host ?? "", enrolment?.port ?? 0))
+                await tell { _, _ in }
+            }
+            setAlarm()
+        }
+    }
+
+    private func received(_ bytes: [UInt8], _ number: Int) async {
+        guard var link else { return }
+        let now = reading.bootSeconds
+        let actions = link.channel.received(bytes)
+        self.link = link
+        for action in actions {
+            // Each may take a while, in which the connection may be given up.
+            guard self.link?.number == number else { return }
+            await execute(action, number)
+        }
+        guard self.link?.number == number else { return }
+        plan.heard(now)
+        self.link?.wire.resume()
+    }
+
+    private func execute(_ action: DeviceChannel.Action, _ number: Int) async {
+        switch action {
+        case .send(let frame): link?.wire.send(frame.encoded)
+        case .sign(let bytes): sign(bytes)
+        case .connected(let keepAlive):
+            plan.connected(keepAlive: keepAlive, now: reading.bootSeconds)
+            await tell { $0.noteConnected($1) }
+        case .store(let message): await store(message, number)
+        case .keepAliveAnswered: plan.answered(now: reading.bootSeconds)
+        case .registered(let topic, let token):
+            link?.asked.remove(topic)
+            await tell { $0.registered(topic, token: token, now: $1) }
+            resumeWaiters(of: AppID(rawValue: topic))
+        case .unregistered(let topic):
+            link?.askedToLeave.remove(topic)
+            await tell { book, _ in book.unregistered(topic) }
+        case .refused(let topic, let refusal):
+            await tell { $0.refused(topic, refusal, now: $1) }
+            resumeWaiters(of: AppID(rawValue: topic))
+        case .close(let refusal, let retryAfter):
+            failed(Self.sentence(refusal), refusal.code, retryAfter: retryAfter)
+            await tell { _, _ in }
+        // Of a connection that is for nothing else.
+        case .enrolled: break
+        }
+    }
+
+    private func sign(_ bytes: [UInt8]) {
+        guard let enrolment = book.device.enrolment, var link else { return }
+        do throws(PushKey.Failure) {
+            let signature = try PushKey.read(keyFile(enrolment.device)).sign(bytes)
+            let actions = link.channel.signed(signature)
+            self.link = link
+            send(actions)
+        } catch {
+            environment.logger.error("The device cannot prove who it is", metadata: ["error": "\(error)"])
+            failed(
+                "\(error) 'nightshift push leave' and a new enrolment make another one.", .notAuthenticated)
+        }
+    }
+
+    /// Writes a push down, and then tells the gateway that it is.
+    private func store(_ message: Message, _ number: Int) async {
+        await learn(AppID(rawValue: message.topic))
+        let isWritten = (try? await step { $0.received(message, now: $1) })?.isWritten ?? false
+        guard self.link?.number == number, var link else { return }
+        guard isWritten else {
+            // It comes again with the next connection, when the disk may be better.
+            failed("A push could not be written down; the log says why.", .trouble)
+            return
+        }
+        let actions = link.channel.stored(message.id)
+        self.link = link
+        send(actions)
+    }
+
+    static func sentence(_ refusal: Refusal) -> String {
+        switch refusal.code {
+        case .notAuthenticated:
+            "The gateway does not know this device, or not any more: \(refusal.text) 'nightshift push leave' and a new "
+                + "enrolment make it known."
+        case .replaced:
+            "Another service uses this device's key, and has connected: \(refusal.text) A copied state folder needs an "
+                + "enrolment of its own."
+        case .version: "The gateway and this service speak different versions: \(refusal.text)"
+        case .shutdown: "The gateway stops: \(refusal.text)"
+        case .enrolmentCode, .protocolError, .unknownTopic, .tooMuch, .idle, .trouble: refusal.text
+        }
+    }
+
+    /// Named by the device, so that another enrolment's key never takes its place.
+    func keyFile(_ device: String) -> URL { environment.state.appending(path: "push-\(device).key") }
+}

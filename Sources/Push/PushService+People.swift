@@ -1,0 +1,215 @@
+import Clock
+import Foundation
+package import NightshiftAPI
+import NightshiftCurl
+import PushProtocol
+
+/// Somebody who waits for an app's token.
+struct TokenWaiter {
+    var app: AppID
+    var continuation: CheckedContinuation<Void, Never>
+}
+
+/// What people and apps ask.
+extension PushService {
+    /// Seconds for which a registration waits for its token, and a device for its enrolment.
+    private static let tokenPatience = 10.0
+    private static let enrolmentPatience = 40.0
+
+    // MARK: - Status
+
+    package func status() async throws(Problem) -> PushStatus {
+        try await readEntries()
+        for app in book.apps.keys { await learn(app) }
+        let now = reading
+        func date(_ boot: Double) -> Date { Date(timeIntervalSince1970: now.wallSeconds + boot - now.bootSeconds) }
+        let (connection, sentence) = connectionWords(now)
+        var status = PushStatus(
+            connection: connection, sentence: sentence, apps: book.statuses(now: now.wallSeconds))
+        status.enrolment = book.device.enrolment
+        status.lastHeard = plan.lastHeard.map(date)
+        switch plan.phase {
+        case .waiting(let until): status.next = date(until)
+        case .open:
+            status.next = plan.nextDeadline.map(date)
+            status.keepAlive = plan.interval
+        case .off, .offline, .connecting: break
+        }
+        return status
+    }
+
+    private func connectionWords(_ now: ClockReading) -> (PushStatus.Connection, String) {
+        switch plan.phase {
+        case .off:
+            let why =
+                book.device.enrolment == nil
+                ? "This device is enrolled at no push gateway. 'nightshift push enrol URL' enrols it."
+                : "No app has registered for remote notifications, so nothing is connected."
+            return (.off, why)
+        case .offline: return (.offline, "There is no network; the gateway is connected when there is.")
+        case .connecting: return (.connecting, "The gateway is being connected.")
+        case .open: return (.open, "The gateway is connected; pushes come as they are sent.")
+        case .waiting: return (.waiting, "\(plan.trouble ?? "The last attempt failed.") It is tried again.")
+        }
+    }
+
+    package func status(of app: AppID) async throws(Problem) -> AppPushStatus {
+        try await readEntries()
+        await learn(app)
+        guard let status = book.status(of: app, now: reading.wallSeconds) else {
+            try book.require(app)
+            throw .notFound("There is no app '\(app)'.")
+        }
+        return status
+    }
+
+    /// What a process of the app that connects has to know; nil for an app that has not registered.
+    package func notice(for app: AppID) -> PushNotice? { book.notice(for: app) }
+
+    // MARK: - Registration
+
+    /// Has an app's token asked for.
+    ///
+    /// - Parameter waits: whether the token is waited for, for a few seconds.
+    package func register(_ app: AppID, waits: Bool = true) async throws(Problem) -> AppPushStatus {
+        if book.manifests[app] == nil { try await readEntries() }
+        await learn(app)
+        try await ask { (book, now) throws(Problem) in try book.register(app, now: now) }
+        if waits { await waitForToken(of: app) }
+        return try await status(of: app)
+    }
+
+    package func unregister(_ app: AppID) async throws(Problem) {
+        try await ask { (book, now) throws(Problem) in book.unregister(app, now: now) }
+        resumeWaiters(of: app)
+    }
+
+    private func waitForToken(of app: AppID) async {
+        guard let notice = book.notice(for: app), notice.token == nil, notice.error == nil, !isStopping else { return }
+        lastWaiter += 1
+        let (id, clock, end) = (lastWaiter, environment.clock, reading.bootSeconds + Self.tokenPatience)
+        let timeout = Task {
+            try? await clock.sleep(untilBootSeconds: end)
+            self.resumeWaiter(id)
+        }
+        await withCheckedContinuation { waiters[id] = TokenWaiter(app: app, continuation: $0) }
+        timeout.cancel()
+    }
+
+    func resumeWaiters(of app: AppID) {
+        for (id, waiter) in waiters where waiter.app == app { resumeWaiter(id) }
+    }
+
+    func resumeWaiter(_ id: Int) { waiters.removeValue(forKey: id)?.continuation.resume() }
+
+    // MARK: - Enrolment
+
+    /// Makes this device known to a gateway, with a key that is made here.
+    package func enrol(_ request: PushEnrolmentRequest) async throws(Problem) -> PushStatus {
+        guard isPrepared, !isStopping else { throw .unavailable("Remote notifications do not run.") }
+        let address = try PushAddress(request.url)
+        if let there = book.device.enrolment {
+            throw .conflict(
+                "This device is enrolled at \(there.host):\(there.port). 'nightshift push leave' takes it away from there.")
+        }
+        guard !isEnrolling else { throw .conflict("Another enrolment is under way.") }
+        if let authority = request.authority { try Self.check(authority) }
+        isEnrolling = true
+        defer { isEnrolling = false }
+        let (key, open) = try Self.newKey()
+        let purpose = DeviceChannel.Purpose.enrol(code: address.code, key: open, name: Self.name(request.name))
+        let device = try await enrolment(address, request.authority, purpose).get()
+        do throws(PushKey.Failure) {
+            try key.write(to: keyFile(device.description))
+        } catch {
+            throw .unavailable("\(error) The device was enrolled in vain; a new code is needed.")
+        }
+        let enrolment = PushStatus.Enrolment(
+            host: address.host, port: address.port, device: device.description, enrolled: reading.date)
+        try await ask { (book, now) throws(Problem) in
+            book.enrolled(enrolment, authority: request.authority, now: now)
+        }
+        return try await status()
+    }
+
+    private static func newKey() throws(Problem) -> (key: PushKey, open: [UInt8]) {
+        do throws(PushKey.Failure) {
+            let key = try PushKey.make()
+            return (key, try key.publicKey())
+        } catch {
+            throw .unavailable("\(error)")
+        }
+    }
+
+    /// Forgets the gateway; apps that have registered have no token until the device is enrolled again.
+    package func leave() async throws(Problem) {
+        guard let enrolment = book.device.enrolment else { return }
+        try await ask { (book, now) throws(Problem) in book.left(now: now) }
+        try? FileManager.default.removeItem(at: keyFile(enrolment.device))
+    }
+
+    /// Speaks to the gateway over a connection that is for nothing else.
+    private func enrolment(
+        _ address: PushAddress, _ authority: String?, _ purpose: DeviceChannel.Purpose
+    ) async -> Result<DeviceID, Problem> {
+        let (events, continuation) = AsyncStream<LinkEvent>.makeStream()
+        let wire = environment.connect(
+            CurlChannelRequest(host: address.host, port: address.port, certificateAuthority: authority),
+            LinkReporter(0, continuation))
+        defer { wire.close() }
+        let (clock, end) = (environment.clock, reading.bootSeconds + Self.enrolmentPatience)
+        let timeout = Task {
+            guard (try? await clock.sleep(untilBootSeconds: end)) != nil else { return }
+            continuation.finish()
+        }
+        defer { timeout.cancel() }
+        var channel = DeviceChannel(purpose)
+        for await event in events {
+            switch event.kind {
+            case .opened: channel.opened()
+            case .ended(let end): return .failure(.unavailable(end.sentence(address.host, address.port)))
+            case .received(let bytes):
+                for action in channel.received(bytes) {
+                    switch action {
+                    case .send(let frame): wire.send(frame.encoded)
+                    case .enrolled(let device): return .success(device)
+                    case .close(let refusal, _): return .failure(Self.refusal(refusal))
+                    default: break
+                    }
+                }
+                wire.resume()
+            }
+        }
+        return .failure(.unavailable("\(address.host):\(address.port) has not answered in time."))
+    }
+
+    private static func refusal(_ refusal: Refusal) -> Problem {
+        guard refusal.code == .enrolmentCode else { return .unavailable("The gateway refuses: \(refusal.text)") }
+        return .invalid(
+            "The gateway does not take the code: \(refusal.text) A code works once, and for a time; "
+                + "'nightshift-gateway enrolment create' makes another one.", pointer: "/url")
+    }
+
+    private static func check(_ authority: String) throws(Problem) {
+        guard authority.hasPrefix("/") else {
+            throw .invalid("The authority's file is named by an absolute path.", pointer: "/authority")
+        }
+        guard access(authority, R_OK) == 0 else {
+            throw .invalid("'\(authority)': \(String(cString: strerror(errno))).", pointer: "/authority")
+        }
+    }
+
+    /// The name that the gateway lists: the machine's unless one is given.
+    private static func name(_ given: String?) -> String {
+        let name = given ?? ProcessInfo.processInfo.hostName
+        return String(decoding: name.utf8.prefix(ProtocolLimits.textLength), as: UTF8.self)
+    }
+
+    // MARK: - Entries
+
+    /// An entry may have been put there by hand.
+    private func readEntries() async throws(Problem) {
+        guard isPrepared, let manifests = await environment.manifests() else { return }
+        _ = try await step { book, _ in book.read(manifests) }
+    }
+}

@@ -1,0 +1,306 @@
+package import Clock
+package import Foundation
+package import Logging
+package import NightshiftAPI
+package import NightshiftCurl
+import PushProtocol
+package import Store
+
+/// Remote notifications: the one connection to the push gateway, what becomes of each push, and everything that the local API offers
+/// of it.
+///
+/// A ``PushBook`` decides over pushes and a ``ConnectionPlan`` over the connection; this actor carries out. A push is on disk with
+/// everything that follows from it before the gateway is told that it came. Methods that people and apps call throw ``Problem``
+/// and nothing else. See `docs/decisions/0044`.
+package actor PushService {
+    /// The world as the service needs it.
+    package struct Environment: Sendable {
+        package var store: Store
+        package var clock: any ServiceClock
+        /// Where the device's key is kept.
+        package var state: URL
+        package var connect: @Sendable (CurlChannelRequest, any CurlChannelDelegate) -> PushWire
+        /// 0..<1.
+        package var random: @Sendable () -> Double
+        /// Whether background refresh lets an app be woken.
+        package var availability: @Sendable (AppID) async -> RefreshAvailability
+        package var notifications: Notifications
+        /// Tells the processes of an app.
+        package var tell: @Sendable (AppID, PushNotice) async -> Void
+        /// What the entries of installed apps say; nil where they cannot be read now.
+        package var manifests: @Sendable () async -> [AppManifest]?
+        package var logger: Logger
+
+        package init(
+            store: Store, clock: any ServiceClock, state: URL,
+            connect: @escaping @Sendable (CurlChannelRequest, any CurlChannelDelegate) -> PushWire,
+            random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+            availability: @escaping @Sendable (AppID) async -> RefreshAvailability = { _ in .available },
+            notifications: Notifications = Notifications(),
+            tell: @escaping @Sendable (AppID, PushNotice) async -> Void = { _, _ in },
+            manifests: @escaping @Sendable () async -> [AppManifest]? = { [] }, logger: Logger
+        ) {
+            self.store = store
+            self.clock = clock
+            self.state = state
+            self.connect = connect
+            self.random = random
+            self.availability = availability
+            self.notifications = notifications
+            self.tell = tell
+            self.manifests = manifests
+            self.logger = logger
+        }
+    }
+
+    /// The part that shows notifications. Their rows are written here, with the push.
+    package struct Notifications: Sendable {
+        /// Rows of notifications are on disk.
+        package var changed: @Sendable () async -> Void
+        package var permission: @Sendable (AppID) async -> NotificationPermission
+
+        package init(
+            changed: @escaping @Sendable () async -> Void = {},
+            permission: @escaping @Sendable (AppID) async -> NotificationPermission = { _ in .ask }
+        ) {
+            self.changed = changed
+            self.permission = permission
+        }
+    }
+
+    nonisolated let environment: Environment
+    var book: PushBook
+    var plan = ConnectionPlan()
+    var link: PushLink?
+    var lastLink = 0
+    var isEnrolling = false
+    /// The next look, in boot seconds.
+    private var alarm = Alarm()
+    private(set) var isPrepared = false
+    private(set) var isStopping = false
+    var waiters: [Int: TokenWaiter] = [:]
+    var lastWaiter = 0
+    private let companions = Mailbox<PushService>()
+    let events: AsyncStream<LinkEvent>
+    nonisolated let continuation: AsyncStream<LinkEvent>.Continuation
+
+    package init(_ environment: Environment) {
+        self.environment = environment
+        book = PushBook(now: environment.clock.now().wallSeconds)
+        (events, continuation) = AsyncStream.makeStream()
+    }
+
+    nonisolated var reading: ClockReading { environment.clock.now() }
+
+    // MARK: - Life
+
+    /// Takes up what the last service has left. Behind the apps and background refresh, before they run.
+    ///
+    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    package func prepare() async throws(StoreError) {
+        guard !isPrepared else { return }
+        let manifests = await environment.manifests() ?? []
+        let (kept, wakes, ends) = try await environment.store.read { transaction in
+            (
+                try transaction.pushes(PushApp.self, PushDevice.self, KnownPush.self),
+                try transaction.wantedWakes().filter { $0.source == .push }.map(\.through), try Self.ends(transaction)
+            )
+        }
+        for what in kept.unreadable {
+            environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
+        }
+        let now = reading.wallSeconds
+        let rows = Set(wakes)
+        let wanted = kept.pushes.filter { push in push.wake.map(rows.contains) ?? false }.map(\.id)
+        book = PushBook(kept, manifests: manifests, moment: book.moment, now: now)
+        book.take(ends, now: now)
+        book.resume(Set(wanted), now: now)
+        for app in book.registered { await learn(app) }
+        isPrepared = true
+        let changes = book.takeChanges()
+        if await write(changes), !changes.releases.isEmpty { await environment.notifications.changed() }
+    }
+
+    /// Decides, until ``stop()``.
+    package func run() async {
+        await tell { _, _ in }
+        await companions.run(by: self, beside: [{ await $0.followClock() }, { await $0.followLink() }])
+    }
+
+    package func stop() {
+        guard !isStopping else { return }
+        isStopping = true
+        alarm.cancel()
+        dropLink()
+        continuation.finish()
+        companions.finish()
+        for id in Array(waiters.keys) { resumeWaiter(id) }
+    }
+
+    /// A wall clock that was set has another time for everything.
+    private func followClock() async {
+        for await _ in environment.clock.wallClockChanges() { await tell { _, _ in } }
+    }
+
+    func setAlarm() {
+        let now = reading
+        let look = book.nextLook.map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
+        let next = isStopping ? nil : [look, plan.nextDeadline].compactMap(\.self).min()
+        alarm.set(for: next, by: environment.clock) { await self.alarmRang($0) }
+    }
+
+    private func alarmRang(_ moment: Double) async {
+        alarm.rang(moment)
+        guard !isStopping else { return }
+        perform(plan.tick(jitter: environment.random(), now: reading.bootSeconds))
+        await tell { _, _ in }
+    }
+
+    // MARK: - Steps
+
+    /// Gives the book an input, decides, and carries out what follows from it.
+    ///
+    /// - Returns: what `input` gives, and whether all of it is on disk.
+    func step<Value>(
+        _ input: (inout PushBook, Double) throws(Problem) -> Value
+    ) async throws(Problem) -> (value: Value, isWritten: Bool) {
+        guard isPrepared, !isStopping else { throw .unavailable("Remote notifications do not run.") }
+        let now = reading.wallSeconds
+        let value = try input(&book, now)
+        book.look(now)
+        followBook()
+        setAlarm()
+        let (changes, told) = (book.takeChanges(), book.takeTold())
+        // No suspension before this: transactions have the order of what was decided.
+        let isWritten = await write(changes)
+        if isWritten, !changes.alerts.isEmpty || !changes.releases.isEmpty { await environment.notifications.changed() }
+        for app in told.sorted(by: { $0.rawValue < $1.rawValue }) {
+            // As it is by now: of two changes the later one must not be told first.
+            await environment.tell(app, book.notice(for: app) ?? PushNotice())
+        }
+        return (value, isWritten)
+    }
+
+    /// An input that nobody waits for.
+    func tell(_ input: (inout PushBook, Double) -> Void) async {
+        // Before it was prepared, it reads what it needs; behind its end, the next one does.
+        _ = try? await step(input)
+    }
+
+    /// A request: answered when it is on disk.
+    func ask<Value>(_ input: (inout PushBook, Double) throws(Problem) -> Value) async throws(Problem) -> Value {
+        let (value, isWritten) = try await step(input)
+        guard isWritten else { throw .unavailable("It could not be written down; the log says why.") }
+        return value
+    }
+
+    @discardableResult
+    private func write(_ changes: PushChanges) async -> Bool {
+        guard !changes.isEmpty else { return true }
+        let reading = reading
+        do {
+            try await environment.store.write { try Self.write(changes, $0, reading) }
+            return true
+        } catch {
+            environment.logger.error("The store failed", metadata: ["error": "\(error)"])
+            book.notWritten(changes, now: self.reading.wallSeconds)
+            setAlarm()
+            return false
+        }
+    }
+
+    private static func write(
+        _ changes: PushChanges, _ transaction: StoreTransaction, _ reading: ClockReading
+    ) throws {
+        for app in changes.removed { try transaction.deletePushes(of: app) }
+        for (app, record) in changes.apps { try transaction.putPush(record, of: app) }
+        if let device = changes.device { try transaction.putPushOfDevice(device) }
+        for push in changes.pushes {
+            let id = push.record.id
+            try transaction.putPushMessage(id, of: push.app, push, payload: changes.payloads[id])
+        }
+        for wake in changes.wakes {
+            try transaction.putPushWake(
+                wake.id, of: wake.app, payload: try JSON.encode(wake.delivery), expires: wake.expires, now: reading)
+        }
+        for alert in changes.alerts {
+            try transaction.putNotification(alert.notification, for: alert.app, due: alert.due)
+        }
+        for release in changes.releases {
+            try transaction.releaseNotification(release.identifier, of: release.app, at: release.due)
+        }
+        try transaction.deletePushMessages(changes.forgotten)
+        try transaction.deleteWakeEnds(changes.ends)
+        for entry in changes.entries { try transaction.record(entry) }
+    }
+
+    private static func ends(_ transaction: StoreTransaction) throws -> [PushEnd] {
+        try transaction.wakeEnds(of: [.push]).map {
+            PushEnd(row: $0, push: try transaction.pushMessage(ofWake: $0.wake))
+        }
+    }
+
+    // MARK: - What happens
+
+    package func apply(_ moment: DeviceMoment) async {
+        let now = reading.bootSeconds
+        let wasDozing = book.moment.phase == .dozing
+        perform(plan.apply(moment.conditions, now: now))
+        guard isPrepared else {
+            book.apply(moment)
+            return
+        }
+        // In a window and behind a doze others are at work, too.
+        if wasDozing, moment.phase != .dozing { perform(plan.isAwakeAnyway(now: now)) }
+        await tell { book, _ in book.apply(moment) }
+    }
+
+    /// The app came to the front of its user, or left it.
+    package func use(_ app: AppID, isInFront: Bool) async { await tell { book, _ in book.use(app, isInFront: isInFront) } }
+
+    package func forceQuit(_ app: AppID) async { await tell { book, _ in book.forceQuit(app) } }
+
+    package func launched(_ app: AppID) async { await tell { book, _ in book.launched(app) } }
+
+    /// The app's entry says this now; nil where it was removed.
+    package func installed(_ app: AppID, _ manifest: AppManifest?) async {
+        await tell { $0.installed(app, manifest, now: $1) }
+    }
+
+    /// Whether apps are woken may have changed by what background refresh is allowed.
+    package func refreshChanged() async {
+        for app in book.registered { await learn(app) }
+        await tell { _, _ in }
+    }
+
+    /// Its user has said whether the app's notifications are shown.
+    package func permissionChanged(_ app: AppID) async {
+        await learn(app)
+        await tell { _, _ in }
+    }
+
+    /// A notification of an app is on its user's screen.
+    package func shown(_ identifier: String, of app: AppID, at date: Date) async {
+        await tell { book, _ in book.shown(identifier, of: app, at: date) }
+    }
+
+    /// Ends of wakes are on disk.
+    package func wakesEnded() async {
+        guard isPrepared, !isStopping else { return }
+        do throws(StoreError) {
+            let ends = try await environment.store.read { try Self.ends($0) }
+            guard !ends.isEmpty else { return }
+            await tell { $0.take(ends, now: $1) }
+        } catch {
+            environment.logger.error("The store cannot be read", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Asks the other parts what they say of an app.
+    func learn(_ app: AppID) async {
+        let availability = await environment.availability(app)
+        let permission = await environment.notifications.permission(app)
+        book.set(availability, of: app)
+        book.set(permission, of: app)
+    }
+}

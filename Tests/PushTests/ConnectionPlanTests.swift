@@ -1,0 +1,184 @@
+import NightshiftAPI
+import Push
+import PushProtocol
+import TestSupport
+import Testing
+
+/// R4 B6: When the gateway is connected, and when it is asked whether it still is.
+@Suite struct ConnectionPlanTests {
+    private static func conditions(_ name: String? = "home", isAvailable: Bool = true) -> DeviceConditions {
+        var conditions = DeviceConditions()
+        conditions.network.name = name
+        conditions.network.isAvailable = isAvailable
+        return conditions
+    }
+
+    private static func open(at now: Double = 0) -> ConnectionPlan {
+        var plan = ConnectionPlan()
+        _ = plan.apply(conditions(), now: now)
+        _ = plan.want(true, now: now)
+        plan.connected(keepAlive: 0, now: now)
+        return plan
+    }
+
+    @Test func `R4: Nothing is connected unless it is wanted, and nothing is timed then`() {
+        var plan = ConnectionPlan()
+        #expect(plan.apply(Self.conditions("other"), now: 0) == [] && plan.nextDeadline == nil)
+        #expect(plan.want(true, now: 1) == [.connect] && plan.want(true, now: 2) == [])
+        plan.connected(keepAlive: 300, now: 3)
+        #expect(plan.want(false, now: 4) == [.disconnect])
+        #expect(plan.phase == .off && plan.nextDeadline == nil && plan.tick(jitter: 0, now: 1e6) == [])
+    }
+
+    @Test func `R4: Pauses grow with failures, up to half an hour, and differ by jitter`() {
+        var plan = ConnectionPlan()
+        _ = plan.want(true, now: 0)
+        var now = 0.0
+        var pauses: [Double] = []
+        for _ in 0..<12 {
+            plan.ended("no", jitter: 1, now: now)
+            let deadline = plan.nextDeadline ?? 0
+            pauses.append(deadline - now)
+            #expect(plan.tick(jitter: 0, now: deadline - 0.01) == [])
+            #expect(plan.tick(jitter: 0, now: deadline) == [.connect])
+            now = deadline
+        }
+        #expect(pauses == [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_800, 1_800, 1_800])
+        plan.ended("no", jitter: 0, now: now)
+        #expect(plan.nextDeadline == now + 900)
+        // A connection that has stood proves that it can.
+        _ = plan.tick(jitter: 0, now: now + 900)
+        plan.connected(keepAlive: 0, now: now + 900)
+        plan.ended("gone", jitter: 1, now: now + 1_000)
+        #expect(plan.nextDeadline == now + 1_005 && plan.trouble == "gone")
+    }
+
+    @Test func `R4: The gateway's own time is kept, and what time does not mend is not hurried`() {
+        var plan = Self.open()
+        plan.ended("stops", .shutdown, retryAfter: 100, jitter: 0.5, now: 10)
+        #expect(plan.nextDeadline == 135)
+        for code in [RefusalCode.notAuthenticated, .version, .replaced] {
+            var plan = Self.open()
+            plan.ended("no", code, jitter: 0, now: 10)
+            #expect(plan.nextDeadline == 910)
+        }
+    }
+
+    @Test func `R4: Another network connects at once, whatever pause there is`() {
+        var plan = Self.open()
+        #expect(plan.apply(Self.conditions("home"), now: 1) == [])
+        #expect(plan.apply(Self.conditions("train"), now: 2) == [.connect])
+        for _ in 0..<8 {
+            plan.ended("no", jitter: 1, now: 3)
+            _ = plan.tick(jitter: 0, now: 1e5)
+        }
+        plan.ended("no", jitter: 1, now: 1e5)
+        #expect(plan.apply(Self.conditions("home"), now: 1e5 + 1) == [.connect])
+        plan.ended("no", jitter: 1, now: 1e5 + 2)
+        #expect(plan.nextDeadline == 1e5 + 7, "its failures are not the old network's")
+        #expect(plan.apply(Self.conditions("home", isAvailable: false), now: 1e5 + 3) == [])
+        #expect(plan.phase == .offline && plan.nextDeadline == nil)
+        #expect(plan.apply(Self.conditions("home"), now: 1e5 + 4) == [.connect])
+    }
+
+    @Test func `R4: A machine that wakes asks at once what came`() {
+        var asleep = Self.conditions()
+        asleep.isSleeping = true
+        var plan = Self.open()
+        #expect(plan.apply(asleep, now: 10) == [])
+        let actions = plan.apply(Self.conditions(), now: 10_000)
+        #expect(actions == [.ping(360)])
+        #expect(plan.apply(Self.conditions(), now: 10_001) == [], "once")
+        // A silence that the machine slept through says nothing of the path.
+        #expect(plan.tick(jitter: 0, now: 10_020) == [.connect])
+        #expect(plan.keepAlive == KeepAliveInterval())
+        plan.ended("no", jitter: 1, now: 10_021)
+        #expect(plan.apply(asleep, now: 10_022) == [])
+        #expect(plan.apply(Self.conditions(), now: 10_023) == [.connect])
+    }
+
+    @Test func `R4: Keep-alives grow while they are answered, and go back below what broke`() {
+        var plan = Self.open()
+        var now = 0.0
+        for _ in 0..<8 {
+            now += plan.interval
+            #expect(plan.nextDeadline == now)
+            guard case .ping(let next)? = plan.tick(jitter: 0, now: now).first else {
+                Issue.record("no keep-alive")
+                return
+            }
+            plan.answered(now: now)
+            plan.heard(now)
+            // The gateway waits for half as long again.
+            #expect(plan.interval <= Double(next) * 1.5 + 30)
+        }
+        #expect(plan.interval == Double(KeepAliveInterval.longest))
+        now += plan.interval
+        _ = plan.tick(jitter: 0, now: now)
+        #expect(plan.tick(jitter: 0, now: now + ConnectionPlan.answerPatience) == [.connect])
+        plan.connected(keepAlive: 0, now: now + 30)
+        #expect(plan.interval < Double(KeepAliveInterval.longest))
+    }
+
+    @Test func `R4: A keep-alive that is due soon shares a wake of the device`() {
+        var plan = Self.open()
+        #expect(plan.isAwakeAnyway(now: 100) == [])
+        #expect(plan.isAwakeAnyway(now: 130) == [.ping(360)])
+        plan.answered(now: 131)
+        plan.heard(131)
+        #expect(plan.nextDeadline == 131 + 240)
+    }
+
+    @Test func `R4: An attempt that hangs is given up`() {
+        var plan = ConnectionPlan()
+        _ = plan.want(true, now: 0)
+        #expect(plan.tick(jitter: 0, now: 59) == [])
+        #expect(plan.tick(jitter: 0, now: 60) == [.disconnect])
+        #expect(plan.isConnected == false && plan.trouble?.isEmpty == false)
+    }
+
+    /// Everything in any order: no two attempts at once, no attempt without a network or a wish, no loop of attempts without a pause.
+    @Test(arguments: 0..<60) func `R4: A walk through the network's weather`(_ seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var plan = ConnectionPlan()
+        var now = 0.0
+        var isThere = true
+        var isWanted = false
+        var attempts: [Double] = []
+        for _ in 0..<400 {
+            now += Double.random(in: 0...200, using: &random)
+            var actions: [ConnectionPlan.Action] = []
+            var isForced = false
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0:
+                isWanted.toggle()
+                isForced = true
+                actions = plan.want(isWanted, now: now)
+            case 1:
+                isThere = Bool.random(using: &random)
+                isForced = true
+                actions = plan.apply(
+                    Self.conditions(["a", "b"].randomElement(using: &random), isAvailable: isThere), now: now)
+            case 2: plan.connected(keepAlive: 600, now: now)
+            case 3: plan.ended("no", jitter: 0.5, now: now)
+            case 4:
+                plan.answered(now: now)
+                plan.heard(now)
+            case 5: actions = plan.isAwakeAnyway(now: now)
+            default:
+                // A connection that was lost in silence is replaced without a pause, once.
+                if case .open = plan.phase { isForced = true }
+                actions = plan.tick(jitter: 0.5, now: now)
+            }
+            if actions.contains(.connect) {
+                #expect(isThere && isWanted, "seed \(seed)")
+                if !isForced, let last = attempts.last { #expect(now - last >= ConnectionPlan.firstPause / 2) }
+                attempts.append(now)
+            }
+            if plan.isConnected { #expect(isThere && isWanted, "seed \(seed)") }
+            #expect((plan.phase == .off) == !isWanted)
+            if case .waiting = plan.phase { #expect(plan.nextDeadline != nil) }
+            if plan.isConnected { #expect((plan.nextDeadline ?? .infinity) < now + 2_000) }
+        }
+    }
+}

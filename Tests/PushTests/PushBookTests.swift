@@ -1,0 +1,367 @@
+import Foundation
+import NightshiftAPI
+import Push
+import PushProtocol
+import Testing
+
+/// R3 R4: What becomes of a push on the device.
+@Suite struct PushBookTests {
+    // MARK: - The kinds
+
+    @Test func `R3: A silent push wakes its app and is never shown`() throws {
+        var scene = try BookScene()
+        let id = scene.receive(scene.message())
+        #expect(scene.state(id) == .running && scene.record(id)?.isSilent == true)
+        let wake = try #require(scene.wakes[BookScene.app])
+        #expect(wake.wake.delivery.payload == BookScene.silent && wake.wake.delivery.id == id)
+        #expect(wake.wake.expires == BookScene.start + 86_400)
+        scene.endWake(BookScene.app, .noData)
+        #expect(scene.state(id) == .handled && scene.record(id)?.result == .noData)
+        #expect(scene.due == [] && scene.held == [] && scene.ends.isEmpty && scene.payloads[id] == nil)
+        #expect(scene.entries.map(\.decision).suffix(2) == [.pushReceived, .pushHandled])
+    }
+
+    @Test func `R3: An alert alone is shown at once and wakes nobody`() throws {
+        var scene = try BookScene()
+        let id = scene.receive(scene.message(BookScene.alert, collapse: "c"))
+        #expect(scene.due == ["c"] && scene.wakes.isEmpty && scene.state(id) == .shown)
+        #expect(scene.record(id)?.shown == nil, "nobody has said that it is on a screen")
+        scene.book.shown("c", of: BookScene.app, at: Date(timeIntervalSince1970: 5))
+        scene.look()
+        #expect(scene.record(id)?.shown == Date(timeIntervalSince1970: 5))
+    }
+
+    @Test(arguments: [RefreshResult.newData, .noData, .failed])
+    func `R3: An alert with content-available is shown when its app is done`(_ result: RefreshResult) throws {
+        var scene = try BookScene()
+        let id = scene.receive(scene.message(BookScene.both))
+        #expect(scene.held == [id] && scene.due == [] && scene.state(id) == .running)
+        scene.pass(29)
+        #expect(scene.due == [])
+        scene.endWake(BookScene.app, result)
+        #expect(scene.due == [id] && scene.held == [] && scene.state(id) == .handled)
+        scene.pass(100)
+        #expect(scene.due == [id], "once")
+    }
+
+    @Test func `R3: An alert does not wait longer than a wake may take`() throws {
+        var scene = try BookScene()
+        let id = scene.receive(scene.message(BookScene.both))
+        let next = try #require(scene.book.nextLook)
+        #expect(next == BookScene.start + 50)
+        scene.pass(next - scene.now)
+        #expect(scene.due == [id] && scene.state(id) == .running)
+        scene.endWake()
+        #expect(scene.due == [id] && scene.state(id) == .handled)
+    }
+
+    @Test func `R3: An alert whose clock was set back does not wait for that clock`() throws {
+        var scene = try BookScene()
+        scene.receive(scene.message(BookScene.both))
+        scene.now -= 86_400
+        scene.look()
+        #expect(scene.due.count == 1)
+    }
+
+    @Test(arguments: ["[]", "7", #"{"aps":1}"#, #"{"aps":{}}"#, "{", ""])
+    func `R3: A push that says nothing is discarded with a reason`(_ payload: String) throws {
+        var scene = try BookScene()
+        let id = scene.receive(scene.message(payload))
+        #expect(scene.state(id) == .discarded && !scene.sentence(id).isEmpty)
+        #expect(scene.wakes.isEmpty && scene.due == [])
+    }
+
+    // MARK: - Not woken
+
+    static let refusals: [(String, @Sendable (inout BookScene) -> Void)] = [
+        (
+            "'remote-notification'",
+            { $0.book.installed(BookScene.app, BookScene.manifest(BookScene.app, []), now: $0.now) }
+        ),
+        ("has ended it", { $0.book.forceQuit(BookScene.app) }),
+        ("background refresh off", { $0.book.set(RefreshAvailability.denied, of: BookScene.app) }),
+        ("entry is gone", { $0.book.read([]) }),
+    ]
+
+    @Test(arguments: refusals.indices)
+    func `R3: An app that may not be woken loses the silent push, and its alert is shown`(_ index: Int) throws {
+        let (words, change) = Self.refusals[index]
+        var scene = try BookScene()
+        change(&scene)
+        let silent = scene.receive(scene.message())
+        #expect(scene.state(silent) == .discarded && scene.sentence(silent).contains(words))
+        let both = scene.receive(scene.message(BookScene.both))
+        #expect(scene.state(both) == .shown && scene.due == [both] && scene.sentence(both).contains(words))
+        #expect(scene.wakes.isEmpty)
+        let status = scene.book.status(of: BookScene.app, now: scene.now)
+        #expect(words == "entry is gone" ? status == nil : status?.sentence.contains(words) == true)
+    }
+
+    struct Hold: Sendable {
+        var words: String
+        var phase = DozePhase.awake
+        var change: @Sendable (inout DeviceConditions) -> Void = { _ in }
+    }
+
+    static let holds = [
+        Hold(words: "dozes", phase: .dozing),
+        Hold(words: "saves power", change: { $0.isLowPower = true }),
+        Hold(words: "almost empty", change: { ($0.power, $0.batteryWarning) = (.battery, .critical) }),
+        Hold(words: "machine sleeps", change: { $0.isSleeping = true }),
+    ]
+
+    @Test(arguments: holds.indices)
+    func `R4: A push waits for the device with its reason, and its alert does not`(_ index: Int) throws {
+        let hold = Self.holds[index]
+        var scene = try BookScene()
+        scene.device(hold.phase, hold.change)
+        let id = scene.receive(scene.message(BookScene.both))
+        #expect(scene.state(id) == .waiting && scene.sentence(id).contains(hold.words))
+        #expect(scene.due == [id] && scene.wakes.isEmpty)
+        #expect(scene.book.status(of: BookScene.app, now: scene.now)?.waiting?.id == id)
+        #expect(scene.entries.last?.decision == .pushHeld)
+        scene.restart()
+        #expect(scene.state(id) == .waiting)
+        scene.device(.window)
+        #expect(scene.state(id) == .running && scene.wakes[BookScene.app]?.id == id)
+        scene.endWake()
+        #expect(scene.due == [id], "shown once")
+    }
+
+    @Test(arguments: holds.indices)
+    func `R4: Starting the app delivers what waits, whatever the device does`(_ index: Int) throws {
+        let hold = Self.holds[index]
+        var scene = try BookScene()
+        scene.device(hold.phase, hold.change)
+        let id = scene.receive(scene.message())
+        scene.book.launched(BookScene.app)
+        scene.look()
+        #expect(scene.wakes[BookScene.app]?.id == id)
+        let more = scene.receive(scene.message())
+        #expect(scene.state(more) == .running, "in front it is told at once")
+    }
+
+    @Test func `R4: In doze a push of priority 10 wakes its app`() throws {
+        var scene = try BookScene()
+        scene.device(.dozing) { $0.power = .battery }
+        let id = scene.receive(scene.message(BookScene.both, priority: .immediate))
+        #expect(scene.state(id) == .running && scene.held == [id])
+    }
+
+    @Test func `R4: What waits is one push for an app, the newest`() throws {
+        var scene = try BookScene()
+        scene.device(.dozing)
+        let first = scene.receive(scene.message())
+        let others = scene.receive(scene.message(for: BookScene.other))
+        let second = scene.receive(scene.message())
+        #expect(scene.state(first) == .discarded && scene.sentence(first).contains("newer"))
+        #expect(scene.state(second) == .waiting && scene.state(others) == .waiting)
+        scene.device(.window)
+        #expect(scene.wakes[BookScene.app]?.id == second && scene.wakes[BookScene.other]?.id == others)
+    }
+
+    @Test func `R4: A push that its app has not begun is replaced, and its alert is shown all the same`() throws {
+        var scene = try BookScene()
+        let first = scene.receive(scene.message(BookScene.both))
+        let second = scene.receive(scene.message())
+        #expect(scene.wakes[BookScene.app]?.id == second)
+        scene.endWake()
+        #expect(scene.state(first) == .discarded && scene.state(second) == .handled)
+        #expect(scene.due == [first])
+    }
+
+    @Test func `R4: A push that its app is at when a newer one comes ends for itself`() throws {
+        var scene = try BookScene()
+        let first = scene.receive(scene.message(BookScene.both))
+        let begun = try #require(scene.wakes[BookScene.app]).number
+        let second = scene.receive(scene.message())
+        scene.addEnd(BookScene.app, begun, .noData)
+        scene.takeEnds()
+        #expect(scene.state(first) == .handled && scene.state(second) == .running && scene.due == [first])
+        scene.endWake()
+        #expect(scene.state(second) == .handled)
+    }
+
+    @Test func `R4: A force quit discards what waits`() throws {
+        var scene = try BookScene()
+        scene.device(.dozing)
+        let id = scene.receive(scene.message())
+        scene.book.forceQuit(BookScene.app)
+        scene.look()
+        #expect(scene.state(id) == .discarded)
+        scene.restart()
+        scene.device(.window)
+        #expect(scene.state(scene.receive(scene.message())) == .discarded, "also of a service that has begun since")
+        scene.book.launched(BookScene.app)
+        scene.book.use(BookScene.app, isInFront: false)
+        #expect(scene.state(scene.receive(scene.message())) == .running)
+        scene.book.forceQuit(BookScene.app)
+        scene.endWake(BookScene.app, .failed, "Its user has ended the app.")
+        #expect(scene.pushes.values.filter { $0.record.state == .discarded }.count == 3)
+    }
+
+    // MARK: - Budget and expiry
+
+    @Test func `R4: On battery silent pushes have a budget, and go on when there is more of it`() throws {
+        var scene = try BookScene()
+        scene.device { $0.power = .battery }
+        for _ in 0..<12 {
+            #expect(scene.state(scene.receive(scene.message())) == .running)
+            scene.endWake()
+        }
+        let alert = scene.receive(scene.message(BookScene.both, for: BookScene.other))
+        #expect(scene.state(alert) == .running, "an alert is no matter of the budget")
+        let id = scene.receive(scene.message())
+        #expect(scene.state(id) == .waiting && scene.sentence(id).contains("next one is possible at"))
+        scene.restart()
+        #expect(scene.state(id) == .waiting)
+        let next = try #require(scene.book.nextLook.map { max($0, BookScene.start + 300) })
+        scene.pass(next - scene.now)
+        #expect(scene.state(id) == .running)
+        let another = scene.receive(scene.message(for: BookScene.other))
+        #expect(scene.state(another) == .waiting)
+        scene.device()
+        #expect(scene.state(another) == .running, "with power there is no budget")
+    }
+
+    @Test func `R4: What waits expires, and what has one attempt does not wait`() throws {
+        var scene = try BookScene()
+        scene.device(.dozing)
+        let once = scene.receive(scene.message(expires: nil))
+        #expect(scene.state(once) == .discarded && scene.sentence(once).contains("at once or not at all"))
+        let id = scene.receive(scene.message(expires: 600))
+        #expect(scene.book.nextLook == scene.now + 600)
+        scene.pass(600)
+        #expect(scene.state(id) == .discarded && scene.sentence(id).contains("expired"))
+        let late = scene.receive(scene.message(BookScene.alert, expires: -1))
+        #expect(scene.state(late) == .discarded && scene.due == [])
+    }
+
+    // MARK: - Twice
+
+    @Test func `R3: A push that comes again has no effect, also behind a crash`() throws {
+        var scene = try BookScene()
+        let message = scene.message(BookScene.both)
+        scene.receive(message)
+        scene.endWake()
+        for _ in 0..<2 {
+            #expect(scene.book.received(message, now: scene.now) == false)
+            scene.restart()
+        }
+        #expect(scene.wakes.isEmpty && scene.due.count == 1)
+    }
+
+    @Test func `R3: A thousand pushes are remembered, for thirty days`() throws {
+        var scene = try BookScene()
+        let first = scene.message(BookScene.alert)
+        scene.receive(first)
+        for _ in 0..<PushBook.remembered { scene.receive(scene.message(BookScene.alert)) }
+        #expect(scene.pushes.count == PushBook.remembered + 1)
+        #expect(scene.book.received(first, now: scene.now) == false)
+        scene.receive(scene.message(BookScene.alert))
+        #expect(scene.pushes.count == PushBook.remembered + 1)
+        #expect(scene.pushes[first.id.description] == nil)
+        scene.now += PushBook.memory + 1
+        scene.receive(scene.message(BookScene.alert))
+        #expect(scene.pushes.count == 1)
+    }
+
+    @Test func `R3: A push that could not be written down has not come`() throws {
+        var scene = try BookScene()
+        let message = scene.message(BookScene.both)
+        scene.book.received(message, now: scene.now)
+        scene.book.look(scene.now)
+        let changes = scene.book.takeChanges()
+        #expect(changes.wakes.count == 1 && changes.alerts.count == 1)
+        scene.book.notWritten(changes, now: scene.now)
+        scene.look()
+        #expect(scene.wakes.isEmpty && scene.held == [] && scene.pushes.isEmpty)
+        scene.receive(message)
+        #expect(scene.wakes.count == 1 && scene.held.count == 1)
+    }
+
+    @Test func `R3: What waits still waits where its beginning could not be written down`() throws {
+        var scene = try BookScene()
+        scene.device(.dozing)
+        let id = scene.receive(scene.message())
+        scene.book.apply(DeviceMoment())
+        scene.book.look(scene.now)
+        let changes = scene.book.takeChanges()
+        #expect(changes.wakes.map(\.id) == [id])
+        scene.book.notWritten(changes, now: scene.now)
+        #expect(scene.book.nextLook == scene.now + 60)
+        scene.look()
+        let wake = scene.wakes[BookScene.app]
+        #expect(wake?.id == id && wake?.wake.delivery.payload == BookScene.silent)
+    }
+
+    // MARK: - Registration
+
+    @Test func `R3: An app registers, has its token, and unregisters`() throws {
+        var scene = try BookScene(registers: false)
+        #expect(throws: Problem.self) { try scene.book.register(AppID(rawValue: "org.example.none"), now: 0) }
+        try scene.book.register(BookScene.app, now: scene.now)
+        #expect(scene.book.wantsConnection == false)
+        #expect(scene.book.notice(for: BookScene.app)?.error?.contains("nightshift push enrol") == true)
+        scene.book.enrolled(BookScene.enrolment, authority: nil, now: scene.now)
+        #expect(scene.book.wantsConnection && scene.book.requests.tokens.map(\.topic) == [BookScene.app.rawValue])
+        #expect(scene.book.notice(for: BookScene.app) == PushNotice())
+        scene.book.refused(BookScene.app.rawValue, Refusal(.unknownTopic, "No such topic."), now: scene.now)
+        #expect(scene.book.notice(for: BookScene.app)?.error?.contains("No such topic.") == true)
+        scene.book.registered(BookScene.app.rawValue, token: "aa", now: scene.now)
+        scene.look()
+        #expect(scene.told == [BookScene.app] && scene.book.notice(for: BookScene.app) == PushNotice(token: "aa"))
+        scene.book.unregister(BookScene.app, now: scene.now)
+        #expect(scene.book.requests.leaving == [BookScene.app.rawValue] && scene.book.wantsConnection)
+        scene.book.unregistered(BookScene.app.rawValue)
+        scene.look()
+        #expect(scene.book.wantsConnection == false && scene.book.notice(for: BookScene.app) == nil)
+        let id = scene.receive(scene.message(BookScene.alert))
+        #expect(scene.state(id) == .discarded && scene.due == [])
+    }
+
+    @Test func `R3: An app that is removed and installed again gets another token`() throws {
+        var scene = try BookScene()
+        scene.receive(scene.message())
+        scene.book.installed(BookScene.app, nil, now: scene.now)
+        scene.look()
+        #expect(scene.apps[BookScene.app] == nil && scene.pushes.isEmpty && scene.wakes.isEmpty)
+        #expect(scene.device?.leaving == [BookScene.app.rawValue])
+        scene.restart()
+        scene.book.installed(BookScene.app, BookScene.manifest(BookScene.app), now: scene.now)
+        try scene.book.register(BookScene.app, now: scene.now)
+        #expect(scene.book.requests.tokens.map(\.fresh) == [true] && scene.book.requests.leaving == [])
+    }
+
+    @Test func `R3: Leaving the gateway takes every token`() throws {
+        var scene = try BookScene()
+        scene.book.left(now: scene.now)
+        scene.look()
+        #expect(scene.told == [BookScene.app, BookScene.other] && !scene.book.wantsConnection)
+        #expect(scene.apps.values.allSatisfy { $0.token == nil && $0.isRegistered })
+    }
+
+    // MARK: - For the gateway
+
+    @Test func `R4: The gateway is told what is wanted of each topic, and how awake the device is`() throws {
+        var scene = try BookScene()
+        func filter() -> TopicFilter? { scene.book.topics.first { $0.topic == BookScene.app.rawValue }?.filter }
+        #expect(filter() == .enabled)
+        scene.book.set(RefreshAvailability.denied, of: BookScene.app)
+        #expect(filter() == .enabled, "its alerts are shown")
+        scene.book.set(NotificationPermission.denied, of: BookScene.app)
+        #expect(filter() == .ignored)
+        scene.book.use(BookScene.app, isInFront: true)
+        #expect(filter() == .enabled)
+        scene.book.use(BookScene.app, isInFront: false)
+        scene.book.set(RefreshAvailability.available, of: BookScene.app)
+        #expect(filter() == .enabled)
+        scene.device { $0.isLowPower = true }
+        #expect(filter() == .opportunistic)
+        #expect(scene.book.deviceState == .active)
+        scene.device { $0.isIdle = true }
+        #expect(scene.book.deviceState == .idle)
+        scene.device(.dozing)
+        #expect(scene.book.deviceState == .dozing)
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import NightshiftAPI
+import Push
+import PushProtocol
+import TestSupport
+import Testing
+
+/// R3 R4: Everything that can happen to pushes, in any order, with crashes and disks that refuse.
+@Suite struct PushBookWalkTests {
+    /// What holds at every moment, and what must have come true at the end.
+    private struct Walk {
+        var scene: BookScene
+        var random: SplitMix64
+        let seed: UInt64
+        /// Pushes whose acknowledgement the gateway has.
+        var acknowledged: [Message] = []
+        /// How often each app's process was begun for a push.
+        var begun: [String: Int] = [:]
+        /// The wake that each app is at.
+        var under: [AppID: (id: String, number: Int64)] = [:]
+
+        init(seed: UInt64) throws {
+            scene = try BookScene()
+            random = SplitMix64(seed: seed)
+            self.seed = seed
+        }
+
+        mutating func pick<Value>(_ values: [Value]) -> Value { values[Int.random(in: values.indices, using: &random)] }
+
+        mutating func step() {
+            let app = pick([BookScene.app, BookScene.other])
+            scene.now += Double.random(in: 0...40, using: &random)
+            switch Int.random(in: 0..<14, using: &random) {
+            case 0...3: receive(app)
+            case 4: if let message = acknowledged.randomElement(using: &random) { again(message) }
+            case 5: changeDevice()
+            case 6:
+                scene.book.forceQuit(app)
+                drop(app)
+            case 7: scene.book.launched(app)
+            case 8: scene.book.use(app, isInFront: Bool.random(using: &random))
+            case 9: scene.book.set(pick([RefreshAvailability.available, .denied]), of: app)
+            case 10: beginWake(app)
+            case 11: endWake(app)
+            case 12: scene.restart()
+            default: refusedWrite(app)
+            }
+            scene.look()
+            check()
+        }
+
+        mutating func newMessage(_ app: AppID) -> Message {
+            scene.message(
+                pick([BookScene.silent, BookScene.alert, BookScene.both]), for: app,
+                priority: pick([.considerate, .immediate]), expires: pick([nil, 100, 5_000]))
+        }
+
+        mutating func receive(_ app: AppID) {
+            let message = newMessage(app)
+            scene.receive(message)
+            acknowledged.append(message)
+        }
+
+        mutating func again(_ message: Message) {
+            #expect(scene.book.received(message, now: scene.now) == false, "seed \(seed): it came twice")
+        }
+
+        mutating func changeDevice() {
+            var conditions = DeviceConditions()
+            conditions.power = pick([.external, .battery])
+            conditions.isLowPower = Int.random(in: 0..<5, using: &random) == 0
+            conditions.isSleeping = Int.random(in: 0..<8, using: &random) == 0
+            scene.book.apply(DeviceMoment(conditions: conditions, phase: pick([.awake, .dozing, .window])))
+        }
+
+        /// The app hears of its wake.
+        mutating func beginWake(_ app: AppID) {
+            guard under[app] == nil, let wake = scene.wakes[app] else { return }
+            under[app] = (wake.id, wake.number)
+            begun[wake.id, default: 0] += 1
+        }
+
+        /// The app is done, or its machine gives the wake up.
+        mutating func endWake(_ app: AppID) {
+            guard let wake = under.removeValue(forKey: app) ?? scene.wakes[app].map({ ($0.id, $0.number) }) else { return }
+            if scene.wakes[app]?.number == wake.number { scene.wakes[app] = nil }
+            scene.addEnd(app, wake.number, pick([.newData, .noData, .failed]))
+            if Bool.random(using: &random) { scene.takeEnds() }
+        }
+
+        /// A force quit ends everything of the app.
+        mutating func drop(_ app: AppID) {
+            under[app] = nil
+            guard let wake = scene.wakes.removeValue(forKey: app) else { return }
+            scene.addEnd(app, wake.number, .failed, "Its user has ended the app.")
+            scene.takeEnds()
+        }
+
+        /// The disk refuses what a push would have changed: the gateway has no acknowledgement, and sends it again later.
+        mutating func refusedWrite(_ app: AppID) {
+            let message = newMessage(app)
+            scene.book.received(message, now: scene.now)
+            scene.book.look(scene.now)
+            scene.book.notWritten(scene.book.takeChanges(), now: scene.now)
+            if Bool.random(using: &random) {
+                scene.receive(message)
+                acknowledged.append(message)
+            }
+        }
+
+        func check() {
+            var waiting: [AppID: Int] = [:]
+            for push in scene.pushes.values {
+                let record = push.record
+                if record.state == .waiting { waiting[push.app, default: 0] += 1 }
+                #expect(!record.sentence.isEmpty, "seed \(seed): nothing is said of \(record.id)")
+                #expect((scene.payloads[record.id] != nil) == (record.state == .waiting), "seed \(seed)")
+                #expect(record.state != .running || record.woken != nil)
+                if record.isSilent { #expect(!scene.due.contains(record.id) && !scene.held.contains(record.id)) }
+            }
+            #expect(waiting.values.allSatisfy { $0 == 1 }, "seed \(seed): one waits for an app")
+            #expect(Set(scene.due).count == scene.due.count, "seed \(seed): shown twice")
+            #expect(Set(scene.due).isDisjoint(with: scene.held), "seed \(seed)")
+        }
+
+        /// Everybody does what is left to do, and time passes.
+        mutating func settle() {
+            scene.book.apply(DeviceMoment())
+            for app in [BookScene.app, BookScene.other] {
+                scene.book.set(RefreshAvailability.available, of: app)
+                scene.book.launched(app)
+            }
+            scene.look()
+            for _ in 0..<8 {
+                for app in [BookScene.app, BookScene.other] where scene.wakes[app] != nil || under[app] != nil {
+                    beginWake(app)
+                    endWake(app)
+                    scene.takeEnds()
+                }
+            }
+            scene.takeEnds()
+            scene.pass(100)
+        }
+    }
+
+    @Test(arguments: 0..<80) func `R3: Nothing is lost, shown twice or left waiting`(_ seed: UInt64) throws {
+        var walk = try Walk(seed: seed)
+        for _ in 0..<250 { walk.step() }
+        walk.settle()
+        walk.check()
+        let scene = walk.scene
+        for message in walk.acknowledged {
+            let id = message.id.description
+            let push = try #require(scene.pushes[id], "seed \(seed): \(id) is gone")
+            #expect(push.isDone, "seed \(seed): \(id) is \(push.record.state): \(push.record.sentence)")
+            let isExpired = push.record.sentence.contains("expired on its way")
+            #expect(
+                push.record.hasAlert == false || isExpired || scene.due.contains(id), "seed \(seed): \(id) was not shown")
+            #expect(walk.begun[id, default: 0] <= 1, "seed \(seed): \(id) was begun twice")
+        }
+        #expect(scene.held == [] && scene.ends.isEmpty && scene.wakes.isEmpty)
+    }
+}

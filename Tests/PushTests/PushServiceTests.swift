@@ -1,0 +1,244 @@
+import Foundation
+import NightshiftAPI
+import Push
+import PushProtocol
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+
+/// R3 R4 B6: The service over a real store and the gateway's end of the protocol.
+@Suite(.timeLimit(.minutes(20))) struct PushServiceTests {
+    private typealias Scene = ServiceScene
+
+    // MARK: - Enrolment and registration
+
+    @Test func `R3: A device is enrolled with a key that is made here, and proves by it who it is`() async throws {
+        let scene = try Scene()
+        try await scene.start()
+        let status = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url))
+        #expect(status.enrolment?.host == "gateway.example" && status.enrolment?.port == 2_196)
+        #expect(status.connection == .off, "no app has registered")
+        #expect(scene.gateway.state.read { $0.codes } == ["code"])
+        let file = URL(filePath: scene.directory.path("push-\(ScriptedGateway.device).key"))
+        let key = try PushKey.read(file)
+        #expect(try scene.gateway.state.read { $0.keys } == [key.publicKey()])
+        await #expect(throws: Problem.self) { try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url)) }
+
+        let app = try await scene.service.register(Scene.app)
+        #expect(app.token == "aa15" && app.error == nil && app.isRegistered)
+        let proof = try #require(scene.gateway.state.read { $0.signatures.first })
+        #expect(try proof.device == ScriptedGateway.device && proof.signature == key.sign(proof.bytes))
+        try await scene.told.wait(for: "the app's word") { $0 == ["\(Scene.app) aa15"] }
+        #expect(await scene.service.notice(for: Scene.app) == PushNotice(token: "aa15"))
+        #expect(try await scene.connection() == .open)
+
+        try await scene.service.leave()
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        #expect(try await scene.connection() == .off)
+        #expect(await scene.service.notice(for: Scene.app)?.error?.contains("push enrol") == true)
+        await scene.end()
+        #expect(scene.clock.sleepers == 0)
+    }
+
+    @Test func `R3: What goes wrong with an enrolment is said, and leaves nothing`() async throws {
+        let scene = try Scene()
+        try await scene.start()
+        scene.gateway.state.update { $0.refusal = Refusal(.enrolmentCode, "It was used.") }
+        let refused = await #expect(throws: Problem.self) {
+            try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url))
+        }
+        #expect(refused?.detail?.contains("enrolment create") == true)
+        scene.gateway.state.update { $0.isThere = false }
+        let missing = await #expect(throws: Problem.self) {
+            try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url))
+        }
+        #expect(missing?.detail?.contains("gateway.example:2196") == true)
+        for authority in ["relative.pem", "/there/is/none.pem"] {
+            await #expect(throws: Problem.self) {
+                try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url, authority: authority))
+            }
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory.path) == [])
+        #expect(try await scene.service.status().enrolment == nil)
+        await scene.end()
+    }
+
+    @Test func `R4: The connection is there while an app has registered, and for no longer`() async throws {
+        let scene = try await Scene.registered()
+        _ = try await scene.service.register(BookScene.other)
+        try await scene.gateway.state.wait(for: "both topics") { $0.topics.count == 2 }
+        #expect(scene.gateway.state.read { $0.connections.filter(\.isOpen).count } == 1, "one for all")
+        try await scene.service.unregister(Scene.app)
+        #expect(try await scene.connection() == .open)
+        try await scene.service.unregister(BookScene.other)
+        try await scene.gateway.state.wait(for: "the end") { !$0.connections.contains(where: \.isOpen) }
+        #expect(scene.gateway.state.read { $0.unregistered.count } == 2)
+        #expect(try await scene.connection() == .off)
+        #expect(scene.clock.sleepers == 0, "nothing is timed")
+        await scene.end()
+    }
+
+    @Test func `R3: A registration that the gateway does not answer ends, and its token comes later`() async throws {
+        let scene = try Scene()
+        try await scene.start()
+        scene.gateway.state.update { $0.answersRegistrations = false }
+        _ = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url))
+        async let registration = scene.service.register(Scene.app)
+        try await scene.gateway.state.wait(for: "the request") { !$0.registered.isEmpty }
+        try await eventually("somebody who waits") { scene.clock.sleepers == 2 }
+        scene.clock.advance(to: scene.clock.now().bootSeconds + 10)
+        let status = try await registration
+        #expect(status.token == nil && status.isRegistered && status.sentence.contains("waits for its token"))
+        scene.gateway.state.update { $0.answersRegistrations = true }
+        scene.gateway.cut()
+        try await eventually("the next attempt") { try await scene.connection() == .waiting }
+        try await scene.passToAlarm()
+        try await scene.told.wait(for: "the token") { $0 == ["\(Scene.app) aa15"] }
+        await scene.end()
+    }
+
+    // MARK: - Pushes
+
+    @Test func `R3: A push is acknowledged when it is on disk with its wake, and again without effect`() async throws {
+        let scene = try await Scene.registered()
+        let message = scene.message(1)
+        try await scene.deliver([message])
+        let wakes = try await scene.wakes()
+        #expect(wakes.map(\.app) == [Scene.app])
+        let delivery = try JSON.decode(PushDelivery.self, from: try #require(wakes.first?.payload))
+        #expect(delivery.payload == BookScene.silent && delivery.id == message.id.description)
+        try await scene.endWake(.newData)
+        try await scene.deliver([message])
+        #expect(try await scene.wakes().isEmpty)
+        let status = try await scene.service.status(of: Scene.app)
+        #expect(status.pushes.map(\.state) == [.handled] && status.pushes.first?.result == .newData)
+        let ends = try await scene.store.read { try $0.wakeEnds(of: [.push]) }
+        #expect(ends.isEmpty)
+        await scene.end()
+    }
+
+    @Test func `R3: A push that cannot be written down is not acknowledged, and comes again`() async throws {
+        let scene = try await Scene.registered()
+        scene.gate.close(true)
+        scene.gateway.send(scene.message(1))
+        try await scene.gateway.state.wait(for: "the end of the connection") {
+            !$0.connections.contains(where: \.isOpen)
+        }
+        #expect(scene.gateway.state.read { $0.acknowledged.isEmpty })
+        scene.gate.close(false)
+        #expect(try await scene.wakes().isEmpty)
+        try await eventually("the next attempt") { try await scene.connection() == .waiting }
+        try await scene.passToAlarm()
+        try await eventually("a connection") { try await scene.connection() == .open }
+        try await scene.deliver([scene.message(1)])
+        #expect(try await scene.wakes().count == 1)
+        await scene.end()
+    }
+
+    @Test func `R3: An alert waits for its app also where the service ends in between`() async throws {
+        let scene = try await Scene.registered()
+        try await scene.deliver([scene.message(1, BookScene.both)])
+        func held(_ store: Store) async throws -> [Double?] {
+            try await store.read { try $0.notifications([String: String].self) }.notifications.map(\.due)
+        }
+        #expect(try await held(scene.store) == [nil])
+        await scene.end()
+        let wakes = try await scene.wakes()
+        try await scene.store.write { transaction in
+            try transaction.finishWake(wakes[0], WakeEnd(result: .noData, time: BookScene.start + 3))
+        }
+        let next = try Scene(after: scene)
+        try await next.start()
+        #expect(try await held(next.store) == [BookScene.start])
+        let status = try await next.service.status(of: Scene.app)
+        #expect(status.token == "aa15" && status.pushes.map(\.result) == [.noData])
+        await next.end()
+    }
+
+    @Test func `R4: Many pushes come one behind the other, in order`() async throws {
+        let scene = try await Scene.registered()
+        try await scene.deliver((1...200).map { scene.message($0, BookScene.alert) })
+        let acknowledged = scene.gateway.state.read { $0.acknowledged }
+        #expect(acknowledged == (1...200).map { PushID(high: 1, low: $0) })
+        let status = try await scene.service.status(of: Scene.app)
+        #expect(status.pushes.count == Limits.pushes && status.pushes.allSatisfy { $0.state == .shown })
+        await scene.end()
+    }
+
+    // MARK: - The connection
+
+    @Test func `R4: A connection that is lost is made again behind a pause, and at once on another network`() async throws {
+        let scene = try await Scene.registered()
+        for isOther in [false, true] {
+            let count = scene.gateway.state.read { $0.connections.count }
+            scene.gateway.cut()
+            try await eventually("a pause") { try await scene.connection() == .waiting }
+            if isOther {
+                var moment = DeviceMoment()
+                moment.conditions.network.name = "train"
+                await scene.service.apply(moment)
+            } else {
+                try await scene.passToAlarm()
+            }
+            try await eventually("a connection") { try await scene.connection() == .open }
+            #expect(scene.gateway.state.read { $0.connections.count } == count + 1)
+        }
+        await scene.end()
+    }
+
+    @Test func `R4: A gateway that goes away is asked again when it has said`() async throws {
+        let scene = try await Scene.registered()
+        scene.gateway.goAway(Refusal(.shutdown, "Maintenance."), retryAfter: 400)
+        try await eventually("a pause") { try await scene.connection() == .waiting }
+        let status = try await scene.service.status()
+        #expect(status.sentence.contains("Maintenance."))
+        #expect(status.next == Date(timeIntervalSince1970: BookScene.start + 500))
+        await scene.end()
+    }
+
+    @Test func `R4: Silence is broken by a keep-alive, and one without an answer by a new connection`() async throws {
+        let scene = try await Scene.registered()
+        try await eventually("an alarm") { scene.clock.sleepers == 1 }
+        try await scene.passToAlarm()
+        try await scene.gateway.state.wait(for: "a keep-alive") { $0.pings == 1 }
+        try await eventually("a longer interval") { try await scene.service.status().keepAlive == 360 }
+        scene.gateway.state.update { $0.answersPings = false }
+        try await scene.passToAlarm()
+        try await scene.gateway.state.wait(for: "another one") { $0.pings == 2 }
+        try await eventually("a bound for the answer") {
+            scene.clock.nextWaking == scene.clock.now().bootSeconds + ConnectionPlan.answerPatience
+        }
+        let count = scene.gateway.state.read { $0.connections.count }
+        try await scene.passToAlarm()
+        try await scene.gateway.state.wait(for: "a new connection") { $0.connections.count == count + 1 }
+        await scene.end()
+    }
+
+    @Test func `R4: The gateway hears how awake the device is, and a machine that wakes asks what came`() async throws {
+        let scene = try await Scene.registered()
+        var moment = DeviceMoment()
+        moment.conditions.isIdle = true
+        await scene.service.apply(moment)
+        await scene.service.apply(DeviceMoment(conditions: moment.conditions, phase: .dozing))
+        try await scene.gateway.state.wait(for: "its states") { $0.states.suffix(2) == [.idle, .dozing] }
+        moment.conditions.isSleeping = true
+        await scene.service.apply(moment)
+        moment.conditions.isSleeping = false
+        await scene.service.apply(moment)
+        try await scene.gateway.state.wait(for: "a keep-alive") { $0.pings == 1 }
+        await scene.end()
+    }
+
+    @Test func `R4: A device that the gateway does not know any more says so and does not hurry`() async throws {
+        let scene = try await Scene.registered()
+        scene.gateway.state.update { $0.refusal = Refusal(.notAuthenticated, "It was revoked.") }
+        scene.gateway.cut()
+        try await eventually("a pause") { try await scene.connection() == .waiting }
+        try await scene.passToAlarm()
+        try await eventually("its words") { try await scene.service.status().sentence.contains("revoked") }
+        let next = try #require(try await scene.service.status().next)
+        #expect(next.timeIntervalSince1970 > scene.clock.now().wallSeconds + 600)
+        await scene.end()
+    }
+}

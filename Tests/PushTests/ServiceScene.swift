@@ -1,0 +1,126 @@
+import Clock
+import Foundation
+import GRDB
+import Logging
+import NightshiftAPI
+import Push
+import PushProtocol
+import SimulationSupport
+import Store
+import Synchronization
+import TestSupport
+
+/// The service over a real store, clocks that stand still, and a gateway in memory.
+final class ServiceScene: Sendable {
+    let clock: ManualClock
+    let store: Store
+    let gate: CommitGate
+    let gateway: ScriptedGateway
+    let directory: TemporaryDirectory
+    let service: PushService
+    let told: Watched<[String]>
+    private let running = Mutex<Task<Void, Never>?>(nil)
+
+    static let app = BookScene.app
+    static let url = "nightshift-push://gateway.example:2196/code"
+
+    /// - Parameter before: the scene that this one goes on with, as a service does that begins behind a crash.
+    init(after before: ServiceScene? = nil) throws {
+        clock =
+            before?.clock
+            ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: BookScene.start))
+        store = try before?.store ?? Store(inMemory: clock.now())
+        gate = before?.gate ?? CommitGate()
+        if before == nil { store.add(transactionObserver: gate) }
+        let gateway = before?.gateway ?? ScriptedGateway()
+        self.gateway = gateway
+        directory = try before?.directory ?? TemporaryDirectory()
+        let told = Watched<[String]>([])
+        self.told = told
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        service = PushService(
+            PushService.Environment(
+                store: store, clock: clock, state: URL(filePath: directory.path),
+                connect: { gateway.connect($0, $1) }, random: { 0.5 },
+                notifications: PushService.Notifications(changed: { told.update { $0.append("notifications") } }),
+                tell: { app, notice in told.update { $0.append("\(app) \(notice.token ?? notice.error ?? "none")") } },
+                manifests: { [BookScene.manifest(BookScene.app), BookScene.manifest(BookScene.other)] },
+                logger: logger))
+    }
+
+    func start() async throws {
+        try await service.prepare()
+        running.withLock { $0 = Task { [service] in await service.run() } }
+    }
+
+    /// Every test ends with it.
+    func end() async {
+        await service.stop()
+        await running.withLock(\.self)?.value
+    }
+
+    /// A service that is enrolled, with an app that has its token.
+    static func registered() async throws -> ServiceScene {
+        let scene = try ServiceScene()
+        try await scene.start()
+        _ = try await scene.service.enrol(PushEnrolmentRequest(url: Self.url, name: "test"))
+        _ = try await scene.service.register(Self.app)
+        return scene
+    }
+
+    func message(_ number: UInt64, _ payload: String = BookScene.silent) -> Message {
+        Message(
+            id: PushID(high: 1, low: number), topic: Self.app.rawValue, timestamp: 0,
+            expiry: Int64(saturating: BookScene.start + 86_400), priority: .considerate, type: .background,
+            collapseID: nil, isFromStorage: false, payload: Array(payload.utf8))
+    }
+
+    /// Sends pushes and waits until the gateway knows that they are on disk.
+    func deliver(_ messages: [Message]) async throws {
+        let before = gateway.state.read { $0.acknowledged.count }
+        for message in messages { gateway.send(message) }
+        try await gateway.state.wait(for: "acknowledgements") { $0.acknowledged.count >= before + messages.count }
+    }
+
+    func wakes() async throws -> [WantedWake] {
+        try await store.read { try $0.wantedWakes() }.filter { $0.source == .push }
+    }
+
+    func endWake(_ result: RefreshResult) async throws {
+        let (now, wakes) = (clock.now().wallSeconds, try await wakes())
+        try await store.write { transaction in
+            for wake in wakes { try transaction.finishWake(wake, WakeEnd(result: result, time: now)) }
+        }
+        await service.wakesEnded()
+    }
+
+    func connection() async throws -> PushStatus.Connection { try await service.status().connection }
+
+    /// Lets time pass until the service has something to do.
+    func passToAlarm() async throws {
+        var next: Double?
+        try await eventually("an alarm") {
+            next = clock.nextWaking
+            return next != nil
+        }
+        if let next { clock.advance(to: next) }
+    }
+}
+
+/// Refuses transactions while it is closed, as a full disk does.
+final class CommitGate: TransactionObserver, Sendable {
+    private let closed = Mutex(false)
+
+    func close(_ isClosed: Bool) { closed.withLock { $0 = isClosed } }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+
+    func databaseWillCommit() throws {
+        if closed.withLock(\.self) { throw DatabaseError(resultCode: .SQLITE_FULL) }
+    }
+
+    func databaseDidCommit(_ db: Database) {}
+    func databaseDidRollback(_ db: Database) {}
+}
