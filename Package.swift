@@ -119,7 +119,7 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Refresh", "Location", "Operations", httpTypes,
+                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Refresh", "Location", "Push", "Operations", httpTypes,
                 hummingbird, hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix,
                 serviceLifecycle,
             ],

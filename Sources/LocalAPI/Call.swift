@@ -50,6 +50,11 @@ struct Call: Sendable {
         try parameter("identifier")
     }
 
+    /// What an app calls a notification.
+    func notificationIdentifier() throws(Problem) -> String {
+        try parameter("identifier")
+    }
+
     /// What an app calls a region.
     func regionIdentifier() throws(Problem) -> String {
         try parameter("identifier")

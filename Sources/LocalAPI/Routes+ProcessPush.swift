@@ -22,13 +22,13 @@ extension Routes {
     private var processNotificationRoutes: [Route] {
         [
             Route(.get, "/v1/process/notifications") { call in
-                let status = try await operations.notifications(process: call.process(), channel: call.channel)
+                let status = try await operations.processNotifications(process: call.process(), channel: call.channel)
                 return try Reply.json(status).response
             },
             Route(.post, "/v1/process/notifications") { call in
                 let process = try call.process()
                 let request = try await decoder.decode(NotificationRequest.self, from: call.request)
-                try await operations.addNotification(request, process: process, channel: call.channel)
+                try await operations.notify(request, process: process, channel: call.channel)
                 return Reply.empty(.noContent).response
             },
             Route(.delete, "/v1/process/notifications") { call in
@@ -38,26 +38,26 @@ extension Routes {
             Route(.delete, "/v1/process/notifications/{identifier}") { call in
                 let process = try call.process()
                 try await operations.removeNotifications(
-                    [call.taskIdentifier()], process: process, channel: call.channel)
+                    [call.notificationIdentifier()], process: process, channel: call.channel)
                 return Reply.empty(.noContent).response
             },
             Route(.post, "/v1/process/notification-authorization") { call in
                 let process = try call.process()
                 let request = try await decoder.decode(NotificationAuthorizationRequest.self, from: call.request)
-                let status = try await operations.requestNotificationAuthorization(
+                let status = try await operations.requestNotifications(
                     request, process: process, channel: call.channel)
                 return try Reply.json(status).response
             },
             Route(.put, "/v1/process/notification-categories") { call in
                 let process = try call.process()
                 let request = try await decoder.decode(NotificationCategories.self, from: call.request)
-                try await operations.setNotificationCategories(request, process: process, channel: call.channel)
+                try await operations.set(request, process: process, channel: call.channel)
                 return Reply.empty(.noContent).response
             },
             Route(.put, "/v1/process/badge") { call in
                 let process = try call.process()
                 let change = try await decoder.decode(BadgeChange.self, from: call.request)
-                try await operations.setBadge(change, process: process, channel: call.channel)
+                try await operations.set(change, process: process, channel: call.channel)
                 return Reply.empty(.noContent).response
             },
         ]

@@ -19,18 +19,18 @@ extension Routes {
                 return Reply.empty(.noContent).response
             },
             Route(.get, "/v1/push/{id}") { call in
-                try Reply.json(try await operations.pushStatus(of: call.appID())).response
+                try Reply.json(try await push.status(of: call.appID())).response
             },
             Route(.patch, "/v1/push/{id}") { call in
                 let id = try call.appID()
                 let change = try await decoder.decode(AppPushChange.self, from: call.request)
-                return try Reply.json(try await operations.changePush(id, change)).response
+                return try Reply.json(try await operations.change(id, change)).response
             },
             Route(.put, "/v1/push/{id}/registration") { call in
-                try Reply.json(try await operations.registerForPush(call.appID())).response
+                try Reply.json(try await push.register(call.appID())).response
             },
             Route(.delete, "/v1/push/{id}/registration") { call in
-                try await operations.unregisterForPush(call.appID())
+                try await push.unregister(call.appID())
                 return Reply.empty(.noContent).response
             },
         ]

@@ -4,6 +4,7 @@ import Hummingbird
 import Location
 import NightshiftAPI
 import Operations
+import Push
 import Refresh
 import Transfers
 
@@ -14,6 +15,7 @@ struct Routes: Sendable {
     let apps: AppService
     let refresh: RefreshService
     let location: LocationService
+    let push: PushService
     let device: DeviceAccess
     /// Begins the stop of the whole service; returns at once.
     let stop: @Sendable () -> Void
@@ -27,6 +29,7 @@ struct Routes: Sendable {
         apps = operations.apps
         refresh = operations.refresh
         location = operations.location
+        push = operations.push
         self.device = device
         self.stop = stop
     }
@@ -34,7 +37,7 @@ struct Routes: Sendable {
     var all: [Route] {
         serviceRoutes + sessionRoutes + taskRoutes + eventRoutes + appRoutes + deviceRoutes
             + processRoutes + processSessionRoutes + backgroundTaskRoutes + refreshRoutes
-            + processRefreshRoutes + locationRoutes + processLocationRoutes
+            + processRefreshRoutes + locationRoutes + processLocationRoutes + pushRoutes + processPushRoutes
     }
 
     /// The members of a page where the request does not say how many.
