@@ -19,7 +19,7 @@ extension BusSide {
         if failures.contains(where: \.isDenial) {
             return Self.status(
                 name, false,
-                "GeoClue lets nightshift have no place (\(failure.text)). Allow it in the settings of the desktop, or with a "
+                "GeoClue lets nightshift have no place (\(failure.text)). Allow it in the desktop's settings, or with a "
                     + "section [nightshift] in /etc/geoclue/geoclue.conf.")
         }
         return Self.status(name, false, "GeoClue tells no place: \(failure.text).")
