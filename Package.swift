@@ -103,7 +103,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh", "Notifications",
+                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh",
+                "Notifications",
                 "Push", logging,
             ],
             swiftSettings: strict),

@@ -256,7 +256,9 @@ package actor PushService {
     }
 
     /// The app came to the front of its user, or left it.
-    package func use(_ app: AppID, isInFront: Bool) async { await tell { book, _ in book.use(app, isInFront: isInFront) } }
+    package func use(_ app: AppID, isInFront: Bool) async {
+        await tell { book, _ in book.use(app, isInFront: isInFront) }
+    }
 
     package func forceQuit(_ app: AppID) async { await tell { book, _ in book.forceQuit(app) } }
 

@@ -168,7 +168,8 @@ import Testing
 
     // MARK: - The connection
 
-    @Test func `R4: A connection that is lost is made again behind a pause, and at once on another network`() async throws {
+    @Test func `R4: A connection that is lost comes again behind a pause, and at once on another network`() async throws
+    {
         let scene = try await Scene.registered()
         for isOther in [false, true] {
             let count = scene.gateway.state.read { $0.connections.count }
