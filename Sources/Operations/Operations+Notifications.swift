@@ -6,7 +6,7 @@ import Push
 /// Operations of apps' processes over notifications.
 extension Operations {
     /// What the process's app has of notifications.
-    package func notifications(process: Int32, channel: String?) async throws(Problem) -> ProcessNotifications {
+    package func processNotifications(process: Int32, channel: String?) async throws(Problem) -> ProcessNotifications {
         await notifications.processNotifications(of: try notifier(process, channel))
     }
 

@@ -54,6 +54,7 @@ import Testing
         ("ScheduledTaskProgress/title", "maxLength", Double(Limits.taskTitleLength)),
         ("ScheduledTaskProgress/subtitle", "maxLength", Double(Limits.taskTitleLength)),
         ("DeviceChange/expirationLead", "maximum", DeviceSettings.leadAllowed.upperBound),
+        ("CommandAcknowledgement/presentation", "maximum", Double(CommandAcknowledgement.presentations.upperBound)),
     ]
 
     /// Upper bounds that no constant of the service has: of the value's own type, a percentage, a share, a status, the

@@ -5,7 +5,9 @@ import Hummingbird
 import Logging
 import NIOCore
 import NightshiftAPI
+import Notifications
 import Operations
+import Push
 import Refresh
 import ServiceLifecycle
 import TestSupport
@@ -104,12 +106,15 @@ func withAPI<Result: Sendable>(
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await test.refresh.prepare()
                 try await test.notifications.prepare()
+                try await test.push.prepare()
                 tasks.addTask { try await test.apps.run() }
                 tasks.addTask { await test.refresh.run() }
                 tasks.addTask { await test.notifications.run() }
+                tasks.addTask { await test.push.run() }
                 try await server.run()
                 await test.refresh.stop()
                 await test.notifications.stop()
+                await test.push.stop()
                 await test.apps.stop()
                 try await tasks.waitForAll()
             }

@@ -216,8 +216,9 @@ import Testing
         try await scene.service.setPermission(.allowed, of: ServiceScene.app)
         try await scene.waitForServer()
         var notification = ServiceScene.notification("a")
-        notification.body = String(repeating: "\"", count: Limits.notificationText)
-        notification.userInfo = #"{"k":"\#(String(repeating: "x", count: 4_000))"}"#
+        let quotes = String(repeating: "\"", count: Limits.notificationText)
+        (notification.title, notification.subtitle, notification.body) = (quotes, quotes, quotes)
+        notification.userInfo = #"{"k":"\#(String(repeating: #"\""#, count: 2_000))"}"#
         notification.actions = ["x", "y"].map { AppNotification.Action(identifier: $0, title: $0, isForeground: true) }
         try await scene.service.add(NotificationRequest(notification: notification), for: ServiceScene.app)
         try await scene.waitForShown(["a"])
@@ -225,7 +226,7 @@ import Testing
         try await eventually("the wake") { try await scene.wakes().count == 1 }
         let payload = try #require(try await scene.wakes().first?.payload)
         let response = try JSON.decode(NotificationResponse.self, from: payload)
-        #expect(payload.count <= 8_192 && response.notification.userInfo == notification.userInfo)
+        #expect(payload.count <= 32_768 && response.notification.userInfo == notification.userInfo)
         #expect(response.notification.body.count == 64 && response.action == "y")
         #expect(response.notification.actions.map(\.identifier) == ["y"], "what says whether it comes to the front")
         await scene.end()

@@ -103,7 +103,7 @@ extension AppService {
         presentation: Int? = nil
     ) async throws(Problem) {
         let id = try app(ofProcess: pid, channel: channel)
-        if let presentation, !PresentationAnswer.allOptions.contains(presentation) {
+        if let presentation, !CommandAcknowledgement.presentations.contains(presentation) {
             throw .invalid(
                 "A presentation is a sum of the options 1, 2, 4, 8 and 16, not \(presentation).",
                 pointer: "/presentation")

@@ -83,6 +83,9 @@ package struct CommandAcknowledgement: Sendable, Codable {
     /// 0 for nothing, nil where the app leaves it to the service, which shows it as it was sent.
     package var presentation: Int?
 
+    /// What a sum of those bits can be.
+    package static let presentations = 0...31
+
     package init(command: Int64, result: RefreshResult? = nil) {
         self.command = command
         self.result = result

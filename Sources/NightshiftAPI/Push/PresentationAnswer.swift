@@ -6,7 +6,4 @@ package enum PresentationAnswer: Hashable, Sendable {
     case asSent
     /// Bits of `UNNotificationPresentationOptions`, as ``CommandAcknowledgement/presentation`` has them; 0 for not at all.
     case options(Int)
-
-    /// What a sum of options can be.
-    package static let allOptions = 0...31
 }

@@ -24,7 +24,7 @@ extension AppWalk {
             app: TestApp.id, reason: WakeReason(source), key: keys.randomElement(using: &random) ?? "",
             through: nextWake)
         if source != .session {
-            wake.payload = Self.payload(nextWake)
+            wake.payload = Self.payload(source, nextWake)
             if Bool.random(using: &random) {
                 wake.expires = now.wallSeconds + Double.random(in: 0..<60, using: &random)
             }
@@ -65,15 +65,23 @@ extension AppWalk {
         feed("wanted \(wanted.map { "\($0.source) \($0.key):\($0.through)" })") { $0.setWantedWakes(wanted, now: $1) }
     }
 
-    private static func payload(_ number: Int64) -> Data { Data("\(number)".utf8) }
+    /// Of every other answer, one that brings the app to the front.
+    private static func payload(_ source: WakeSource, _ number: Int64) -> Data? {
+        guard source == .response, number.isMultiple(of: 2) else { return Data("\(number)".utf8) }
+        let notification = AppNotification(identifier: "\(number)", date: Date(timeIntervalSince1970: 1_800_000_000))
+        return try? JSON.encode(NotificationResponse(notification: notification, action: NotificationResponse.opened))
+    }
+
+    func isForFront(_ wake: WantedWake) -> Bool { wake.source == .response && wake.through.isMultiple(of: 2) }
 
     // MARK: - What the machine may do
 
     /// Something that the app is to hear of, and neither has had nor works on.
     func news(_ begun: [WantedWake.Identity: Int64]) -> WantedWake? {
         rows.values.first { wake in
+            // What brings it to the front waits for that.
             wake.through > max(woken[wake.identity] ?? 0, begun[wake.identity] ?? 0) && !isExpired(wake)
-                && isDeclared(wake.source)
+                && isDeclared(wake.source) && !isForFront(wake)
         }
     }
 
@@ -112,7 +120,7 @@ extension AppWalk {
         {
             fail("It is told of \(source) \(through), and has not heard of the newer \(newer.through).")
         }
-        if command.payload != (source == .session ? nil : Self.payload(through)) {
+        if command.payload != (source == .session ? nil : Self.payload(source, through)) {
             fail("It is told \(command.payload ?? Data()) of \(source) \(through).")
         }
         guard let limit = command.limit else {
@@ -175,8 +183,10 @@ extension AppWalk {
             let isUnheard = wake.source == .continued && !told.contains(wake.through)
             let isKnown = process?.commands.contains { $0.wake == identity && $0.through == wake.through } ?? false
             let isReplaced = isNews(wake.source) && !isKnown && rows[identity]?.through ?? 0 > wake.through
+            // It was in front, where nothing could tell it.
+            let isMute = isForFront(wake) && (process ?? lastEnded)?.links == false
             if !isExpired(wake), !isEnded, !isLost, !cannotBegin, !calledOff.contains(wake.through), !isUnheard,
-                !isReplaced
+                !isReplaced, !isMute
             {
                 fail("\(wake) is given up for no reason.")
             }

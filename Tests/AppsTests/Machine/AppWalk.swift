@@ -295,12 +295,12 @@ struct AppWalk {
     private mutating func spawn(background: Bool, _ wakes: [WantedWake]) -> [AppAction] {
         if process != nil { fail("It launches a second process.") }
         if background, machine.record.isForceQuit, !wakes.isEmpty { fail("It wakes who was force-quit.") }
-        if !wakes.isEmpty, !background { fail("It wakes it in front of its user.") }
+        if !background, !wakes.allSatisfy(isForFront) { fail("It wakes it in front of its user.") }
         for wake in wakes { checkLaunch(for: wake) }
         nextProcess += 1
         guard !launchesFail else { return machine.spawnFailed("No such program.", now: now) }
         process = Process(number: nextProcess, isManaged: true)
-        for wake in wakes { process?.wakes[wake.identity] = wake.through }
+        for wake in wakes where background { process?.wakes[wake.identity] = wake.through }
         return machine.spawned(
             StoredProcess(processID: nextProcess, startTime: 7, bootID: "boot", isManaged: true), now: now)
     }

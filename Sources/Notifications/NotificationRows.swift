@@ -1,0 +1,46 @@
+import Foundation
+import NightshiftAPI
+import Store
+
+extension StoreTransaction {
+    /// Writes what was decided.
+    func apply(_ change: NotificationChange, _ reading: ClockReading) throws {
+        switch change {
+        case .put(let stored): try put(stored)
+        case .due(let identifier, let app): try notificationIsDue(identifier, of: app)
+        case .shown(let notification, let app, let place, let next):
+            try notificationShown(notification, of: app, place: place, next: next)
+        case .forgetPlace(let identifier, let app): try forgetPlace(identifier, of: app)
+        case .remove(let key): try deleteNotification(key)
+        case .app(let record, let app): try putNotifications(record, of: app)
+        case .respond(let response, let app):
+            // A later choice of the same notification takes the place of one that the app has not heard of.
+            try putWake(
+                app, .response, key: response.notification.identifier, payload: try response.payload(), now: reading)
+        case .entry(let entry): try record(entry)
+        case .forget(let app): try deleteNotifications(of: app)
+        }
+    }
+}
+
+extension NotificationResponse {
+    /// As the row of a wake has it. What the app has sent with it counts more than what was on the screen, which goes first
+    /// where both are too much.
+    func payload() throws -> Data {
+        let whole = try JSON.encode(self)
+        guard whole.count > Self.most else { return whole }
+        var short = self
+        for text in [\AppNotification.title, \.subtitle, \.body] {
+            short.notification[keyPath: text] = String(short.notification[keyPath: text].prefix(64))
+        }
+        // Whether the app is brought to the front for it is read from the action that was chosen.
+        short.notification.actions = short.notification.actions.filter { $0.identifier == action }
+        let second = try JSON.encode(short)
+        guard second.count > Self.most else { return second }
+        short.notification.userInfo = "{}"
+        return try JSON.encode(short)
+    }
+
+    /// Bytes: `docs/limits.md`, a wake's payload.
+    static let most = 32_768
+}

@@ -1,0 +1,44 @@
+import Foundation
+import NightshiftAPI
+import Notifications
+import Operations
+import Testing
+
+/// R3: What apps' processes ask of notifications.
+@Suite(.timeLimit(.minutes(20))) struct NotificationOperationTests {
+    private static func request(_ identifier: String, delay: Double) -> NotificationRequest {
+        var notification = AppNotification(identifier: identifier, date: Date(timeIntervalSince1970: 5))
+        notification.title = "Title"
+        return NotificationRequest(notification: notification, delay: delay)
+    }
+
+    @Test func `R3: An app's process has notifications shown once its user allows it, lists them and takes them back`()
+        async throws
+    {
+        let scene = try await OperationScene()
+        let (process, operations) = (try await scene.launch(), scene.operations)
+        let refused = try await problem {
+            try await operations.notify(Self.request("a", delay: 60), process: process, channel: nil)
+        }
+        #expect(refused.status == 403)
+        var answer = try await operations.requestNotifications(
+            NotificationAuthorizationRequest(isProvisional: true), process: process, channel: nil)
+        #expect(answer.permission == .provisional && !answer.canShow && answer.pending.isEmpty)
+        for identifier in ["a", "b"] {
+            try await operations.notify(Self.request(identifier, delay: 60), process: process, channel: nil)
+        }
+        try await operations.set(BadgeChange(count: 2), process: process, channel: nil)
+        try await operations.set(NotificationCategories(categories: []), process: process, channel: nil)
+        answer = try await operations.processNotifications(process: process, channel: nil)
+        #expect(answer.pending.map(\.notification.identifier) == ["a", "b"])
+        #expect(answer.pending.map(\.delay) == [60, 60])
+        try await operations.removeNotifications(["a"], process: process, channel: nil)
+        answer = try await operations.processNotifications(process: process, channel: nil)
+        #expect(answer.pending.map(\.notification.identifier) == ["b"])
+        let stranger = try await problem {
+            _ = try await operations.processNotifications(process: getpid(), channel: nil)
+        }
+        #expect(stranger.type == "/problems/not-connected")
+        try await scene.end()
+    }
+}
