@@ -23,7 +23,8 @@ extension Operations {
         let app = try await apps.connectedProcess(process, channel: channel).app
         guard !app.isProgram else {
             throw .forbidden(
-                "\(app) has no desktop entry, so it gets no remote notifications. 'nightshift app install FILE' installs one.")
+                "\(app) has no desktop entry, so it gets no remote notifications. 'nightshift app install FILE' installs one."
+            )
         }
         return app
     }

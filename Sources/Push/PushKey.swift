@@ -21,7 +21,9 @@ package struct PushKey: Hashable, Sendable {
     package static func make() throws(Failure) -> PushKey {
         var secret = [UInt8](repeating: 0, count: keyBytes)
         var open = secret
-        guard nightshift_ed25519_generate(&secret, &open) == 1 else { throw Failure(step: "libcrypto made none", code: 0) }
+        guard nightshift_ed25519_generate(&secret, &open) == 1 else {
+            throw Failure(step: "libcrypto made none", code: 0)
+        }
         return PushKey(bytes: secret)
     }
 

@@ -110,7 +110,8 @@ extension PushService {
         let address = try PushAddress(request.url)
         if let there = book.device.enrolment {
             throw .conflict(
-                "This device is enrolled at \(there.host):\(there.port). 'nightshift push leave' takes it away from there.")
+                "This device is enrolled at \(there.host):\(there.port). 'nightshift push leave' takes it away from there."
+            )
         }
         guard !isEnrolling else { throw .conflict("Another enrolment is under way.") }
         if let authority = request.authority { try Self.check(authority) }

@@ -81,6 +81,8 @@ package actor PushService {
     var waiters: [Int: TokenWaiter] = [:]
     var lastWaiter = 0
     private let companions = Mailbox<PushService>()
+    /// Whether the part that shows notifications is about to be called.
+    private var isNotifying = false
     let events: AsyncStream<LinkEvent>
     nonisolated let continuation: AsyncStream<LinkEvent>.Continuation
 
@@ -118,7 +120,7 @@ package actor PushService {
         for app in book.registered { await learn(app) }
         isPrepared = true
         let changes = book.takeChanges()
-        if await write(changes), !changes.releases.isEmpty { await environment.notifications.changed() }
+        if await write(changes), !changes.releases.isEmpty { notify() }
     }
 
     /// Decides, until ``stop()``.
@@ -173,7 +175,7 @@ package actor PushService {
         let (changes, told) = (book.takeChanges(), book.takeTold())
         // No suspension before this: transactions have the order of what was decided.
         let isWritten = await write(changes)
-        if isWritten, !changes.alerts.isEmpty || !changes.releases.isEmpty { await environment.notifications.changed() }
+        if isWritten, !changes.alerts.isEmpty || !changes.releases.isEmpty { notify() }
         for app in told.sorted(by: { $0.rawValue < $1.rawValue }) {
             // As it is by now: of two changes the later one must not be told first.
             await environment.tell(app, book.notice(for: app) ?? PushNotice())
@@ -207,6 +209,19 @@ package actor PushService {
             setAlarm()
             return false
         }
+    }
+
+    /// Has what is due shown. Nobody waits for that: an app in front is asked first, and may take its time.
+    private func notify() {
+        guard !isNotifying else { return }
+        isNotifying = true
+        companions.yield { await $0.callNotifications() }
+    }
+
+    private func callNotifications() async {
+        // Rows that come from here on are another call's.
+        isNotifying = false
+        await environment.notifications.changed()
     }
 
     private static func write(
@@ -256,7 +271,9 @@ package actor PushService {
     }
 
     /// The app came to the front of its user, or left it.
-    package func use(_ app: AppID, isInFront: Bool) async { await tell { book, _ in book.use(app, isInFront: isInFront) } }
+    package func use(_ app: AppID, isInFront: Bool) async {
+        await tell { book, _ in book.use(app, isInFront: isInFront) }
+    }
 
     package func forceQuit(_ app: AppID) async { await tell { book, _ in book.forceQuit(app) } }
 

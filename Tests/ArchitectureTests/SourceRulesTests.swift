@@ -152,7 +152,8 @@ import Testing
 
     @Test(arguments: [
         "Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Transfers/Running/Decisions",
-        "Sources/Apps/Machine", "Sources/Refresh/Book", "Sources/Location/Book", "Sources/Notifications/Book",
+        "Sources/Apps/Machine", "Sources/Refresh/Book", "Sources/Location/Book", "Sources/Push/Book",
+        "Sources/Notifications/Book",
         "Sources/Simulation",
     ])
     func `Decisions read no clock, no chance and no global`(folder: String) throws {

@@ -8,6 +8,7 @@ import NIOCore
 import NightshiftAPI
 import Notifications
 import Operations
+import Push
 import Refresh
 import ServiceLifecycle
 import TestSupport
@@ -107,14 +108,17 @@ func withAPI<Result: Sendable>(
                 try await test.refresh.prepare()
                 try await test.location.prepare()
                 try await test.notifications.prepare()
+                try await test.push.prepare()
                 tasks.addTask { try await test.apps.run() }
                 tasks.addTask { await test.refresh.run() }
                 tasks.addTask { await test.location.run() }
                 tasks.addTask { await test.notifications.run() }
+                tasks.addTask { await test.push.run() }
                 try await server.run()
                 await test.refresh.stop()
                 await test.location.stop()
                 await test.notifications.stop()
+                await test.push.stop()
                 await test.apps.stop()
                 try await tasks.waitForAll()
             }

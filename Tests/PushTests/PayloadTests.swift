@@ -27,7 +27,8 @@ import Testing
     @Test(arguments: [
         (#"{"aps":{"alert":"B"}}"#, true, false), (#"{"aps":{"alert":""}}"#, false, false),
         (#"{"aps":{"content-available":1}}"#, false, true), (#"{"aps":{"content-available":true}}"#, false, true),
-        (#"{"aps":{"content-available":0}}"#, false, false), (#"{"aps":{"badge":0,"content-available":1}}"#, true, true),
+        (#"{"aps":{"content-available":0}}"#, false, false),
+        (#"{"aps":{"badge":0,"content-available":1}}"#, true, true),
         (#"{"aps":{"sound":{"name":"s","critical":1,"volume":0.5}}}"#, true, false),
         (#"{"aps":{"alert":{"loc-key":"K","loc-args":["a"]},"content-available":1}}"#, true, true),
         (#"{"aps":{"alert":7,"badge":"x","sound":[],"thread-id":1,"content-available":"1"}}"#, false, false),

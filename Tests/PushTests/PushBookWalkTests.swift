@@ -82,7 +82,8 @@ import Testing
 
         /// The app is done, or its machine gives the wake up.
         mutating func endWake(_ app: AppID) {
-            guard let wake = under.removeValue(forKey: app) ?? scene.wakes[app].map({ ($0.id, $0.number) }) else { return }
+            let waiting = scene.wakes[app].map { ($0.id, $0.number) }
+            guard let wake = under.removeValue(forKey: app) ?? waiting else { return }
             if scene.wakes[app]?.number == wake.number { scene.wakes[app] = nil }
             scene.addEnd(app, wake.number, pick([.newData, .noData, .failed]))
             if Bool.random(using: &random) { scene.takeEnds() }
@@ -154,8 +155,8 @@ import Testing
             let push = try #require(scene.pushes[id], "seed \(seed): \(id) is gone")
             #expect(push.isDone, "seed \(seed): \(id) is \(push.record.state): \(push.record.sentence)")
             let isExpired = push.record.sentence.contains("expired on its way")
-            #expect(
-                push.record.hasAlert == false || isExpired || scene.due.contains(id), "seed \(seed): \(id) was not shown")
+            let isShown = push.record.hasAlert == false || isExpired || scene.due.contains(id)
+            #expect(isShown, "seed \(seed): \(id) was not shown")
             #expect(walk.begun[id, default: 0] <= 1, "seed \(seed): \(id) was begun twice")
         }
         #expect(scene.held == [] && scene.ends.isEmpty && scene.wakes.isEmpty)

@@ -163,12 +163,14 @@ import Testing
         #expect(acknowledged == (1...200).map { PushID(high: 1, low: $0) })
         let status = try await scene.service.status(of: Scene.app)
         #expect(status.pushes.count == Limits.pushes && status.pushes.allSatisfy { $0.state == .shown })
+        try await scene.told.wait(for: "the part that shows them") { $0.contains("notifications") }
         await scene.end()
     }
 
     // MARK: - The connection
 
-    @Test func `R4: A connection that is lost is made again behind a pause, and at once on another network`() async throws {
+    @Test func `R4: A connection that is lost comes again behind a pause, and at once on another network`() async throws
+    {
         let scene = try await Scene.registered()
         for isOther in [false, true] {
             let count = scene.gateway.state.read { $0.connections.count }

@@ -51,7 +51,7 @@ import Testing
         #expect(try await Self.kept(store).pushes.isEmpty)
     }
 
-    @Test func `R3: The end of a wake tells which push it was for, also where another one has replaced it`() async throws {
+    @Test func `R3: The end of a wake tells which push it was for, also where another has replaced it`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for id in ["a", "b"] {

@@ -13,14 +13,16 @@ package struct PushAddress: Hashable, Sendable {
     /// - Throws: ``Problem``, which says what is missing.
     package init(_ text: String) throws(Problem) {
         func refused(_ why: String) -> Problem {
-            .invalid("\(why) 'nightshift-gateway enrolment create' prints an address that can be used.", pointer: "/url")
+            .invalid(
+                "\(why) 'nightshift-gateway enrolment create' prints an address that can be used.", pointer: "/url")
         }
         guard text.hasPrefix(Self.scheme) else { throw refused("An enrolment begins with '\(Self.scheme)'.") }
         let rest = text.dropFirst(Self.scheme.count)
         guard let slash = rest.firstIndex(of: "/") else { throw refused("There is no code behind the host.") }
         var authority = rest[..<slash]
         code = String(rest[rest.index(after: slash)...])
-        guard !code.isEmpty, code.utf8.count <= ProtocolLimits.codeLength, code.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        guard !code.isEmpty, code.utf8.count <= ProtocolLimits.codeLength,
+            code.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else { throw refused("The code is empty, or too long.") }
         guard let colon = authority.lastIndex(of: ":"), let port = Int(authority[authority.index(after: colon)...]),
             (1...65_535).contains(port)

@@ -87,7 +87,7 @@ extension PushBook {
     private mutating func show(_ id: String, _ payload: PushPayload, _ why: String?, _ now: Double) {
         guard let push = pushes[id] else { return }
         guard payload.hasAlert else {
-            return discard(id, why ?? "It has neither an alert nor content-available: nothing is to be done with it.", now)
+            return discard(id, why ?? "It has neither an alert nor content-available: it asks for nothing.", now)
         }
         put(id, payload, due: now)
         pushes[id]?.record.state = .shown
@@ -140,7 +140,7 @@ extension PushBook {
         pushes[id]?.record.state = .running
         pushes[id]?.record.woken = Date(timeIntervalSince1970: now)
         pushes[id]?.record.sentence =
-            holdsAlert ? "The app is woken for it; its alert is shown when the app is done." : "The app is woken for it."
+            "The app is woken for it\(holdsAlert ? "; its alert is shown when the app is done" : "")."
         if holdsAlert { pushes[id]?.alertBy = now + Self.alertPatience }
         marks.pushes.insert(id)
         marks.wakes.append(
@@ -231,7 +231,8 @@ extension PushBook {
     private mutating func prune(_ now: Double) {
         let done = order.filter { pushes[$0]?.isDone == true }
         let surplus = done.prefix(max(0, done.count - Self.remembered))
-        let old = done.filter { pushes[$0].map { now - $0.record.received.timeIntervalSince1970 > Self.memory } == true }
+        let horizon = Date(timeIntervalSince1970: now - Self.memory)
+        let old = done.filter { pushes[$0].map { $0.record.received < horizon } == true }
         let gone = Set(surplus).union(old)
         guard !gone.isEmpty else { return }
         for id in gone { forget(id) }

@@ -28,7 +28,7 @@ package enum PushHold: String, Hashable, Sendable, Codable, CaseIterable {
         case .switchedOff: "Its user has switched background refresh off, so it is not woken."
         case .machineSleeps: "The machine sleeps, or is about to; the app is woken when it wakes."
         case .batteryLow: "The battery is almost empty; the app is woken when it has power again."
-        case .lowPower: "The device saves power; the app is woken when it does not any more, or when its user starts it."
+        case .lowPower: "The device saves power; the app is woken when it does not, or when its user starts it."
         case .dozing: "The device dozes; the app is woken in the next window."
         case .budget: "The device has woken apps for as many silent pushes as it does in an hour on battery."
         }

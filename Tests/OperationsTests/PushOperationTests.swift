@@ -1,0 +1,44 @@
+import Foundation
+import NightshiftAPI
+import Notifications
+import Operations
+import Push
+import Testing
+
+/// R3: What apps' processes and people ask of remote notifications, with the apps that they are about.
+@Suite(.timeLimit(.minutes(20))) struct PushOperationTests {
+    @Test func `R3: An app's process registers and unregisters; a process that is not connected does neither`()
+        async throws
+    {
+        let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=remote-notification;")
+        let (push, operations) = (scene.operations.push, scene.operations)
+        let stranger = try await problem { try await operations.registerForPush(process: getpid(), channel: nil) }
+        #expect(stranger.type == "/problems/not-connected")
+        let process = try await scene.launch()
+        #expect(await push.notice(for: OperationScene.app) == nil)
+        let notice = try await operations.registerForPush(process: process, channel: nil)
+        #expect(notice.token == nil && notice.error?.contains("nightshift push enrol") == true)
+        #expect(try await push.status(of: OperationScene.app).isRegistered)
+        #expect(try await push.status().apps.map(\.app) == [OperationScene.app])
+        try await operations.unregisterForPush(process: process, channel: nil)
+        #expect(try await push.status(of: OperationScene.app).isRegistered == false)
+        #expect(try await scene.journal(.pushRegistered).count == 2)
+        try await scene.end()
+    }
+
+    @Test func `R3: Its user's word on an app's alerts is one word for push and for notifications`() async throws {
+        let scene = try await OperationScene()
+        let operations = scene.operations
+        for permission in [NotificationPermission.denied, .allowed] {
+            let change = AppPushChange(alerts: permission)
+            #expect(try await operations.change(OperationScene.app, change).alerts == permission)
+            #expect(await operations.notifications.permission(of: OperationScene.app) == permission)
+        }
+        #expect(try await operations.change(OperationScene.app, AppPushChange()).alerts == .allowed)
+        let missing = try await problem {
+            try await operations.change(AppID(rawValue: "org.example.none"), AppPushChange(alerts: .denied))
+        }
+        #expect(missing.status == 404)
+        try await scene.end()
+    }
+}
