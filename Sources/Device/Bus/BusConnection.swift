@@ -143,13 +143,4 @@ extension BusMessage {
         let unread = PropertyChange(changed: [:], invalidated: object.properties)
         return .changed(object, sender: sender, (try? change.get()) ?? unread)
     }
-
-    private func result<Value>(_ read: () throws(BusFailure) -> Value) -> Result<Value, BusFailure> {
-        if isError { return .failure(failure) }
-        do {
-            return .success(try read())
-        } catch {
-            return .failure(error)
-        }
-    }
 }
