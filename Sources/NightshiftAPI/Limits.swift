@@ -39,6 +39,8 @@ package enum Limits {
     /// Bytes of each of its identifiers, and of an action's title.
     package static let notificationIdentifierLength = 256
     package static let notificationCategories = 50
+    /// The highest number at an app's icon.
+    package static let badge = 999_999
     package static let notificationActions = 8
     /// Regions that an app may watch (Apple's).
     package static let regions = 20

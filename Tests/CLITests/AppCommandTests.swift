@@ -101,8 +101,10 @@ struct AppCommandTests {
         #expect(await world.run("app", "why", "7") == .failed)
         #expect(
             service.requests.map(\.path) == [
-                "/v1/apps/org.example.Photos/why", "/v1/refresh/org.example.Photos", "/v1/location/org.example.Photos",
-                "/v1/apps/org.example.Photos/why", "/v1/refresh/org.example.Photos", "/v1/location/org.example.Photos",
+                "/v1/apps/org.example.Photos/why", "/v1/refresh/org.example.Photos", "/v1/push/org.example.Photos",
+                "/v1/location/org.example.Photos",
+                "/v1/apps/org.example.Photos/why", "/v1/refresh/org.example.Photos", "/v1/push/org.example.Photos",
+                "/v1/location/org.example.Photos",
                 "/v1/tasks/7/why", "/v1/apps/7/why",
             ])
         let one = "org.example.Photos: Photos\n  active: It is at the front.\n"

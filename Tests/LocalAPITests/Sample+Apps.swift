@@ -112,6 +112,7 @@ extension Sample {
         manifest.fetchInterval = .minimum
         manifest.taskIdentifiers = ["t"]
         manifest.windowClass = "Photos"
+        manifest.icon = "photos"
         manifest.locationReason = "Reminders where you are"
         return manifest
     }

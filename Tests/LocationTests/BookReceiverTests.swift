@@ -244,6 +244,7 @@ import Testing
         var scene = Self.allowed()
         scene.install(Scene.other, .denied)
         for app in [Scene.app, Scene.other] { scene.watchChanges(true, app) }
+        scene.tell(accuracy: 50)
         scene.pass(10)
         scene.move(9_000)
         scene.pass(400)

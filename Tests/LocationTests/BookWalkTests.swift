@@ -153,7 +153,9 @@ import Testing
                 let known = (scene.status(app)?.regions ?? []).map(\.region)
                 let wanted = (regions[app] ?? [:]).values.sorted { $0.identifier < $1.identifier }
                 if known != wanted { mistakes.append("\(app): other regions") }
-                if !isWatched(app), scene.rows.wakes.contains(where: { $0.app == app }), permission[app] == .denied {
+                // A full disk keeps the rows that were to go.
+                let isKept = scene.rows.wakes.contains { $0.app == app }
+                if !scene.isFull, isKept, permission[app] == .denied {
                     mistakes.append("\(app) is to be told of what it may not know")
                 }
             }

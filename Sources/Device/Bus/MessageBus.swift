@@ -1,5 +1,6 @@
 import CSystemd
 import Glibc
+import NightshiftAPI
 
 /// One connection to a message bus, of one thread, whatever is said over it.
 ///

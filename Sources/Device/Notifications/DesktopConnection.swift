@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// One connection to the session's bus, and what it knows of the notification server there. Of one thread.
 final class DesktopConnection {
     private let bus: MessageBus

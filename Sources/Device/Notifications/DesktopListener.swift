@@ -1,5 +1,6 @@
 import CNightshift
 import Glibc
+import NightshiftAPI
 
 /// The thread that listens to the session's bus, and tells the board.
 final class DesktopListener {

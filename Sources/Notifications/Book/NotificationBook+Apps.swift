@@ -79,8 +79,8 @@ extension NotificationBook {
     }
 
     package mutating func setBadge(_ count: Int, of app: AppID) throws(Problem) {
-        guard (0...999_999).contains(count) else {
-            throw .invalid("A badge is 0 to 999999.", pointer: "/count")
+        guard (0...Limits.badge).contains(count) else {
+            throw .invalid("A badge is 0 to \(Limits.badge).", pointer: "/count")
         }
         guard permission(of: app).shows else {
             throw .forbidden("Its user has not allowed that notifications of \(app) are shown.")
@@ -89,7 +89,7 @@ extension NotificationBook {
     }
 
     mutating func show(badge count: Int, of app: AppID) {
-        let count = min(max(0, count), 999_999)
+        let count = min(max(0, count), Limits.badge)
         guard apps[app]?.badge ?? 0 != count else { return }
         apps[app, default: NotificationAppRecord()].badge = count
         if let record = apps[app] { change(.app(record, app)) }
