@@ -106,7 +106,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh", "Location",
+                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh",
+                "Location",
                 "Notifications", "Push", logging,
             ],
             swiftSettings: strict),
@@ -119,7 +120,8 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Refresh", "Location", "Push", "Operations", httpTypes,
+                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Refresh", "Location", "Push", "Operations",
+                httpTypes,
                 hummingbird, hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix,
                 serviceLifecycle,
             ],

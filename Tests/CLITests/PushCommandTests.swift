@@ -124,7 +124,8 @@ struct PushCommandTests {
     @Test func `R3: What became of each push is told in sentences, and nothing of it is a command`() throws {
         let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
         let lines = report.lines(Self.mail)
-        #expect(lines.contains { $0.contains("silent, priority 5: handled in 2 s, new data. The app was woken for it.") })
+        #expect(
+            lines.contains { $0.contains("silent, priority 5: handled in 2 s, new data. The app was woken for it.") })
         #expect(lines.contains { $0.contains("alert, priority 10: shown") })
         #expect(lines.contains { $0.contains("waiting") && $0.contains("The device dozes.") })
         #expect(report.section(Self.none).isEmpty && report.section(Self.mail).first == "Remote notifications:")

@@ -18,9 +18,10 @@ extension Services {
 
         private static func install(in home: TestHome) throws {
             try FileManager.default.createDirectory(at: home.paths.applications, withIntermediateDirectories: true)
-            try "[Desktop Entry]\nType=Application\nName=Home\nExec=/bin/true\n".write(
-                to: home.paths.applications.appending(path: "\(app.rawValue).desktop"), atomically: true,
-                encoding: .utf8)
+            try "[Desktop Entry]\nType=Application\nName=Home\nExec=/bin/true\nX-Nightshift-LocationReason=It greets.\n"
+                .write(
+                    to: home.paths.applications.appending(path: "\(app.rawValue).desktop"), atomically: true,
+                    encoding: .utf8)
         }
 
         /// Runs a service whose parts the test can reach.
