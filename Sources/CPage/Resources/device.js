@@ -3,7 +3,7 @@
 import { h, fill, button, act, toast } from "./dom.js";
 import { get, has, patch, post } from "./api.js";
 import { state, listen, tellDevice } from "./store.js";
-import { words, moment, size, policy, duration, capital } from "./format.js";
+import { words, moment, size, policy, duration, capital, regionStates } from "./format.js";
 
 const names = {
   power: "Power",
@@ -55,9 +55,12 @@ export function device(root) {
 
   const end = listen(["device"], show);
   show();
-  section(more, "/v1/regions", "Regions", answer => answer.regions, region => [region.id ?? region.identifier,
-    region.app
-  ]);
+  section(more, "/v1/push", "Remote notifications", answer => [[answer.sentence], ...answer.apps.map(app => [app
+    .name || app.app, app.sentence])]);
+  section(more, "/v1/location", "Location", answer => [...answer.sources.map(source => [source.name, source
+    .sentence]), ...answer.apps.flatMap(app => [[app.name || app.app, app.sentence], ...app.regions.map(region => [
+    region.region.identifier, regionStates[region.state],
+    region.lastCrossing && `last crossed ${moment(region.lastCrossing)}`])])]);
   return () => end();
 }
 
@@ -184,7 +187,7 @@ function trialForm() {
 }
 
 /** A part that a service may not have: it hides where there is none. */
-async function section(root, path, title, list, row) {
+async function section(root, path, title, list) {
   let answer = null;
   try {
     answer = await has(path) ? await get(path) : null;
@@ -192,5 +195,5 @@ async function section(root, path, title, list, row) {
   const rows = answer && list(answer);
   if (!rows?.length) return;
   root.append(h("section", { class: "panel" }, h("h2", {}, title), h("ul", { class: "plain" }, rows.map(item => h(
-    "li", {}, row(item).filter(Boolean).join(", "))))));
+    "li", {}, item.filter(Boolean).join(", "))))));
 }

@@ -197,3 +197,12 @@ export function decision(entry) {
   const sentence = words.decisions[entry.decision] ?? entry.decision;
   return entry.wait ? `${sentence} ${words.waits[entry.wait.reason] ?? entry.wait.reason}` : sentence;
 }
+
+export const regionStates = { inside: "inside", outside: "outside", unknown: "it is not known on which side" };
+
+const pushStates = { waiting: "waits", running: "the app handles it", handled: "handled", shown: "shown",
+  discarded: "discarded" };
+
+/** What became of a push, in one line. */
+export const pushLine = push =>
+  `${moment(push.received)}: ${push.isSilent ? "silent" : "alert"}, ${pushStates[push.state]}. ${push.sentence}`;

@@ -1,9 +1,9 @@
 // Why: one question, about a transfer, an app, a push or a region, and the service's own explanation.
 
 import { h, fill } from "./dom.js";
-import { get, has, optional, segment } from "./api.js";
+import { get, optional, segment } from "./api.js";
 import { state, listen, taskPath, appPath } from "./store.js";
-import { taskName, stateNames, appStateNames, moment, answer as inWords } from "./format.js";
+import { taskName, stateNames, appStateNames, moment, answer as inWords, pushLine, regionStates } from "./format.js";
 import { past } from "./transfers.js";
 import { appFacts } from "./switcher.js";
 
@@ -69,18 +69,50 @@ async function explain(question) {
     wanted)) ??
     [...state.apps.values()].find(app => [app.id, app.name].some(name => name.toLowerCase().includes(wanted)));
   if (app) {
-    const found = await get(appPath(app.id, "why"));
-    return shown(found.app.name || found.app.id, appStateNames[found.app.state], found, appFacts(found.app));
+    const [found, more] = await Promise.all([get(appPath(app.id, "why")), moreOf(app.id)]);
+    return shown(found.app.name || found.app.id, appStateNames[found.app.state], found, [appFacts(found.app), more]);
   }
   const named = [...state.tasks.values()].filter(task => taskName(task).toLowerCase().includes(wanted) || task.url
     .toLowerCase() === wanted).pop();
   if (named) return explain(String(named.id));
-  // Parts that a service may not have.
-  for (const part of ["pushes", "regions"]) {
-    const found = await has(`/v1/${part}/{id}/why`) && await optional(`/v1/${part}/${segment(question)}/why`);
-    if (found) return shown(question, "", found);
+  return await pushNamed(wanted) ?? await regionNamed(wanted);
+}
+
+/** A push by the id that its provider has. */
+async function pushNamed(wanted) {
+  const apps = (await optional("/v1/push"))?.apps ?? [];
+  for (const app of apps) {
+    const push = app.pushes.find(push => push.id.toLowerCase() === wanted);
+    if (push) return [h("h2", {}, `A push for ${app.name || app.app}`), h("p", { class: "answer" }, pushLine(push))];
   }
   return null;
+}
+
+/** A region by its identifier, of every app that watches one of this name. */
+async function regionNamed(wanted) {
+  const apps = (await optional("/v1/location"))?.apps ?? [];
+  const found = apps.flatMap(app => app.regions.filter(region => region.region.identifier.toLowerCase() === wanted)
+    .map(region => [app, region]));
+  return found.length ? found.map(([app, region]) => [
+    h("h2", {}, `${region.region.identifier} of ${app.name || app.app}`),
+    h("p", { class: "answer" }, `The device is ${regionStates[region.state]}. ${app.sentence}`),
+    h("dl", { class: "facts" }, h("dt", {}, "Crossed"), h("dd", {}, String(region.crossings)), region.lastCrossing && [
+      h("dt", {}, "Last time"), h("dd", {}, moment(region.lastCrossing))])
+  ]) : null;
+}
+
+/** What else there is to know of an app. */
+async function moreOf(id) {
+  const [push, location] = await Promise.all([optional(`/v1/push/${segment(id)}`), optional(
+    `/v1/location/${segment(id)}`)]);
+  const lines = [];
+  if (push?.isRegistered || push?.pushes.length) lines.push(["Remote notifications", push.sentence], ["Last ones",
+    push.pushes.slice(-5).reverse().map(pushLine).join(" ")]);
+  if (location?.regions.length || location?.monitorsSignificantChanges) lines.push(["Location", location.sentence], [
+    "Regions", location.regions.map(region => `${region.region.identifier}: ${regionStates[region.state]}`).join("; ")
+  ]);
+  return lines.length ? h("dl", { class: "facts" }, lines.filter(([, value]) => value).map(([name, value]) => [h("dt",
+    {}, name), h("dd", {}, value)])) : null;
 }
 
 function shown(title, state, why, more) {

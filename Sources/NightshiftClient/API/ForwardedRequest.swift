@@ -66,9 +66,8 @@ package struct ForwardedRequest: Hashable, Sendable {
 
     private static let looks = [
         "status", "settings", "sessions", "tasks", "tasks/*", "tasks/*/why", "journal", "events", "apps", "apps/*",
-        "apps/*/why", "apps/*/log", "refresh", "refresh/*", "device", "openapi.json",
-        // Of parts that a service may not have: it then says that there is no such path.
-        "pushes", "pushes/*/why", "regions", "regions/*/why",
+        "apps/*/why", "apps/*/log", "refresh", "refresh/*", "push", "push/*", "location", "location/*", "device",
+        "openapi.json",
     ]
 
     private static let changes = [

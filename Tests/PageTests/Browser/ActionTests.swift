@@ -193,12 +193,17 @@ struct ActionTests {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.suspended = true }[0]
         let app = try await fixture.install("org.example.Photos", name: "Photos")
+        let center = try #require(Coordinate(latitude: 52.5, longitude: 13.4))
+        let region = MonitoredRegion(identifier: "darkroom", center: center, radius: 100)
+        let location = try await fixture.client.send(.add(region, for: app))
         let browser = try await opened(fixture)
+        try await browser.click("[data-view=device]")
+        try await browser.wait("document.querySelector('.panels-more').textContent.includes('darkroom')")
         try await browser.click("[data-view=why]")
         for (question, sentence) in [
             ("\(id)", try await fixture.client.send(.why(id)).sentence),
             ("later.bin", try await fixture.client.send(.why(id)).sentence),
-            ("photos", try await fixture.client.send(.why(app)).sentence),
+            ("photos", try await fixture.client.send(.why(app)).sentence), ("darkroom", location.sentence),
         ] {
             try await browser.type(question, into: "#question")
             try await browser.click(".ask [type=submit]")
