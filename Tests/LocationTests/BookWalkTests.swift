@@ -95,6 +95,8 @@ import Testing
             case 7:
                 forgetWhatWasTold()
                 scene.isFull = chance(3)
+                // What the disk has not taken, it is given again.
+                scene.look()
             case 8: scene.watchChanges(chance(2), app)
             case 9: try restart()
             case 10: scene.accuracy = pick([5, 20, 60])
