@@ -63,6 +63,7 @@ class Gateway:
         self.write("authority.pem", self.authority.public_bytes(serialization.Encoding.PEM))
         self.renew_certificate()
         self.process = None
+        self.device_port = 0
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -96,7 +97,9 @@ class Gateway:
     def start(self):
         self.process = subprocess.Popen(
             [self.binary, "run", "--certificate", self.path("tls.pem"), "--key", self.path("tls.key"),
-             "--state", self.path("state"), "--providers", "127.0.0.1:0", "--devices", "127.0.0.1:0",
+             "--state", self.path("state"), "--providers", "127.0.0.1:0",
+             # Devices come back to where it was.
+             "--devices", f"127.0.0.1:{self.device_port}",
              "--status", "127.0.0.1:0", "--provider-authority", self.path("authority.pem"),
              "--public-name", "localhost", *self.options],
             stdout=subprocess.PIPE, stderr=open(self.path("log"), "ab"), text=True, encoding="utf-8")

@@ -1,0 +1,134 @@
+"""The whole way of a push: the real gateway, the real service of a device, and an app's script; any of them killed at any moment.
+
+Expects the programs of the main package in $NIGHTSHIFT_BIN (.build/debug); without them it is skipped, and says so.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from gateway import TOPIC, Gateway
+from provider import Provider
+
+BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+PROGRAMS = os.environ.get("NIGHTSHIFT_BIN", os.path.join(ROOT, ".build/debug"))
+ROUNDS = int(os.environ.get("NIGHTSHIFT_ROUNDS", "40"))
+
+
+class Service:
+    """A device: its service, and an app that writes down every push that it was woken for."""
+
+    def __init__(self, gateway):
+        self.folder = tempfile.mkdtemp(prefix="nightshift-push-")
+        self.got = os.path.join(self.folder, "got")
+        self.environment = {
+            "PATH": os.environ["PATH"], "HOME": self.folder, "NIGHTSHIFT_HOME": os.path.join(self.folder, "home"),
+            "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
+        script = os.path.join(self.folder, "woken")
+        with open(script, "w") as file:
+            # In one piece: an app that is woken again meanwhile writes behind it.
+            file.write(f'line=$(cat "$NIGHTSHIFT_PAYLOAD") && printf "%s\\n" "$line" >>{self.got}\n')
+        entry = os.path.join(self.folder, TOPIC + ".desktop")
+        with open(entry, "w") as file:
+            file.write(
+                f"[Desktop Entry]\nType=Application\nName=Mail\nExec=sleep 60\nX-Nightshift-Wake=bash {script}\n"
+                "X-Nightshift-BackgroundModes=remote-notification;\n")
+        self.start()
+        self.run("app", "install", entry)
+        self.run("push", "enrol", f"nightshift-push://localhost:{gateway.device_port}/{gateway.enrolment_code()}",
+                 "--authority", gateway.path("authority.pem"))
+        self.token = self.run("push", "token", TOPIC).strip()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [os.path.join(PROGRAMS, "nightshiftd")], env=self.environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.folder, "log"), "ab"))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def run(self, *words):
+        result = subprocess.run(
+            [os.path.join(PROGRAMS, "nightshift"), *words], env=self.environment, capture_output=True,
+            encoding="utf-8", timeout=60)
+        if result.returncode:
+            raise RuntimeError(f"{words}: {result.stdout}{result.stderr}")
+        return result.stdout
+
+    def notes(self):
+        """The notes of every push that the app was given, in their order."""
+        if not os.path.exists(self.got):
+            return []
+        with open(self.got) as file:
+            return [json.loads(push["payload"])["note"] for line in file for push in json.loads(line)]
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.folder)
+
+
+@unittest.skipUnless(
+    os.path.exists(os.path.join(PROGRAMS, "nightshiftd")), f"there is no nightshiftd in {PROGRAMS}: `swift build` first")
+class Whole(unittest.TestCase):
+    def test_kills(self):
+        """R3, R5: Whatever was answered with 200 reaches its app once, whoever of gateway and service is killed when."""
+        seed = int(os.environ.get("NIGHTSHIFT_SEED", random.randrange(1 << 30)))
+        chance = random.Random(seed)
+        kills = {"gateway": 0, "service": 0}
+        accepted = []
+        with Gateway(BINARY) as gateway:
+            service = Service(gateway)
+            try:
+                provider, bearer = None, "bearer " + gateway.token()
+                for note in range(ROUNDS):
+                    victim = chance.choice([None, "gateway", "service", "service"])
+                    before = chance.random() < 0.5
+                    if victim and before:
+                        self.strike(victim, gateway, service, kills)
+                        provider = None if victim == "gateway" else provider
+                    provider = provider or Provider(gateway)
+                    body = json.dumps({"aps": {"alert": "x", "content-available": 1}, "note": note}).encode()
+                    answer = provider.push(
+                        service.token, body, authorization=bearer, apns_topic=TOPIC)
+                    self.assertEqual(answer.status, 200, f"seed {seed}, {note}: {answer.reason}")
+                    accepted.append(note)
+                    if victim and not before:
+                        time.sleep(chance.random() * 0.4)
+                        self.strike(victim, gateway, service, kills)
+                        provider = None if victim == "gateway" else provider
+                    # A newer push would take its place while the device is away.
+                    limit = time.monotonic() + 90
+                    while note not in service.notes():
+                        self.assertLess(time.monotonic(), limit, f"seed {seed}: {note} is lost\n" + service.run("push"))
+                        time.sleep(0.05)
+                # What comes twice comes late.
+                service.kill()
+                service.start()
+                service.run("push")
+                time.sleep(2)
+                self.assertEqual(sorted(service.notes()), accepted, f"seed {seed}")
+            finally:
+                service.end()
+        print(f"seed {seed}: {len(accepted)} pushes, {kills}", end=" ", flush=True)
+
+    def strike(self, victim, gateway, service, kills):
+        kills[victim] += 1
+        if victim == "gateway":
+            gateway.kill()
+            gateway.start()
+        else:
+            service.kill()
+            service.start()
+
+
+if __name__ == "__main__":
+    unittest.main()
