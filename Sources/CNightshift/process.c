@@ -37,7 +37,7 @@ static void fail(int report, int step) {
 }
 
 // Until its program may run. The other end is closed where nobody would know of it.
-static void wait_for_gate(int report) {
+static void wait_for_gate(int report, int begun) {
     struct failure held = {waits_for_gate, 0};
     while (write(report, &held, sizeof held) < 0 && errno == EINTR) {
     }
@@ -46,6 +46,9 @@ static void wait_for_gate(int report) {
     do length = read(report, &word, 1);
     while (length < 0 && errno == EINTR);
     if (length != 1) _exit(127);
+    int32_t process = getpid();
+    // Where that fails, the next service takes it for one that has not begun, should this one end before it has.
+    if (begun >= 0) (void)!pwrite(begun, &process, sizeof process, 0);
 }
 
 static void become(const struct nightshift_launch *launch, int report, int nice) {
@@ -54,6 +57,8 @@ static void become(const struct nightshift_launch *launch, int report, int nice)
     if (report < 0) _exit(127);
     int output = fcntl(launch->output, F_DUPFD_CLOEXEC, first_own_descriptor);
     if (output < 0) fail(report, nightshift_launch_output);
+    int begun = launch->begun >= 0 ? fcntl(launch->begun, F_DUPFD_CLOEXEC, first_own_descriptor) : -1;
+    if (launch->begun >= 0 && begun < 0) fail(report, nightshift_launch_output);
     if (launch->cgroup >= 0) {
         ssize_t written = write(launch->cgroup, "0", 1);
         if (written != 1) fail(report, nightshift_launch_cgroup);
@@ -68,7 +73,8 @@ static void become(const struct nightshift_launch *launch, int report, int nice)
     if (dup2(input, 0) < 0) fail(report, nightshift_launch_input);
     if (dup2(output, 1) < 0 || dup2(output, 2) < 0) fail(report, nightshift_launch_output);
     if (dup3(report, 3, O_CLOEXEC) < 0) fail(report, nightshift_launch_output);
-    closefrom(4);
+    if (begun >= 0 && dup3(begun, 4, O_CLOEXEC) < 0) fail(3, nightshift_launch_output);
+    closefrom(begun >= 0 ? 5 : 4);
     // Behind the service's own descriptors, of which it may have more: below the limit none might be free.
     struct rlimit limit;
     if (launch->open_files >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -76,7 +82,7 @@ static void become(const struct nightshift_launch *launch, int report, int nice)
         setrlimit(RLIMIT_NOFILE, &limit);
     }
     if (chdir(launch->directory) != 0) fail(3, nightshift_launch_directory);
-    wait_for_gate(3);
+    wait_for_gate(3, begun >= 0 ? 4 : -1);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -139,6 +139,7 @@ extension ProcessTests {
             #expect(files.contains("two") && !files.contains("one"))
             // It is too late.
             try scene.host.begin(first)
+            #expect(scene.host.hadBegun(second, of: plans[1].app) && !scene.host.hadBegun(first, of: plans[0].app))
         }
 
         @Test func `What cannot be started is said, and leaves nothing`() async throws {

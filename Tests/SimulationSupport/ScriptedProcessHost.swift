@@ -37,6 +37,8 @@ package final class ScriptedProcessHost: ProcessHost {
         var launchFailure: LaunchFailure?
         var ignoresKills = false
         var isShutDown = false
+        /// Processes that ended with their service, before their programs began.
+        var unbegun: Set<Int32> = []
     }
 
     package let exits: AsyncStream<(ProcessIdentity, ProcessEnd)>
@@ -67,6 +69,7 @@ package final class ScriptedProcessHost: ProcessHost {
         // Whoever waited for the service ends with it.
         for (pid, entry) in entries where !entry.hasBegun {
             Self.remove(pid)
+            next.unbegun.insert(pid)
             next.deeds.append(.ended(pid, .exited(127)))
         }
         next.entries = entries.filter(\.value.hasBegun).mapValues { entry in
@@ -161,6 +164,10 @@ package final class ScriptedProcessHost: ProcessHost {
     package func begin(_ process: ProcessIdentity) throws(LaunchFailure) {
         guard isInService else { return }
         state.withLock { $0.entries[process.pid]?.hasBegun = true }
+    }
+
+    package func hadBegun(_ process: ProcessIdentity, of app: AppID) -> Bool {
+        !state.withLock { $0.unbegun.contains(process.pid) }
     }
 
     package func adopt(_ process: ProcessIdentity) -> Bool {

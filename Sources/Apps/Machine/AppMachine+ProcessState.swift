@@ -99,8 +99,10 @@ extension AppMachine {
 
     /// Takes over the process that the last service has left.
     ///
-    /// - Parameter isAlive: whether the process of the record is still there; it is not frozen then.
-    package mutating func recover(isAlive: Bool, now: ClockReading) -> [AppAction] {
+    /// - Parameters:
+    ///   - isAlive: whether the process of the record is still there; it is not frozen then.
+    ///   - hadBegun: whether the program of a process that has ended had begun; if not, the app is woken again.
+    package mutating func recover(isAlive: Bool, hadBegun: Bool = true, now: ClockReading) -> [AppAction] {
         guard record.process != nil else {
             record.state = .notRunning
             record.processState = nil
@@ -108,6 +110,10 @@ extension AppMachine {
             return endStint(.ended, now) + endOfTransfers
         }
         guard isAlive else {
+            guard hadBegun || ending != nil else {
+                begun = []
+                return ended(AppExit(time: now.date, cause: .unseen, detail: "Its program had not begun."), now)
+            }
             let dropped = dropLost("Its process ended while the service was away.", now)
             // Nobody has seen whether it was its own fault, unless its end was asked for.
             if ending == nil { begun = [] }

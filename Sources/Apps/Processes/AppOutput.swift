@@ -11,6 +11,8 @@ package struct AppOutput: Hashable, Sendable {
     let fifo: String
     /// Locked by the keeper for as long as it works.
     let lock: String
+    /// Holds the id of the last process whose program has begun.
+    let begun: String
     /// The newer half; the older one has `.1` behind its name.
     let log: String
     /// Bytes that each half may have.
@@ -18,11 +20,18 @@ package struct AppOutput: Hashable, Sendable {
 
     /// - Parameter log: an absolute path.
     package init(_ paths: ServicePaths, app: AppID, log: String, limit: Int64) {
-        let folder = paths.runtime.appending(path: "outputs", directoryHint: .isDirectory).path(percentEncoded: false)
-        fifo = "\(folder)\(app.shortFileName).out"
-        lock = "\(folder)\(app.shortFileName).lock"
+        let name = Self.folder(paths) + app.shortFileName
+        fifo = "\(name).out"
+        lock = "\(name).lock"
+        begun = Self.begun(paths, app)
         self.log = log
         self.limit = limit
+    }
+
+    static func begun(_ paths: ServicePaths, _ app: AppID) -> String { "\(folder(paths))\(app.shortFileName).begun" }
+
+    private static func folder(_ paths: ServicePaths) -> String {
+        paths.runtime.appending(path: "outputs", directoryHint: .isDirectory).path(percentEncoded: false)
     }
 
     /// The halves of the log at `path`, the older one first.

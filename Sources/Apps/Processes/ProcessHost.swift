@@ -17,6 +17,10 @@ package protocol ProcessHost: AnyObject, Sendable {
     /// Lets the program of a process run that ``launch(_:)`` has made; returns when it does. One that cannot be executed has ended.
     func begin(_ process: ProcessIdentity) throws(LaunchFailure)
 
+    /// Whether the program of a process that has ended had begun, which a service before this one has launched for the app last: if
+    /// not, what it was launched for is still to be done.
+    func hadBegun(_ process: ProcessIdentity, of app: AppID) -> Bool
+
     /// Takes over a process that a service before this one has launched: false where it has ended.
     ///
     /// It runs from now on, though it may have been suspended, and so does what it has started, though it may have ended.

@@ -18,7 +18,10 @@ extension SystemProcessHost {
         let descriptor = try output.open()
         defer { close(descriptor) }
         try keep(output)
-        let (started, group) = try start(program, plan, output: descriptor, besides: taken)
+        let begun = open(output.begun, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard begun >= 0 else { throw LaunchFailure("The file \(output.begun) cannot be opened", code: errno) }
+        defer { close(begun) }
+        let (started, group) = try start(program, plan, output: descriptor, begun: begun, besides: taken)
         guard let identity = ProcessIdentity.of(started.pid, bootID: bootID),
             host(identity, group: group, waiting: Waiting(gate: started.gate, program: program))
         else {
@@ -47,6 +50,17 @@ extension SystemProcessHost {
         }
         guard result == 0 else { throw LaunchFailure("\(waiting.program) cannot be executed", code: result) }
         if let end { continuation.yield((process, end)) }
+    }
+
+    package func hadBegun(_ process: ProcessIdentity, of app: AppID) -> Bool {
+        guard process.bootID == bootID else { return true }
+        let descriptor = open(AppOutput.begun(paths, app), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        // An earlier version has launched it without.
+        guard descriptor >= 0 else { return true }
+        defer { close(descriptor) }
+        var written: Int32 = 0
+        return pread(descriptor, &written, MemoryLayout<Int32>.size, 0) == MemoryLayout<Int32>.size
+            && written == process.pid
     }
 
     package func adopt(_ process: ProcessIdentity) -> Bool {
@@ -112,20 +126,20 @@ extension SystemProcessHost {
 
     /// Starts it in a cgroup of its own; where that will not take it, it runs all the same, and signals suspend it.
     private func start(
-        _ program: String, _ plan: LaunchPlan, output: Int32, besides taken: Set<ControlGroup>
+        _ program: String, _ plan: LaunchPlan, output: Int32, begun: Int32, besides taken: Set<ControlGroup>
     ) throws(LaunchFailure) -> (Started, ControlGroup?) {
         // Twice: the cgroup of a process before may be removed just now.
         for _ in 0..<2 {
             guard let group = groups?.group(of: plan.app, besides: taken) else { break }
             do {
-                return (try Self.start(program, plan, output: output, group: group), group)
+                return (try Self.start(program, plan, output: output, begun: begun, group: group), group)
             } catch {
                 group.removeIfEmpty()
                 guard error.step == nightshift_launch_cgroup else { throw error.failure }
             }
         }
         do {
-            return (try Self.start(program, plan, output: output, group: nil), nil)
+            return (try Self.start(program, plan, output: output, begun: begun, group: nil), nil)
         } catch {
             throw error.failure
         }
@@ -143,7 +157,7 @@ extension SystemProcessHost {
     }
 
     private static func start(
-        _ program: String, _ plan: LaunchPlan, output: Int32, group: ControlGroup?
+        _ program: String, _ plan: LaunchPlan, output: Int32, begun: Int32, group: ControlGroup?
     ) throws(FailedStart) -> Started {
         let processes = group?.openProcesses() ?? -1
         defer {
@@ -162,7 +176,7 @@ extension SystemProcessHost {
                     plan.directory.withCString { directory in
                         var launch = nightshift_launch(
                             program: program, arguments: arguments, environment: environment, directory: directory,
-                            output: output, cgroup: processes, mask: plan.fileCreationMask.map { Int32($0) } ?? -1,
+                            output: output, begun: begun, cgroup: processes, mask: plan.fileCreationMask.map { Int32($0) } ?? -1,
                             open_files: plan.openFiles.map { Int64(clamping: $0) } ?? -1)
                         return nightshift_launch(&launch, &started.pid, &started.gate, &step)
                     }

@@ -201,7 +201,11 @@ package actor AppService {
                 let limit = manifest(record.id)?.logLimit ?? AppManifest.defaultLogLimit
                 environment.host.keepLog(of: record.id, log: logPath(record.id), limit: limit)
             }
-            recovered.append((record.id, machine.recover(isAlive: isAlive, now: now)))
+            let hadBegun =
+                record.process.map {
+                    isAlive || !machine.isManaged || environment.host.hadBegun(ProcessIdentity($0), of: record.id)
+                } ?? true
+            recovered.append((record.id, machine.recover(isAlive: isAlive, hadBegun: hadBegun, now: now)))
             machines[record.id] = machine
             writeClock(record.id)
             adoptPayloads(of: record.id)

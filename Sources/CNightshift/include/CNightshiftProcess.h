@@ -17,6 +17,8 @@ struct nightshift_launch {
     const char *directory;
     /// Where both outputs go.
     int output;
+    /// A file that gets the id of the process when its program begins, as a 32-bit number, or -1: that outlives both.
+    int begun;
     /// `cgroup.procs` of the process's cgroup, or -1.
     int cgroup;
     /// The umask, or -1 for that of the caller.
