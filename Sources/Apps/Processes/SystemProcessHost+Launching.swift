@@ -176,7 +176,8 @@ extension SystemProcessHost {
                     plan.directory.withCString { directory in
                         var launch = nightshift_launch(
                             program: program, arguments: arguments, environment: environment, directory: directory,
-                            output: output, begun: begun, cgroup: processes, mask: plan.fileCreationMask.map { Int32($0) } ?? -1,
+                            output: output, begun: begun, cgroup: processes,
+                            mask: plan.fileCreationMask.map { Int32($0) } ?? -1,
                             open_files: plan.openFiles.map { Int64(clamping: $0) } ?? -1)
                         return nightshift_launch(&launch, &started.pid, &started.gate, &step)
                     }
