@@ -11,12 +11,16 @@ struct HomeWatch: Service {
     let logger: Logger
     let stop: @Sendable () -> Void
 
+    private static let pause: Duration = .seconds(10)
+
     func run() async {
         // Before the first look, so that nothing lies between the two.
         let changes = FolderWatch.changes(of: home.folders)
         await cancelWhenGracefulShutdown {
             if !home.isGone {
                 for await _ in changes where home.isGone { break }
+                // The kernel may have no watch to give (fs.inotify.max_user_instances): then it is looked for, now and then.
+                while !home.isGone, !Task.isCancelled { try? await Task.sleep(for: Self.pause) }
             }
             guard home.isGone else { return }
             logger.error("The home is gone; the service ends", metadata: ["home": "\(home.path)"])
