@@ -30,7 +30,10 @@ extension Routes {
                 try Reply.json(try await push.register(call.appID())).response
             },
             Route(.delete, "/v1/push/{id}/registration") { call in
-                try await push.unregister(call.appID())
+                let id = try call.appID()
+                // Of an app that is not there nothing was taken back.
+                _ = try await push.status(of: id)
+                try await push.unregister(id)
                 return Reply.empty(.noContent).response
             },
         ]

@@ -168,7 +168,7 @@ extension PushService {
         for await event in events {
             switch event.kind {
             case .opened: channel.opened()
-            case .ended(let end): return .failure(.unavailable(end.sentence(address.host, address.port)))
+            case .ended(let end): return .failure(.conflict(end.sentence(address.host, address.port)))
             case .received(let bytes):
                 for action in channel.received(bytes) {
                     switch action {
@@ -181,11 +181,11 @@ extension PushService {
                 wire.resume()
             }
         }
-        return .failure(.unavailable("\(address.host):\(address.port) has not answered in time."))
+        return .failure(.conflict("\(address.host):\(address.port) has not answered in time."))
     }
 
     private static func refusal(_ refusal: Refusal) -> Problem {
-        guard refusal.code == .enrolmentCode else { return .unavailable("The gateway refuses: \(refusal.text)") }
+        guard refusal.code == .enrolmentCode else { return .conflict("The gateway refuses: \(refusal.text)") }
         return .invalid(
             "The gateway does not take the code: \(refusal.text) A code works once, and for a time; "
                 + "'nightshift-gateway enrolment create' makes another one.", pointer: "/url")

@@ -114,7 +114,7 @@ expected-statuses = ["2xx", "404", "409", "422"]
 
 # The relay is a program without a desktop entry, which is never launched: what asks for launches is refused to it with 403.
 [[operations]]
-include-path-regex = "^/v1/process/(refresh|scheduled-tasks|location)"
+include-path-regex = "^/v1/process/(refresh|scheduled-tasks|location|push|notification|badge)"
 [operations.checks.positive_data_acceptance]
 expected-statuses = ["2xx", "403", "404", "409", "422"]
 TOML
