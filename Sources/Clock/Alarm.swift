@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// The one moment at which an actor wants to be woken: setting another takes its place.
 ///
 /// A value of the actor that owns it, and as safe as that actor's other state. It sleeps and rings on the actor where it was
@@ -32,6 +34,17 @@ package struct Alarm: Sendable {
             await ring(moment)
         }
         pending = (moment, task)
+    }
+
+    /// The same for a moment in seconds since 1970, as the wall clock stands now: who counts so sets it anew when that is set.
+    package mutating func set(
+        forWallSeconds moment: Double?, by clock: any ServiceClock, isolation: isolated (any Actor)? = #isolation,
+        _ ring: @escaping @Sendable (Double) async -> Void
+    ) {
+        let reading = clock.now()
+        set(
+            for: moment, atBootSeconds: moment.map { reading.bootSeconds + $0 - reading.wallSeconds }, by: clock,
+            isolation: isolation, ring)
     }
 
     /// The owner handles the ring for `moment`. An alarm that was set for another moment meanwhile stays.

@@ -59,8 +59,7 @@ package actor LocationService {
     private var isPrepared = false
     private var isStopping = false
     /// Transactions that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
-    private var unwritten = 0
-    private var writeWaiters: [CheckedContinuation<Void, Never>] = []
+    private var writes = PendingWrites()
     private let companions = Mailbox<LocationService>()
 
     package init(_ environment: Environment) {
@@ -185,8 +184,8 @@ package actor LocationService {
     private func write(_ changes: LocationChanges) async -> Bool {
         guard !changes.isEmpty else { return true }
         let reading = environment.clock.now()
-        unwritten += 1
-        defer { wasWritten() }
+        writes.begin()
+        defer { writes.end() }
         do {
             try await environment.store.write { try Self.write(changes, $0, reading) }
             return true
@@ -198,16 +197,9 @@ package actor LocationService {
         }
     }
 
-    private func wasWritten() {
-        unwritten -= 1
-        guard unwritten == 0 else { return }
-        for waiter in writeWaiters { waiter.resume() }
-        writeWaiters = []
-    }
-
     /// Returns when everything that was decided is on disk, or could not be written.
     func written() async {
-        while unwritten > 0 { await withCheckedContinuation { writeWaiters.append($0) } }
+        while writes.areUnderWay { await withCheckedContinuation { writes.add($0) } }
     }
 
     private static func write(

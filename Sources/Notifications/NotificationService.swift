@@ -62,8 +62,7 @@ package actor NotificationService {
     /// Changes that could not be written: part of the next transaction.
     private var retained: [NotificationChange] = []
     /// Transactions that are not on disk yet, and those who wait until they are.
-    private var unwritten = 0
-    private var writeWaiters: [CheckedContinuation<Void, Never>] = []
+    private var writes = PendingWrites()
     /// Those who wait for the answer to a question.
     private var askers: [Int64: [CheckedContinuation<String?, Never>]] = [:]
     nonisolated private let companions = Mailbox<NotificationService>()
@@ -129,12 +128,8 @@ package actor NotificationService {
     }
 
     private func setAlarm() {
-        let reading = environment.clock.now()
-        let next = isStopping ? nil : book.nextLook(after: reading.wallSeconds)
-        alarm.set(
-            for: next, atBootSeconds: next.map { reading.bootSeconds + $0 - reading.wallSeconds },
-            by: environment.clock
-        ) { await self.alarmRang($0) }
+        let next = isStopping ? nil : book.nextLook(after: now)
+        alarm.set(forWallSeconds: next, by: environment.clock) { await self.alarmRang($0) }
     }
 
     private func alarmRang(_ moment: Double) async {
@@ -215,8 +210,8 @@ package actor NotificationService {
         let all = retained + changes
         retained = []
         let reading = environment.clock.now()
-        unwritten += 1
-        defer { wasWritten() }
+        writes.begin()
+        defer { writes.end() }
         do {
             try await environment.store.write { transaction in
                 for change in all { try transaction.apply(change, reading) }
@@ -229,16 +224,9 @@ package actor NotificationService {
         }
     }
 
-    private func wasWritten() {
-        unwritten -= 1
-        guard unwritten == 0 else { return }
-        for waiter in writeWaiters { waiter.resume() }
-        writeWaiters = []
-    }
-
     /// Returns when everything that was decided is on disk, or could not be written.
     private func written() async {
-        while unwritten > 0 { await withCheckedContinuation { writeWaiters.append($0) } }
+        while writes.areUnderWay { await withCheckedContinuation { writes.add($0) } }
     }
 
     // MARK: - What happens
@@ -251,7 +239,7 @@ package actor NotificationService {
             do throws(StoreError) {
                 let kept = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
                 // What was decided meanwhile is not in it, and what could not be written is in no row: again.
-                guard unwritten == 0, book.revision == revision else { continue }
+                guard !writes.areUnderWay, book.revision == revision else { continue }
                 if !retained.isEmpty {
                     guard await write([]) else { return }
                     continue

@@ -48,8 +48,7 @@ package actor RefreshService {
     private var isPrepared = false
     private var isStopping = false
     /// Transactions that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
-    private var unwritten = 0
-    private var writeWaiters: [CheckedContinuation<Void, Never>] = []
+    private var writes = PendingWrites()
     private let companions = Mailbox<RefreshService>()
 
     package init(_ environment: Environment) {
@@ -112,12 +111,9 @@ package actor RefreshService {
     private func look() async { await tell { _, _ in } }
 
     private func setAlarm() {
-        let reading = environment.clock.now()
-        let next = isStopping ? nil : book.nextLook
-        alarm.set(
-            for: next, atBootSeconds: next.map { reading.bootSeconds + $0 - reading.wallSeconds },
-            by: environment.clock
-        ) { await self.alarmRang($0) }
+        alarm.set(forWallSeconds: isStopping ? nil : book.nextLook, by: environment.clock) {
+            await self.alarmRang($0)
+        }
     }
 
     private func alarmRang(_ moment: Double) async {
@@ -170,8 +166,8 @@ package actor RefreshService {
     private func write(_ changes: RefreshChanges) async -> Bool {
         guard !changes.isEmpty else { return true }
         let reading = environment.clock.now()
-        unwritten += 1
-        defer { wasWritten() }
+        writes.begin()
+        defer { writes.end() }
         do {
             try await environment.store.write { try Self.write(changes, $0, reading) }
             return true
@@ -183,16 +179,9 @@ package actor RefreshService {
         }
     }
 
-    private func wasWritten() {
-        unwritten -= 1
-        guard unwritten == 0 else { return }
-        for waiter in writeWaiters { waiter.resume() }
-        writeWaiters = []
-    }
-
     /// Returns when everything that was decided is on disk, or could not be written.
     private func written() async {
-        while unwritten > 0 { await withCheckedContinuation { writeWaiters.append($0) } }
+        while writes.areUnderWay { await withCheckedContinuation { writes.add($0) } }
     }
 
     private static func write(

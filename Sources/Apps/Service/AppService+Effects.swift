@@ -58,7 +58,7 @@ extension AppService {
 
     /// Processes first, in the order that was decided; then what is written down of it; then who has to know.
     func execute(_ actions: [AppAction], _ id: AppID) async {
-        unwritten[id, default: 0] += 1
+        writes[id, default: PendingWrites()].begin()
         var actions = actions
         var entries: [JournalEntry] = []
         var finished: [FinishedWake] = []
@@ -141,7 +141,7 @@ extension AppService {
         let time = now.date
         let lifts = isInFront || unlifted.contains(id)
         let finished = (unfinished.removeValue(forKey: id) ?? []) + finished
-        unwritten[id, default: 0] += 1
+        writes[id, default: PendingWrites()].begin()
         defer { stepWritten(id) }
         do {
             try await store.write { transaction in
@@ -168,16 +168,14 @@ extension AppService {
     }
 
     private func stepWritten(_ id: AppID) {
-        guard let count = unwritten[id] else { return }
-        unwritten[id] = count > 1 ? count - 1 : nil
-        guard count == 1 else { return }
-        for waiter in writeWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
+        writes[id]?.end()
+        if writes[id]?.areUnderWay == false { writes[id] = nil }
     }
 
     /// Returns when everything that was decided of the app is on disk, or could not be written: nobody is told before.
     func written(_ id: AppID) async {
-        while unwritten[id] != nil {
-            await withCheckedContinuation { writeWaiters[id, default: []].append($0) }
+        while writes[id] != nil {
+            await withCheckedContinuation { writes[id, default: PendingWrites()].add($0) }
         }
     }
 

@@ -83,8 +83,7 @@ package actor AppService {
     var connections: [Int32: Connection] = [:]
     var nextConnection = 0
     /// The number of steps of each app that are not on disk yet, and the callers that wait for them.
-    var unwritten: [AppID: Int] = [:]
-    var writeWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
+    var writes: [AppID: PendingWrites] = [:]
     /// Apps that came to the front in a step that could not be written: the next one that can lifts what that was to lift.
     var unlifted: Set<AppID> = []
     /// Ends of wakes that could not be written: the next step of the app that can writes them.
