@@ -17,36 +17,22 @@ extension StoreTransaction {
         _ app: App.Type, _ device: Device.Type
     ) throws -> StoredLocation<App, Device> {
         var kept = StoredLocation<App, Device>()
-        for row in try Row.fetchAll(db, sql: "SELECT app, record FROM location_apps ORDER BY app") {
-            let id = AppID(rawValue: row["app"])
-            if let record = try? Columns.decode(app, row["record"]) {
-                kept.apps[id] = record
-            } else {
-                kept.unreadable.append("location of \(id)")
-            }
-        }
-        if let text = try String.fetchOne(db, sql: "SELECT record FROM location_device") {
-            kept.device = try? Columns.decode(device, text)
-            if kept.device == nil { kept.unreadable.append("location of the device") }
-        }
+        try readRecords(in: .location, into: &kept.apps, unreadable: &kept.unreadable)
+        kept.device = try readDeviceRecord(in: .location, unreadable: &kept.unreadable)
         return kept
     }
 
     package func putLocation(_ record: some Encodable, of app: AppID) throws {
-        try db.cachedStatement(
-            sql: "INSERT INTO location_apps (app, record) VALUES (?1, ?2) ON CONFLICT (app) DO UPDATE SET record = ?2"
-        ).execute(arguments: [app.rawValue, try Columns.encode(record)])
+        try putRecord(record, of: app, in: .location)
     }
 
     package func putLocationOfDevice(_ record: some Encodable) throws {
-        try db.cachedStatement(
-            sql: "INSERT INTO location_device (id, record) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET record = ?1"
-        ).execute(arguments: [try Columns.encode(record)])
+        try putDeviceRecord(record, in: .location)
     }
 
     /// Forgets what is kept of an app that is gone, and what it was to be woken for.
     package func deleteLocation(of app: AppID) throws {
-        try db.execute(sql: "DELETE FROM location_apps WHERE app = ?", arguments: [app.rawValue])
+        try deleteRows(of: app, from: RecordTable.location.apps)
         try deleteLocationWakes(of: app)
     }
 
@@ -59,15 +45,12 @@ extension StoreTransaction {
                 sql: "DELETE FROM wakes WHERE app = ? AND source = 'region' AND key = ?",
                 arguments: [app.rawValue, region])
         } else {
-            try db.execute(
-                sql: "DELETE FROM wakes WHERE app = ? AND source IN ('region', 'significantChange')",
-                arguments: [app.rawValue])
+            try deleteWakes(of: app, by: [.region, .significantChange], from: "wakes")
         }
     }
 
     /// Takes back that an app was to be told of a significant change.
     package func deleteSignificantChangeWake(of app: AppID) throws {
-        try db.execute(
-            sql: "DELETE FROM wakes WHERE app = ? AND source = 'significantChange'", arguments: [app.rawValue])
+        try deleteWakes(of: app, by: [.significantChange], from: "wakes")
     }
 }

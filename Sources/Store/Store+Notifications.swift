@@ -99,33 +99,19 @@ extension StoreTransaction {
     }
 
     package func putNotifications(_ record: some Encodable, of app: AppID) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO notification_apps (app, record) VALUES (?1, ?2)
-                ON CONFLICT (app) DO UPDATE SET record = ?2
-                """
-        ).execute(arguments: [app.rawValue, try Columns.encode(record)])
+        try putRecord(record, of: app, in: .notifications)
     }
 
     /// Forgets what is kept of an app that is gone, what its user has chosen included.
     package func deleteNotifications(of app: AppID) throws {
-        for table in ["notifications", "notification_apps"] {
-            try db.execute(sql: "DELETE FROM \(table) WHERE app = ?", arguments: [app.rawValue])
-        }
-        try db.execute(sql: "DELETE FROM wakes WHERE app = ? AND source = 'response'", arguments: [app.rawValue])
+        try deleteRows(of: app, from: RecordTable.notifications.apps, "notifications")
+        try deleteWakes(of: app, by: [.response], from: "wakes")
     }
 
     /// All that is kept. A row that makes no sense takes no other with it.
     package func notifications<App: Decodable & Sendable>(_ app: App.Type) throws -> StoredNotifications<App> {
         var kept = StoredNotifications<App>()
-        for row in try Row.fetchAll(db, sql: "SELECT app, record FROM notification_apps ORDER BY app") {
-            let id = AppID(rawValue: row["app"])
-            if let record = try? Columns.decode(app, row["record"]) {
-                kept.apps[id] = record
-            } else {
-                kept.unreadable.append("notifications of \(id)")
-            }
-        }
+        try readRecords(in: .notifications, into: &kept.apps, unreadable: &kept.unreadable)
         for row in try Row.fetchAll(db.cachedStatement(sql: "SELECT * FROM notifications ORDER BY id")) {
             if let stored = Self.notification(row) {
                 kept.notifications.append(stored)

@@ -40,18 +40,8 @@ extension StoreTransaction {
         _ app: App.Type, _ device: Device.Type, _ push: Record.Type
     ) throws -> StoredPushes<App, Device, Record> {
         var kept = StoredPushes<App, Device, Record>()
-        for row in try Row.fetchAll(db, sql: "SELECT app, record FROM push_apps ORDER BY app") {
-            let id = AppID(rawValue: row["app"])
-            if let record = try? Columns.decode(app, row["record"]) {
-                kept.apps[id] = record
-            } else {
-                kept.unreadable.append("remote notifications of \(id)")
-            }
-        }
-        if let text = try String.fetchOne(db, sql: "SELECT record FROM push_device") {
-            kept.device = try? Columns.decode(device, text)
-            if kept.device == nil { kept.unreadable.append("remote notifications of the device") }
-        }
+        try readRecords(in: .push, into: &kept.apps, unreadable: &kept.unreadable)
+        kept.device = try readDeviceRecord(in: .push, unreadable: &kept.unreadable)
         let rows = try Row.fetchAll(
             db, sql: "SELECT id, app, record, payload, wake FROM push_messages ORDER BY rowid")
         for row in rows {
@@ -68,26 +58,17 @@ extension StoreTransaction {
     }
 
     package func putPush(_ record: some Encodable, of app: AppID) throws {
-        try db.cachedStatement(
-            sql: "INSERT INTO push_apps (app, record) VALUES (?1, ?2) ON CONFLICT (app) DO UPDATE SET record = ?2"
-        ).execute(arguments: [app.rawValue, try Columns.encode(record)])
+        try putRecord(record, of: app, in: .push)
     }
 
     package func putPushOfDevice(_ record: some Encodable) throws {
-        try db.execute(
-            sql: "INSERT INTO push_device (id, record) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET record = ?1",
-            arguments: [try Columns.encode(record)])
+        try putDeviceRecord(record, in: .push)
     }
 
     /// Forgets what is kept of an app that is gone, ends of its pushes' wakes included.
     package func deletePushes(of app: AppID) throws {
-        for table in ["push_apps", "push_messages"] {
-            try db.execute(sql: "DELETE FROM \(table) WHERE app = ?", arguments: [app.rawValue])
-        }
-        for table in ["wakes", "wake_ends"] {
-            try db.execute(
-                sql: "DELETE FROM \(table) WHERE app = ? AND source = 'push'", arguments: [app.rawValue])
-        }
+        try deleteRows(of: app, from: RecordTable.push.apps, "push_messages")
+        try deleteWakes(of: app, by: [.push], from: "wakes", "wake_ends")
     }
 
     /// A push as it is known now. The number of its wake stays.

@@ -50,18 +50,8 @@ extension StoreTransaction {
         _ app: App.Type, _ device: Device.Type
     ) throws -> StoredRefresh<App, Device> {
         var kept = StoredRefresh<App, Device>()
-        for row in try Row.fetchAll(db, sql: "SELECT app, record FROM refresh_apps ORDER BY app") {
-            let id = AppID(rawValue: row["app"])
-            if let record = try? Columns.decode(app, row["record"]) {
-                kept.apps[id] = record
-            } else {
-                kept.unreadable.append("refresh of \(id)")
-            }
-        }
-        if let text = try String.fetchOne(db, sql: "SELECT record FROM refresh_device") {
-            kept.device = try? Columns.decode(device, text)
-            if kept.device == nil { kept.unreadable.append("refresh of the device") }
-        }
+        try readRecords(in: .refresh, into: &kept.apps, unreadable: &kept.unreadable)
+        kept.device = try readDeviceRecord(in: .refresh, unreadable: &kept.unreadable)
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM scheduled_tasks ORDER BY app, identifier, running")
         for row in rows {
             if let task = Self.scheduledTask(row) {
@@ -75,27 +65,17 @@ extension StoreTransaction {
     }
 
     package func putRefresh(_ record: some Encodable, of app: AppID) throws {
-        try db.cachedStatement(
-            sql: "INSERT INTO refresh_apps (app, record) VALUES (?1, ?2) ON CONFLICT (app) DO UPDATE SET record = ?2"
-        ).execute(arguments: [app.rawValue, try Columns.encode(record)])
+        try putRecord(record, of: app, in: .refresh)
     }
 
     package func putRefreshOfDevice(_ record: some Encodable) throws {
-        try db.execute(
-            sql: "INSERT INTO refresh_device (id, record) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET record = ?1",
-            arguments: [try Columns.encode(record)])
+        try putDeviceRecord(record, in: .refresh)
     }
 
     /// Forgets what is kept of an app that is gone, ends of its wakes and tasks included.
     package func deleteRefresh(of app: AppID) throws {
-        for table in ["refresh_apps", "scheduled_tasks"] {
-            try db.execute(sql: "DELETE FROM \(table) WHERE app = ?", arguments: [app.rawValue])
-        }
-        for table in ["wakes", "wake_ends"] {
-            try db.execute(
-                sql: "DELETE FROM \(table) WHERE app = ? AND source IN ('fetch', 'processing', 'continued')",
-                arguments: [app.rawValue])
-        }
+        try deleteRows(of: app, from: RecordTable.refresh.apps, "scheduled_tasks")
+        try deleteWakes(of: app, by: [.fetch, .processing, .continued], from: "wakes", "wake_ends")
     }
 
     // MARK: - Bytes

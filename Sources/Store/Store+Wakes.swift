@@ -80,7 +80,7 @@ extension StoreTransaction {
 
     /// Forgets what an app that is removed was to be woken for, its sessions aside.
     package func deleteWakes(of app: AppID) throws {
-        try db.execute(sql: "DELETE FROM wakes WHERE app = ?", arguments: [app.rawValue])
+        try deleteRows(of: app, from: "wakes")
     }
 
     func lastWake() throws -> Int64 {
