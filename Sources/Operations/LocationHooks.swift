@@ -4,7 +4,6 @@ package import Location
 package import Logging
 package import NightshiftAPI
 package import Store
-import Synchronization
 
 extension AppService.PartHooks {
     /// What location hears of apps, and tells them.
@@ -20,17 +19,12 @@ extension AppService.PartHooks {
 
 /// The apps, as location reaches them: they are made behind it, since they call it, too.
 package final class LocatedApps: Sendable {
-    /// Weak, since the apps hold location by their hooks.
-    private struct Reference {
-        weak var service: AppService?
-    }
-
-    private let apps = Mutex(Reference())
+    private let apps = AppsReference()
 
     package init() {}
 
     /// To be called once, before anything runs.
-    package func connect(_ service: AppService) { apps.withLock { $0.service = service } }
+    package func connect(_ service: AppService) { apps.connect(service) }
 
     /// Location over these apps.
     ///
@@ -42,8 +36,8 @@ package final class LocatedApps: Sendable {
         LocationService(
             LocationService.Environment(
                 store: store, clock: clock, source: source, ask: ask,
-                permissionChanged: { await self.apps.withLock(\.service)?.tell($0, .location($1)) },
-                wakesChanged: { await self.apps.withLock(\.service)?.wakesTakenBack(of: $0) },
-                manifests: { await self.apps.withLock(\.service)?.manifests(logger) }, logger: logger))
+                permissionChanged: { await self.apps.service?.tell($0, .location($1)) },
+                wakesChanged: { await self.apps.service?.wakesTakenBack(of: $0) },
+                manifests: { await self.apps.service?.manifests(logger) }, logger: logger))
     }
 }

@@ -6,7 +6,6 @@ package import Logging
 package import NightshiftAPI
 package import Notifications
 package import Store
-import Synchronization
 
 extension AppService.PartHooks {
     /// What notifications hear of apps.
@@ -17,17 +16,12 @@ extension AppService.PartHooks {
 
 /// The apps, as notifications reach them: they are made behind them, since they call them, too.
 package final class NotifyingApps: Sendable {
-    /// Weak, since the apps hold notifications by their hooks.
-    private struct Reference {
-        weak var service: AppService?
-    }
-
-    private let apps = Mutex(Reference())
+    private let apps = AppsReference()
 
     package init() {}
 
     /// To be called once, before anything runs.
-    package func connect(_ service: AppService) { apps.withLock { $0.service = service } }
+    package func connect(_ service: AppService) { apps.connect(service) }
 
     /// Notifications of these apps.
     package func service(
@@ -38,19 +32,19 @@ package final class NotifyingApps: Sendable {
             NotificationService.Environment(
                 store: store, clock: clock, desktop: desktop,
                 present: { app, notification in
-                    guard let apps = self.apps.withLock(\.service) else { return .notInFront }
+                    guard let apps = self.apps.service else { return .notInFront }
                     return await apps.present(app, notification)
                 },
                 activate: { app in
                     do throws(Problem) {
-                        _ = try await self.apps.withLock(\.service)?.activate(app)
+                        _ = try await self.apps.service?.activate(app)
                     } catch {
                         // The app's own journal says what is wrong with it; its wake stays.
                         logger.info("Not activated", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
                 entry: { app in
-                    guard let apps = self.apps.withLock(\.service) else { return nil }
+                    guard let apps = self.apps.service else { return nil }
                     do throws(Problem) {
                         let status = try await apps.app(app)
                         return NotificationService.Entry(name: status.name, icon: status.manifest?.icon)

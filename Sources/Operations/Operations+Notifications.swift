@@ -7,14 +7,14 @@ import Push
 extension Operations {
     /// What the process's app has of notifications.
     package func processNotifications(process: Int32, channel: String?) async throws(Problem) -> ProcessNotifications {
-        await notifications.processNotifications(of: try notifier(process, channel))
+        await notifications.processNotifications(of: try caller(process, channel, refusing: .notifications))
     }
 
     /// Asks the user whether notifications of the process's app are shown, unless that is known; returns when it is.
     package func requestNotifications(
         _ request: NotificationAuthorizationRequest, process: Int32, channel: String?
     ) async throws(Problem) -> ProcessNotifications {
-        let app = try await notifier(process, channel)
+        let app = try await caller(process, channel, refusing: .notifications)
         _ = try await notifications.requestAuthorization(isProvisional: request.isProvisional, for: app)
         await push.permissionChanged(app)
         return await notifications.processNotifications(of: app)
@@ -23,7 +23,7 @@ extension Operations {
     package func notify(
         _ request: NotificationRequest, process: Int32, channel: String?
     ) async throws(Problem) {
-        try await notifications.add(request, for: try notifier(process, channel))
+        try await notifications.add(request, for: try caller(process, channel, refusing: .notifications))
     }
 
     /// Forgets notifications of the process's app, all where none are named.
@@ -32,26 +32,17 @@ extension Operations {
     package func removeNotifications(
         _ identifiers: [String]?, isShown: Bool? = nil, process: Int32, channel: String?
     ) async throws(Problem) {
-        try await notifications.remove(identifiers, of: try notifier(process, channel), isShown: isShown)
+        try await notifications.remove(
+            identifiers, of: try caller(process, channel, refusing: .notifications), isShown: isShown)
     }
 
     package func set(
         _ categories: NotificationCategories, process: Int32, channel: String?
     ) async throws(Problem) {
-        try await notifications.setCategories(categories, for: try notifier(process, channel))
+        try await notifications.setCategories(categories, for: try caller(process, channel, refusing: .notifications))
     }
 
     package func set(_ badge: BadgeChange, process: Int32, channel: String?) async throws(Problem) {
-        try await notifications.setBadge(badge.count, for: try notifier(process, channel))
-    }
-
-    /// The app of a process, which has to be one with an entry: nothing else has a name and can be launched by a choice.
-    private func notifier(_ process: Int32, _ channel: String?) async throws(Problem) -> AppID {
-        let app = try await apps.connectedProcess(process, channel: channel).app
-        guard !app.isProgram else {
-            throw .forbidden(
-                "\(app) has no desktop entry, so it has no notifications. 'nightshift app install FILE' installs one.")
-        }
-        return app
+        try await notifications.setBadge(badge.count, for: try caller(process, channel, refusing: .notifications))
     }
 }

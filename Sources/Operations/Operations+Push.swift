@@ -9,24 +9,13 @@ extension Operations {
 
     /// Has the token of the process's app asked for, which comes as an event where it is not there yet.
     package func registerForPush(process: Int32, channel: String?) async throws(Problem) -> PushNotice {
-        let app = try await receiver(process, channel)
+        let app = try await caller(process, channel, refusing: .remoteNotifications)
         _ = try await push.register(app, waits: false)
         return await push.notice(for: app) ?? PushNotice()
     }
 
     package func unregisterForPush(process: Int32, channel: String?) async throws(Problem) {
-        try await push.unregister(try receiver(process, channel))
-    }
-
-    /// The app of a process, which has to be one with an entry: the entry's name is its topic.
-    private func receiver(_ process: Int32, _ channel: String?) async throws(Problem) -> AppID {
-        let app = try await apps.connectedProcess(process, channel: channel).app
-        guard !app.isProgram else {
-            throw .forbidden(
-                "\(app) has no desktop entry, so it gets no remote notifications. 'nightshift app install FILE' installs one."
-            )
-        }
-        return app
+        try await push.unregister(try caller(process, channel, refusing: .remoteNotifications))
     }
 
     // MARK: - What people ask

@@ -10,40 +10,29 @@ extension Operations {
     package func setInterval(
         _ interval: RefreshInterval, process: Int32, channel: String?
     ) async throws(Problem) {
-        try await refresh.setInterval(interval, for: try caller(process, channel))
+        try await refresh.setInterval(interval, for: try caller(process, channel, refusing: .launches))
     }
 
     /// The tasks of the process's app that wait.
     package func scheduledTasks(process: Int32, channel: String?) async throws(Problem) -> [ScheduledTask] {
-        try await refresh.scheduledTasks(of: try caller(process, channel))
+        try await refresh.scheduledTasks(of: try caller(process, channel, refusing: .launches))
     }
 
     package func submit(_ task: ScheduledTask, process: Int32, channel: String?) async throws(Problem) {
-        let app = try await caller(process, channel)
+        let app = try await caller(process, channel, refusing: .launches)
         let state = try await apps.app(app).state
         try await refresh.submit(task, for: app, isInFront: state == .active || state == .inactive)
     }
 
     /// Cancels a task that waits; all of the app's where none is named.
     package func cancel(_ identifier: String?, process: Int32, channel: String?) async throws(Problem) {
-        try await refresh.cancel(identifier, of: try caller(process, channel))
+        try await refresh.cancel(identifier, of: try caller(process, channel, refusing: .launches))
     }
 
     package func progress(
         _ identifier: String, _ progress: ScheduledTaskProgress, process: Int32, channel: String?
     ) async throws(Problem) {
-        try await refresh.progress(identifier, progress, of: try caller(process, channel))
-    }
-
-    /// The app of a process, which has to be one with an entry: nothing else is launched.
-    private func caller(_ process: Int32, _ channel: String?) async throws(Problem) -> AppID {
-        let app = try await apps.connectedProcess(process, channel: channel).app
-        guard !app.isProgram else {
-            throw .taskNotPermitted(
-                "\(app) has no desktop entry, so it is not launched in the background. 'nightshift app install FILE' "
-                    + "installs one.")
-        }
-        return app
+        try await refresh.progress(identifier, progress, of: try caller(process, channel, refusing: .launches))
     }
 
     // MARK: - What people ask

@@ -26,25 +26,25 @@ extension AppService.PartHooks {
 /// The apps and the other parts, as remote notifications reach them, and the other way round: each calls the other.
 package final class PushedApps: Sendable {
     /// Weak, since the apps hold remote notifications by their hooks.
-    private struct References {
-        weak var apps: AppService?
-        weak var push: PushService?
+    private struct Reference {
+        weak var service: PushService?
     }
 
-    private let references = Mutex(References())
+    private let apps = AppsReference()
+    private let push = Mutex(Reference())
 
     package init() {}
 
     /// To be called once, before anything runs.
-    package func connect(_ service: AppService) { references.withLock { $0.apps = service } }
+    package func connect(_ service: AppService) { apps.connect(service) }
 
     /// A notification of an app is on its user's screen.
     package func shown(_ app: AppID, _ identifier: String, _ date: Date) async {
-        await references.withLock(\.push)?.shown(identifier, of: app, at: date)
+        await push.withLock(\.service)?.shown(identifier, of: app, at: date)
     }
 
     /// What background refresh is allowed to do has changed.
-    package func refreshChanged() async { await references.withLock(\.push)?.refreshChanged() }
+    package func refreshChanged() async { await push.withLock(\.service)?.refreshChanged() }
 
     /// Remote notifications of these apps.
     ///
@@ -61,17 +61,9 @@ package final class PushedApps: Sendable {
                 notifications: PushService.Notifications(
                     changed: { await notifications.wake() },
                     permission: { await notifications.permission(of: $0) }),
-                tell: { app, notice in await self.references.withLock(\.apps)?.tell(app, .push(notice)) },
-                manifests: {
-                    guard let apps = self.references.withLock(\.apps) else { return nil }
-                    do throws(Problem) {
-                        return try await apps.apps().compactMap(\.manifest)
-                    } catch {
-                        logger.error("Entries cannot be read", metadata: ["error": "\(error)"])
-                        return nil
-                    }
-                }, logger: logger))
-        references.withLock { $0.push = service }
+                tell: { app, notice in await self.apps.service?.tell(app, .push(notice)) },
+                manifests: { await self.apps.service?.manifests(logger) }, logger: logger))
+        push.withLock { $0.service = service }
         return service
     }
 }

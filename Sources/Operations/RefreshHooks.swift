@@ -4,7 +4,6 @@ package import Logging
 import NightshiftAPI
 package import Refresh
 package import Store
-import Synchronization
 
 extension AppService.PartHooks {
     /// What background refresh hears of apps, and tells them.
@@ -21,17 +20,12 @@ extension AppService.PartHooks {
 
 /// The apps, as background refresh reaches them: they are made behind it, since they call it, too.
 package final class RefreshedApps: Sendable {
-    /// Weak, since the apps hold background refresh by their hooks.
-    private struct Reference {
-        weak var service: AppService?
-    }
-
-    private let apps = Mutex(Reference())
+    private let apps = AppsReference()
 
     package init() {}
 
     /// To be called once, before anything runs.
-    package func connect(_ service: AppService) { apps.withLock { $0.service = service } }
+    package func connect(_ service: AppService) { apps.connect(service) }
 
     /// Background refresh over these apps.
     ///
@@ -44,17 +38,17 @@ package final class RefreshedApps: Sendable {
                 store: store, clock: clock,
                 expire: { app, source, key in
                     do throws(Problem) {
-                        try await self.apps.withLock(\.service)?.expire(app, source, key: key)
+                        try await self.apps.service?.expire(app, source, key: key)
                     } catch {
                         // It has ended by itself meanwhile.
                         logger.debug("Nothing to expire", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
                 availabilityChanged: {
-                    await self.apps.withLock(\.service)?.tell($0, .refresh(RefreshNotice(availability: $1)))
+                    await self.apps.service?.tell($0, .refresh(RefreshNotice(availability: $1)))
                     await changed()
                 },
-                manifests: { await self.apps.withLock(\.service)?.manifests(logger) }, logger: logger))
+                manifests: { await self.apps.service?.manifests(logger) }, logger: logger))
     }
 }
 
