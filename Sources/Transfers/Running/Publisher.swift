@@ -12,15 +12,12 @@ import Store
 struct Publisher: Sendable {
     /// A download whose bytes are all here and right.
     struct Job: Sendable {
-        var record: TaskRecord
+        /// What is decided of it.
+        var run: FinishRun
+        /// -1 before the file is open.
         var descriptor: Int32
-        /// Bytes that were written, or found whole: the file has to have exactly so many.
-        var length: Int64
-        var verified: [String]
-        /// Why it cannot go where it should, where that has shown: it is kept with the service.
-        var refusal: TransferFailure?
-        /// Entries of the journal that belong into the next commit.
-        var entries: [JournalEntry] = []
+
+        var record: TaskRecord { run.record }
     }
 
     struct Prepared: Sendable {
@@ -60,8 +57,8 @@ struct Publisher: Sendable {
                 return .failed(job, DiskTrouble.failure(errno, "sync the file"))
             }
             let size = FileStanding(descriptor: job.descriptor)?.size ?? -1
-            guard size == job.length else {
-                return .replaced(job, .replaced("the partial file has \(size) bytes instead of \(job.length)"))
+            guard size == job.run.length else {
+                return .replaced(job, .replaced("the partial file has \(size) bytes instead of \(job.run.length)"))
             }
             do throws(TransferFailure) {
                 return .ready(try prepare(job, taken: &taken))
@@ -126,36 +123,26 @@ struct Publisher: Sendable {
         return .replaced(words)
     }
 
-    /// Where a publication that a crash interrupted has got to.
-    enum Interrupted {
-        /// The file has its name.
-        case done
-        /// It has, and its directory cannot be synced; or nobody can tell now. To be looked at again.
-        case unclear
-        /// The file is where it was.
-        case pending(descriptor: Int32)
-        case lost
-    }
-
-    static func inspect(_ publication: Publication) -> Interrupted {
+    /// Where a publication that a crash interrupted has got to; with the open file where that waits, else with -1.
+    static func inspect(_ publication: Publication) -> (finding: InterruptedPublication, descriptor: Int32) {
         if let there = FileStanding(name: publication.to) {
             if there.isRegular, there.isOwn, there.inode == publication.inode, there.size == publication.size {
                 let directory = (publication.to as NSString).deletingLastPathComponent
-                return FileSteps.syncDirectory(directory) ? .done : .unclear
+                return (FileSteps.syncDirectory(directory) ? .done : .unclear, -1)
             }
         } else if !isAbsence(errno) {
-            return .unclear
+            return (.unclear, -1)
         }
         let descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         // Only what is known to be gone is fetched again: it would get another name beside the first.
-        guard descriptor >= 0 else { return isAbsence(errno) ? .lost : .unclear }
+        guard descriptor >= 0 else { return (isAbsence(errno) ? .lost : .unclear, -1) }
         guard let here = FileStanding(descriptor: descriptor), here.flaw == nil, here.size == publication.size,
             here.inode == publication.inode
         else {
             close(descriptor)
-            return .lost
+            return (.lost, -1)
         }
-        return .pending(descriptor: descriptor)
+        return (.pending, descriptor)
     }
 
     private static func isAbsence(_ number: Int32) -> Bool { number == ENOENT || number == ENOTDIR }
@@ -167,9 +154,9 @@ struct Publisher: Sendable {
         }
         var publication = Publication(
             from: partial.path, to: keptPath(record.id), inode: identity.inode, size: identity.size, overwrite: true)
-        publication.verified = job.verified
+        publication.verified = job.run.verified
         if let destination = record.request.destination {
-            if let failure = job.refusal ?? obstacle(record, destination) {
+            if let failure = job.run.refusal ?? obstacle(record, destination) {
                 publication.failure = failure.keeping(publication.to)
             } else {
                 fchmod(job.descriptor, mode)

@@ -5,89 +5,119 @@ import Logging
 import NightshiftAPI
 import Store
 
-/// From the last byte to the file under its name, many files at a time.
+/// From the last byte to the file under its name, many files at a time: does what a ``FinishRun`` wants, and tells it what came
+/// of that. Decides nothing.
 extension TransferService {
+    /// A file on its way, with what its run wants next.
+    private typealias Step = (job: Publisher.Job, actions: [FinishAction])
+
     /// Takes over a download whose bytes are all in `descriptor`. Its connection is free from here on.
-    func finish(_ start: ActiveTransfer, _ descriptor: Int32, _ entries: [JournalEntry]) async {
-        var record = start.record
-        let id = record.id
-        finishing.begin(id)
-        active[id] = nil
-        let partial = record.partial
-        let length = record.received
-        let size = FileIdentity(descriptor: descriptor)?.size
-        record.received = size ?? length
-        var job = Publisher.Job(record: record, descriptor: descriptor, length: length, verified: [])
-        job.entries = entries
-        // One that a crash has left finishing is so already.
-        if record.state != .finishing { job.entries += apply(.finish(nil), to: &job.record, now: now) }
-        guard job.record.state == .finishing else {
-            // A fault of the service's has ended it.
-            close(descriptor)
-            if !(await save(job.record, job.entries)) { settleSoon() }
-            endFinishing(id)
-            return await pump()
-        }
-        if size != length || PartialStorage.hasHoles(descriptor, size: length) {
-            close(descriptor)
-            let words =
-                size == length
-                ? "bytes within it are gone" : "the partial file has \(size ?? 0) bytes instead of \(length)"
-            return await replacedBytes(job, .replaced(words))
-        }
-        let announced = partial?.digests ?? []
-        let asked = record.request.checksum
-        if asked != nil || !announced.isEmpty {
-            // Hashing takes its time: what is going on is written down first.
-            if await save(job.record, job.entries) { job.entries = [] }
-            reporting.yield { await $0.pump() }
-            let stopping = disks.stopping
-            let result = await disks.hash.run {
-                Verification.verify(descriptor: descriptor, asked: asked, announced: announced) { stopping.value != 0 }
-            }
-            switch result {
-            case .success(let names): job.verified = names
-            case .failure(let failure) where failure.isStopOfVerification:
-                // The row says how far it is; the next service takes it from there.
-                close(descriptor)
-                return endFinishing(id)
-            case .failure(let failure):
-                close(descriptor)
-                return await wrongBytes(job, failure, wasContinued: start.startCount > 0 || start.wasDivided)
-            }
-        }
-        finishing.append(job)
-        startDraining()
+    func finish(_ transfer: ActiveTransfer, _ descriptor: Int32, _ entries: [JournalEntry]) async {
+        let run = FinishRun(
+            record: transfer.record, entries: entries, wasContinued: transfer.startCount > 0 || transfer.wasDivided)
+        await finish(Publisher.Job(run: run, descriptor: descriptor))
+    }
+
+    private func finish(_ job: Publisher.Job) async {
+        finishing.begin(job.record.id)
+        active[job.record.id] = nil
+        let size = FileIdentity(descriptor: job.descriptor)?.size
+        let hasHoles = PartialStorage.hasHoles(job.descriptor, size: job.run.length)
+        await execute([told(job) { $0.arrived(size: size, hasHoles: hasHoles, now: now) }])
         // The connection is free, whatever the disk still has to do.
         await pump()
     }
 
-    /// The bytes are not what they should be, or cannot be looked at; see ``FinishTrouble``.
-    private func wrongBytes(_ start: Publisher.Job, _ failure: TransferFailure, wasContinued: Bool) async {
-        var job = start
-        let record = job.record
-        let event = FinishTrouble.wrongBytes(
-            failure, wasContinued: wasContinued, of: &job.record, bootSeconds: now.bootSeconds,
-            random: environment.random)
-        job.entries += apply(event, to: &job.record, now: now)
-        if await save(job.record, job.entries) {
-            if job.record.partial == nil { partials.discard(record) }
-        } else {
-            settleSoon()
-        }
-        endFinishing(record.id)
-        await pump()
+    // MARK: - Carrying out
+
+    private func told(_ job: Publisher.Job, _ input: (inout FinishRun) -> [FinishAction]) -> Step {
+        var job = job
+        let actions = input(&job.run)
+        return (job, actions)
     }
 
-    /// Somebody has touched the file since its bytes were written: they are fetched again.
-    private func replacedBytes(_ start: Publisher.Job, _ failure: TransferFailure) async {
-        var job = start
-        let record = job.record
-        job.entries += apply(.fetchAgain(failure), to: &job.record, now: now)
-        if await save(job.record, job.entries) { partials.discard(record) } else { settleSoon() }
-        endFinishing(record.id)
-        await pump()
+    /// Does what files want, each in its order, and what they want then. What several want written down is one commit.
+    ///
+    /// - Returns: those that are to get their names now.
+    @discardableResult
+    private func execute(_ wanted: [Step]) async -> [Publisher.Prepared] {
+        var ready: [Publisher.Prepared] = []
+        var steps = wanted
+        while !steps.isEmpty {
+            await remove(steps.flatMap(\.actions).compactMap(\.remains))
+            var next: [Step] = []
+            var changes: [(job: Publisher.Job, record: TaskRecord, entries: [JournalEntry])] = []
+            for (job, actions) in steps {
+                for action in actions {
+                    switch action {
+                    case .save(let record, let entries): changes.append((job, record, entries))
+                    case .publish(let publication):
+                        ready.append(Publisher.Prepared(job: job, publication: publication))
+                    default: if let step = await execute(action, job) { next.append(step) }
+                    }
+                }
+            }
+            if !changes.isEmpty {
+                let isSaved = await save(changes.map { ($0.record, $0.entries) })
+                next += changes.map { told($0.job) { $0.saved(isSaved) } }
+            }
+            steps = next
+        }
+        return ready
     }
+
+    /// Does one thing that a file wants for itself.
+    ///
+    /// - Returns: what it wants then, where it has learned something.
+    private func execute(_ action: FinishAction, _ job: Publisher.Job) async -> Step? {
+        let id = job.record.id
+        switch action {
+        case .closeFile: close(job.descriptor)
+        case .hash(let asked, let announced):
+            reporting.yield { await $0.pump() }
+            let (stopping, descriptor) = (disks.stopping, job.descriptor)
+            let result = await disks.hash.run {
+                Verification.verify(descriptor: descriptor, asked: asked, announced: announced) { stopping.value != 0 }
+            }
+            return told(job) { $0.hashed(result, now: now, random: environment.random) }
+        case .arrive: reporting.yield { await $0.finish(job) }
+        case .queue:
+            finishing.append(job)
+            startDraining()
+        case .reopen(let publication):
+            var job = job
+            job.descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+            let inode = job.descriptor < 0 ? nil : FileStanding(descriptor: job.descriptor)?.inode
+            let isSame: Bool? = job.descriptor < 0 ? nil : inode == publication.inode
+            return told(job) { $0.reopened(isSame: isSame) }
+        case .settleLater: settleSoon()
+        case .release: endFinishing(id)
+        case .fault(let fault): report(fault, of: id)
+        // Done for many at once.
+        case .save, .publish, .remove: break
+        }
+        return nil
+    }
+
+    private func remove(_ remains: [FinishAction.Remains]) async {
+        guard !remains.isEmpty else { return }
+        await disks.finish.run { [partials] in
+            for remains in remains {
+                switch remains {
+                case .all(let record): partials.discard(record)
+                case .rest(let record): partials.discardRest(record)
+                }
+            }
+        }
+    }
+
+    private func endFinishing(_ id: TaskID) {
+        finishing.end(id)
+        endStart(id)
+        wakeQuietWaiters(id)
+    }
+
+    // MARK: - Names
 
     private func startDraining() {
         guard finishing.beginDraining() else { return }
@@ -105,114 +135,35 @@ extension TransferService {
 
     private func publish(_ jobs: [Publisher.Job]) async {
         let publisher = publisher
-        var ready: [Publisher.Prepared] = []
-        for preparation in await disks.finish.run({ publisher.prepare(jobs) }) {
-            switch preparation {
-            case .ready(let prepared): ready.append(prepared)
-            case .failed(let job, let failure):
-                close(job.descriptor)
-                await wrongBytes(job, failure, wasContinued: false)
-            case .replaced(let job, let failure):
-                close(job.descriptor)
-                await replacedBytes(job, failure)
-            }
-        }
-        guard await commitIntents(&ready) else { return }
-        let outcomes = await disks.finish.run { [ready] in publisher.publish(ready) }
-        await commitOutcomes(outcomes)
-    }
-
-    /// Writes down which file is about to get which name, before it does.
-    private func commitIntents(_ ready: inout [Publisher.Prepared]) async -> Bool {
-        let now = now
-        for index in ready.indices {
-            var job = ready[index].job
-            job.entries += apply(.publish(ready[index].publication), to: &job.record, now: now)
-            ready[index].job = job
-        }
-        if await save(ready.map { ($0.job.record, $0.job.entries) }) {
-            // Those that a fault of the service's has ended are not published.
-            for item in ready where item.job.record.state != .finishing {
-                close(item.job.descriptor)
-                endFinishing(item.job.record.id)
-            }
-            ready.removeAll { $0.job.record.state != .finishing }
-            return true
-        }
-        // Most rows say that the bytes are still coming; a later attempt finds them all here. Others say 'finishing'.
-        settleSoon()
-        for item in ready {
-            close(item.job.descriptor)
-            endFinishing(item.job.record.id)
-        }
-        return false
-    }
-
-    private func commitOutcomes(_ outcomes: [Publisher.Outcome]) async {
-        let now = now
-        var settled: [(record: TaskRecord, entries: [JournalEntry])] = []
-        var unsynced: [TaskID] = []
-        var replaced: [TaskRecord] = []
-        for outcome in outcomes {
-            switch outcome {
-            case .published(let item):
-                var record = item.job.record
-                let entries = apply(item.publication.end, to: &record, now: now)
-                record.partial?.path = item.publication.to
-                settled.append((record, entries))
-            case .nameTaken(let item):
-                requeue(item)
-            case .unsynced(let item):
-                // The intent stays written down; it is settled when the directory can be synced.
-                logger.error("A directory cannot be synced", metadata: ["file": "\(item.publication.to)"])
-                unsynced.append(item.job.record.id)
-            case .replaced(let item, let failure):
-                var record = item.job.record
-                replaced.append(record)
-                let entries = apply(.fetchAgain(failure), to: &record, now: now)
-                settled.append((record, entries))
-            case .failed(let item, let failure):
-                guard
-                    let event = FinishTrouble.unplaced(
-                        failure, isRefused: item.job.refusal != nil, bootSeconds: now.bootSeconds)
-                else {
-                    requeue(item, refusal: failure)
-                    continue
+        let preparations = await disks.finish.run { publisher.prepare(jobs) }
+        let (time, random) = (now, environment.random)
+        // Which file is about to get which name is written down before it does.
+        let ready = await execute(
+            preparations.map { preparation in
+                switch preparation {
+                case .ready(let item): told(item.job) { $0.prepared(item.publication, now: time) }
+                case .failed(let job, let failure): told(job) { $0.unprepared(failure, now: time, random: random) }
+                case .replaced(let job, let failure): told(job) { $0.replaced(failure, now: time) }
                 }
-                var record = item.job.record
-                let entries = apply(event, to: &record, now: now)
-                settled.append((record, entries))
-            }
-        }
-        if await save(settled) {
-            let ended = settled.map(\.record).filter(\.state.isTerminal)
-            await disks.finish.run { [partials, replaced] in
-                for record in ended { partials.discardRest(record) }
-                for record in replaced { partials.discard(record) }
-            }
-        } else {
-            // The files have their names, and the intents say so: it is put right when the store works again.
-            settleSoon()
-        }
-        for item in settled { endFinishing(item.record.id) }
-        for id in unsynced { endFinishing(id) }
-        if !unsynced.isEmpty { settleSoon() }
+            })
+        guard !ready.isEmpty else { return }
+        let outcomes = await disks.finish.run { publisher.publish(ready) }
+        await execute(outcomes.map { told($0, now) })
     }
 
-    /// A file whose name was taken in between gets the next one, and one that cannot have its name is kept.
-    private func requeue(_ item: Publisher.Prepared, refusal: TransferFailure? = nil) {
-        let descriptor = open(item.publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else {
-            settleSoon()
-            return endFinishing(item.job.record.id)
+    private func told(_ outcome: Publisher.Outcome, _ now: ClockReading) -> Step {
+        switch outcome {
+        case .published(let item): return told(item.job) { $0.published(now: now) }
+        case .nameTaken(let item): return told(item.job) { $0.nameTaken() }
+        case .unsynced(let item):
+            logger.error("A directory cannot be synced", metadata: ["file": "\(item.publication.to)"])
+            return told(item.job) { $0.unsynced() }
+        case .replaced(let item, let failure): return told(item.job) { $0.replaced(failure, now: now) }
+        case .failed(let item, let failure): return told(item.job) { $0.unplaced(failure, now: now) }
         }
-        var job = item.job
-        job.descriptor = descriptor
-        job.refusal = refusal
-        job.entries = []
-        if FileStanding(descriptor: descriptor)?.inode != item.publication.inode { job.length = -1 }
-        finishing.append(job)
     }
+
+    // MARK: - What a crash or a full disk has left
 
     /// Looks again after a while at tasks whose next step to their end could not be written down.
     private func settleSoon() {
@@ -254,62 +205,24 @@ extension TransferService {
         finishing.begin(record.id)
         starts.begin(record.id)
         await settle(record)
-        startDraining()
     }
 
-    private func settle(_ start: TaskRecord) async {
-        var record = start
-        let now = now
+    private func settle(_ record: TaskRecord) async {
+        let (run, time) = (FinishRun(record: record), now)
         if let publication = record.publication {
-            switch Publisher.inspect(publication) {
-            case .done:
-                let entries = apply(publication.end, to: &record, now: now)
-                record.partial?.path = publication.to
-                if await save(record, entries) { partials.discardRest(record) } else { settleSoon() }
-                return endFinishing(record.id)
-            case .unclear:
-                settleSoon()
-                return endFinishing(record.id)
-            case .pending(let descriptor):
-                finishing.append(
-                    Publisher.Job(
-                        record: record, descriptor: descriptor, length: publication.size,
-                        verified: publication.verified))
-                return
-            case .lost:
-                let failure = TransferFailure(.inputOutput, "The finished bytes are gone; they are fetched again.")
-                let entries = apply(.fetchAgain(failure), to: &record, now: now)
-                if !(await save(record, entries)) { settleSoon() }
-                return endFinishing(record.id)
-            }
+            let (finding, descriptor) = Publisher.inspect(publication)
+            let job = Publisher.Job(run: run, descriptor: descriptor)
+            await execute([told(job) { $0.found(finding, now: time) }])
+        } else {
+            let file = record.partial.flatMap { partials.open($0, bootID: time.bootID).file }
+            let job = Publisher.Job(run: run, descriptor: file?.descriptor ?? -1)
+            await execute([
+                told(job) { $0.found(count: file?.count, isDivided: file?.segments != nil, now: time) }
+            ])
         }
-        if let partial = record.partial, let opened = partials.open(partial, bootID: now.bootID).file {
-            if opened.count == partial.total, opened.segments == nil {
-                var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
-                transfer.startCount = opened.count
-                transfer.record.received = opened.count
-                let descriptor = opened.descriptor
-                reporting.yield { [transfer] in await $0.finish(transfer, descriptor, []) }
-                return
-            }
-            close(opened.descriptor)
-        }
-        // Not all of it outlived the crash: the ordinary way goes on from what is here.
-        let entries = apply(.interrupt(.starting), to: &record, now: now)
-        if !(await save(record, entries)) { settleSoon() }
-        endFinishing(record.id)
-    }
-
-    private func endFinishing(_ id: TaskID) {
-        finishing.end(id)
-        endStart(id)
-        wakeQuietWaiters(id)
     }
 }
 
-extension Publication {
-    /// How the task ends once the file has its name.
-    fileprivate var end: TaskEvent {
-        if let failure { .fail(failure, file: to, resumeData: nil) } else { .complete(file: to, verified: verified) }
-    }
+extension FinishAction {
+    fileprivate var remains: Remains? { if case .remove(let remains) = self { remains } else { nil } }
 }

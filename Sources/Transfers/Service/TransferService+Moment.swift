@@ -48,13 +48,9 @@ extension TransferService {
     }
 
     private func stopForbidden() {
-        for (id, transfer) in active where !transfer.isEnding {
-            guard let reason = hold(transfer.record) else { continue }
-            // Whose bytes are all sent costs nothing any more, and would have to send them again.
-            if transfer.awaitsResponse, reason != .network { continue }
-            interrupt(
-                id,
-                .hold(reason, detail: particulars(of: reason, transfer.record), inputs: inputs(transfer.record)))
+        for (id, transfer) in active {
+            let actions = active[id]?.run.momentChanged(moment, awaitsResponse: transfer.awaitsResponse)
+            if actions?.contains(.cancel) == true { cancelExchange(id) }
         }
     }
 
@@ -70,10 +66,10 @@ extension TransferService {
 
     /// Gives what runs a short time to show that its connection is still one.
     private func putOnProbation() {
-        let until = now.awakeSeconds + Probation.length
-        for (id, transfer) in active where !transfer.handles.isEmpty && !transfer.record.needs.isLoopback {
-            guard !transfer.awaitsResponse else { continue }
-            active[id]?.probation = Probation(count: transfer.count, until: until)
+        let awake = now.awakeSeconds
+        for (id, transfer) in active where !transfer.handles.isEmpty {
+            active[id]?.run.doubtConnection(
+                count: transfer.count, awaitsResponse: transfer.awaitsResponse, awake: awake)
         }
     }
 

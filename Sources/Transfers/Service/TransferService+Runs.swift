@@ -1,3 +1,4 @@
+import Clock
 import Foundation
 import Glibc
 import Logging
@@ -55,6 +56,14 @@ extension TransferService {
             case .saveQuestion(let challenge, let record, let entries):
                 let isSaved = await save([(record, entries)]) { try $0.putChallenge(of: record, challenge) }
                 await tell(id) { $0.saved(isSaved, $1, &$2) }
+            case .keepBody(let body):
+                let path = await keep(body, of: id)
+                await tell(id) { $0.bodyKept(path, $1, &$2) }
+            case .concludeLater:
+                try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
+                await tell(id) { run, context, _ in run.concludeAgain(context) }
+            case .admitOthers: reporting.yield { await $0.pump() }
+            case .removeCopies(let record): sources.remove(record)
             case .discard(let record): discard(record)
             case .abandonUpload(let record): abandonUpload(record)
             case .release:

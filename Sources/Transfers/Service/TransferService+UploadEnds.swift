@@ -5,66 +5,14 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// What becomes of an upload that is answered, or given up.
+/// What uploads leave, here and at servers.
 extension TransferService {
-    func uploadAnswered(
-        _ start: ActiveTransfer, _ head: ResponseHead, _ body: [UInt8]
-    ) async {
-        var transfer = start
-        let request = transfer.record.request
-        let failure = TransferFailure(
-            .httpStatus, "The server answered \(HTTPStatus.name(head.status)).", status: head.status)
-        if request.retryPolicy == .transientResponses, HTTPStatus.isTransient(head.status) {
-            let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
-            let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
-            let point = FailurePoint(head)
-            return await trouble(transfer, passing, after: after, at: point)
-        }
-        hostAnswered(transfer.record)
-        let isRefused = (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status)
-        transfer.run.uploadAnswered(head, now)
-        active[transfer.record.id] = transfer
-        await finishUpload(transfer, body, isRefused ? failure : nil)
-    }
-
-    /// Keeps an upload's response body and ends the task.
-    private func finishUpload(
-        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?
-    ) async {
-        var record = start.record
-        let id = record.id
+    /// Keeps the body of a server's answer.
+    ///
+    /// - Returns: where; nil where that was not possible.
+    func keep(_ body: [UInt8], of id: TaskID) async -> String? {
         let path = environment.paths.files.appending(path: id.description).path
-        var kept: String?
-        if !body.isEmpty {
-            guard await disks.finish.run({ Self.keep(body, at: path) }) else {
-                return await trouble(start, DiskTrouble.noSpace(needed: Int64(body.count), free: 0))
-            }
-            kept = path
-        }
-        let now = now
-        var entries = start.entries
-        record.received = Int64(body.count)
-        if let failure {
-            entries += apply(.fail(failure, file: kept, resumeData: nil), to: &record, now: now)
-        } else {
-            entries += apply(.finish(nil), to: &record, now: now)
-            entries += apply(.complete(file: kept, verified: []), to: &record, now: now)
-        }
-        if !(await save(record, entries)) {
-            // The upload is done, and not written down: it would be sent again, so writing is tried until it works.
-            return await finishUploadLater(start, body, failure)
-        }
-        sources.remove(record)
-        release(id)
-        await pump()
-    }
-
-    private func finishUploadLater(
-        _ start: ActiveTransfer, _ body: [UInt8], _ failure: TransferFailure?
-    ) async {
-        guard !isStopping else { return release(start.record.id) }
-        try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
-        await finishUpload(start, body, failure)
+        return await disks.finish.run { Self.keep(body, at: path) } ? path : nil
     }
 
     private static func keep(_ body: [UInt8], at path: String) -> Bool {

@@ -111,7 +111,7 @@ extension TransferService {
             await tell(id) { $0.troubled(silence, at: point, $1, &$2) }
         case (_, .finished?):
             guard let head = end.head else { return }
-            await uploadAnswered(transfer, head, end.body)
+            await tell(id) { $0.uploadAnswered(head, body: end.body, $1, &$2) }
         case (_, .proceed?), (_, .askAgain?), (_, .startAgain?):
             hostAnswered(transfer.record)
             let isQueried = receiver.request.purpose == .query

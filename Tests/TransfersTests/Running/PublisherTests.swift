@@ -36,7 +36,7 @@ import Testing
         #expect(pwrite(created.descriptor, Self.content, Self.content.count, 0) == Self.content.count)
         record.partial = PartialFile(path: created.path, bootID: "b")
         let length = Int64(Self.content.count)
-        let job = Publisher.Job(record: record, descriptor: created.descriptor, length: length, verified: [])
+        let job = Publisher.Job(run: FinishRun(record: record, length: length), descriptor: created.descriptor)
         return (job, created.path)
     }
 

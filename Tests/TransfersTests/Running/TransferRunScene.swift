@@ -59,7 +59,7 @@ extension TransferAction {
     /// What it is, without its values.
     enum Kind: Hashable, Sendable {
         case ask, cancel, closeFile, syncFile, cutFile, save, note, finish, question, saveQuestion, discard
-        case abandonUpload, release, report, fault
+        case abandonUpload, release, report, fault, keepBody, concludeLater, admitOthers, removeCopies
     }
 
     var kind: Kind {
@@ -79,14 +79,19 @@ extension TransferAction {
         case .release: .release
         case .report: .report
         case .fault: .fault
+        case .keepBody: .keepBody
+        case .concludeLater: .concludeLater
+        case .admitOthers: .admitOthers
+        case .removeCopies: .removeCopies
         }
     }
 
     /// Whether the run goes on with it, or ends: what an input leads to in the end.
     var isStep: Bool {
         switch kind {
-        case .ask, .syncFile, .cutFile, .save, .finish, .question, .saveQuestion, .release: true
-        case .cancel, .closeFile, .note, .discard, .abandonUpload, .report, .fault: false
+        case .ask, .syncFile, .cutFile, .save, .finish, .question, .saveQuestion, .release, .keepBody, .concludeLater:
+            true
+        case .cancel, .closeFile, .note, .discard, .abandonUpload, .report, .fault, .admitOthers, .removeCopies: false
         }
     }
 

@@ -22,6 +22,8 @@ import Transfers
         var asked = 0
         var written: [JournalEntry] = []
         var end: TransferAction.Kind?
+        /// How often the end of an upload was tried to be written.
+        var conclusions = 0
 
         init(seed: UInt64, _ random: inout ExchangeRandom) {
             self.seed = seed
@@ -81,8 +83,19 @@ import Transfers
                 carryOut(
                     scene.run.probationTick(
                         count: moves ? 1 : 0, awaitsResponse: awaits, awake: scene.now.awakeSeconds + 1), isEnd: false)
+            case 4: carryOut(scene.run.momentChanged(moment(), awaitsResponse: random.chance(0.2)), isEnd: false)
+            case 5:
+                scene.run.doubtConnection(
+                    count: 0, awaitsResponse: random.chance(0.2), awake: scene.now.awakeSeconds)
             default: endExchange()
             }
+        }
+
+        /// One that forbids the task, or does not.
+        private mutating func moment() -> DeviceMoment {
+            var conditions = DeviceConditions()
+            conditions.network.isAvailable = random.chance(0.9)
+            return DeviceMoment(conditions: conditions)
         }
 
         /// Whoever wants a task to stop, whenever.
@@ -118,6 +131,13 @@ import Transfers
             isCancelled = false
             let point = random.chance(0.5) ? FailurePoint(origin: "http://h:80", stage: .address) : nil
             if random.chance(0.1) {
+                let statuses = [200, 201, 404, 503]
+                let status = statuses[random.number(0..<statuses.count)]
+                let head = ResponseHead(
+                    status: status, headers: [], httpVersion: "1.1", url: "http://h/", method: "PUT")
+                let body = Array("answer".utf8.prefix(random.number(0..<7)))
+                carryOut(scene.run.uploadAnswered(head, body: body, scene.context, &scene.hosts), isEnd: true)
+            } else if random.chance(0.1) {
                 let map = SegmentMap(total: 1_000_000, count: 1_000, synced: 1_000)
                 let ends: [SegmentsConclusion?] = [
                     nil, .whole, .plain(reason: "plain"), .trouble(failure, notBefore: nil),
@@ -138,7 +158,9 @@ import Transfers
                 check(action)
                 switch action {
                 case .ask: ask()
-                case .cancel: isCancelled = true
+                case .cancel:
+                    isCancelled = true
+                    isStopped = isStopped || scene.run.isEnding
                 case .syncFile:
                     if random.chance(0.1) { interrupt() }
                     let synced: Bool? = random.chance(0.9) ? random.chance(0.9) : nil
@@ -155,8 +177,16 @@ import Transfers
                 case .save, .saveQuestion:
                     if random.chance(0.1) { interrupt() }
                     carryOut(scene.saved(random.chance(0.9)), isEnd: true)
+                case .keepBody:
+                    if random.chance(0.1) { interrupt() }
+                    let path: String? = random.chance(0.8) ? "/f/1" : nil
+                    carryOut(scene.run.bodyKept(path, scene.context, &scene.hosts), isEnd: true)
+                case .concludeLater:
+                    always(!scene.isServiceStopping, "a pause of a service that stops, seed \(seed)")
+                    if random.chance(0.1) { interrupt() }
+                    carryOut(scene.run.concludeAgain(scene.context), isEnd: true)
                 case .finish, .release: end = action.kind
-                case .note, .closeFile, .discard, .abandonUpload, .report, .fault: break
+                case .note, .closeFile, .discard, .abandonUpload, .report, .fault, .admitOthers, .removeCopies: break
                 }
             }
         }
@@ -179,21 +209,27 @@ import Transfers
                 always(!isStopped, "asked in spite of a stop, seed \(seed)")
                 always(questions == 0 || !scene.isServiceStopping, "asked by a service that stops, seed \(seed)")
             case .cancel, .note: always(isUnderWay, "\(action.kind) of nothing, seed \(seed)")
-            case .syncFile, .cutFile, .save, .finish, .question, .saveQuestion, .release:
+            case .syncFile, .cutFile, .save, .finish, .question, .saveQuestion, .release, .keepBody, .concludeLater:
                 always(!isUnderWay, "\(action.kind) while bytes come, seed \(seed)")
             case .fault: always(false, "a transition that is not possible, seed \(seed)")
-            case .closeFile, .discard, .abandonUpload, .report: break
+            case .closeFile, .discard, .abandonUpload, .report, .admitOthers, .removeCopies: break
             }
             if let record = action.record {
                 let faults = TaskLegality.faults(record)
                 always(faults.isEmpty, "\(faults), seed \(seed)")
-                always(record.state == .waiting || record.state == .failed, "seed \(seed)")
+                let states: [TaskState] = isConcluding ? [.completed, .failed] : [.waiting, .failed]
+                always(states.contains(record.state), "\(record.state), seed \(seed)")
+                // Nobody sees an end before it is on disk.
+                always(!scene.run.shown.state.isTerminal, "an end is seen too soon, seed \(seed)")
             }
             let entries = action.entries
-            let goesOn = action.kind == .note || action.kind == .question
+            let goesOn = [.note, .question, .keepBody, .concludeLater, .admitOthers].contains(action.kind)
             always(goesOn || scene.run.entries.isEmpty, "an entry that is not written, seed \(seed)")
-            written += entries
+            // The end of an upload is written until it works.
+            if !isConcluding || action.kind != .save { written += entries } else { conclusions += 1 }
         }
+
+        private var isConcluding: Bool { if case .concluding = scene.run.phase { true } else { false } }
     }
 
     @Test func `Every run comes to an end, obeys each stop, and blocks nobody`() {
@@ -202,6 +238,7 @@ import Transfers
         var ends: [TransferAction.Kind: Int] = [:]
         var questions = 0
         var asked = 0
+        var conclusions = 0
         for _ in 0..<4_000 {
             var walk = Walk(seed: seed, &random)
             walk.run()
@@ -209,6 +246,7 @@ import Transfers
             if let end = walk.end { ends[end, default: 0] += 1 }
             questions += walk.questions
             asked += walk.asked
+            conclusions += walk.conclusions
             // One attempt is one entry about its end at most.
             let last = walk.written.filter { [.held, .failed].contains($0.decision) }
             always(last.count <= 1, "held twice, seed \(seed)")
@@ -216,6 +254,7 @@ import Transfers
         #expect(ends[.release] ?? 0 > 1_000)
         #expect(ends[.finish] ?? 0 > 200)
         #expect(asked > 100)
+        #expect(conclusions > 200)
         #expect(questions > 4_300)
     }
 }

@@ -24,6 +24,14 @@ package enum TransferAction: Hashable, Sendable {
     case question(Challenge)
     /// Write the task down with the question for its app; then ``TransferRun/saved(_:_:_:)``.
     case saveQuestion(Challenge, TaskRecord, [JournalEntry])
+    /// Keep the body of the last answer to an upload; then ``TransferRun/bodyKept(_:_:_:)``.
+    case keepBody([UInt8])
+    /// After a while, ``TransferRun/concludeAgain(_:)``.
+    case concludeLater
+    /// The origin answers: what waited for it may start.
+    case admitOthers
+    /// The copies of what the record was to send have no use any more.
+    case removeCopies(TaskRecord)
     /// Nobody continues what the record names, here or at the server.
     case discard(TaskRecord)
     /// The server may forget the upload.

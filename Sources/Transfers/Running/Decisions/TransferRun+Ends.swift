@@ -137,15 +137,6 @@ extension TransferRun {
         interrupted(context, &hosts)
     }
 
-    /// The server has answered an upload: its end is being written down.
-    package mutating func uploadAnswered(_ head: ResponseHead, _ now: ClockReading) {
-        phase = .handedOver
-        record.response = ResponseSummary(head)
-        record.currentURL = head.url == record.request.url ? nil : head.url
-        record.startedAt = record.startedAt ?? now.wallSeconds
-        record.upload = nil
-    }
-
     /// Asks again at once, a bounded number of times; without a condition from the start.
     mutating func again(
         _ condition: RangeCondition?, _ reason: String, _ context: RunContext, _ hosts: inout HostTable

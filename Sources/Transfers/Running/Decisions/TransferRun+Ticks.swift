@@ -1,4 +1,5 @@
 package import NightshiftAPI
+import Scheduler
 package import Store
 
 /// What is decided while an exchange goes on.
@@ -36,6 +37,27 @@ extension TransferRun {
             entries = []
         }
         return note(told)
+    }
+
+    /// Another moment: where it forbids the task, what goes on is interrupted and keeps its bytes.
+    ///
+    /// - Parameter awaitsResponse: whether nothing can move before the server has answered.
+    package mutating func momentChanged(_ moment: DeviceMoment, awaitsResponse: Bool) -> [TransferAction] {
+        let needs = record.needs
+        guard !isEnding, let reason = needs.hold(moment) else { return [] }
+        // An upload that has sent all its bytes costs nothing more, and would have to send them again.
+        if awaitsResponse, reason != .network { return [] }
+        return interrupt(.hold(reason, detail: needs.detail(of: reason, moment), inputs: needs.inputs(moment)))
+    }
+
+    /// Its connection may be dead: it has a short time to show that it still carries something.
+    ///
+    /// - Parameters:
+    ///   - count: bytes that have come.
+    ///   - awake: seconds of the awake clock.
+    package mutating func doubtConnection(count: Int64, awaitsResponse: Bool, awake: Double) {
+        guard !record.needs.isLoopback, !awaitsResponse else { return }
+        probation = Probation(count: count, until: awake + Probation.length)
     }
 
     /// Looks at a connection that is in doubt: what has brought nothing in its time is broken off.

@@ -14,7 +14,12 @@ package import Store
 /// - `saving`: it is being written down, to be asked again. ``saved(_:_:_:)`` leads to `preparing`, or to `closing` where somebody
 ///   wants it to stop by then.
 /// - `closing`: it is being written down for the last time. ``saved(_:_:_:)`` leads to `released`.
-/// - `handedOver`: others carry it on, who may yet meet trouble.
+/// - `handedOver`: a ``FinishRun`` carries it on.
+/// - `keepingBody`: the last answer to an upload is being kept. ``bodyKept(_:_:_:)`` leads to `concluding`, or as trouble does to `saving`
+///   or `closing`.
+/// - `concluding`: the end of an upload that was answered is being written down. ``saved(_:_:_:)`` leads to `released`, or to `pausing`
+///   where it could not be.
+/// - `pausing`: ``concludeAgain(_:)`` leads to `keepingBody` or `concluding`.
 /// - `questioned`: a server asks what only the task's app can say. ``asked(_:_:_:)`` leads to `closing`,
 ///   ``answeredMeanwhile(_:_:)`` to `released`.
 /// - `released`: none.
@@ -28,6 +33,9 @@ package struct TransferRun: Sendable {
         /// What to throw away once that is written down.
         case closing(discards: TaskRecord?)
         case handedOver
+        case keepingBody(UploadConclusion)
+        case concluding(UploadConclusion, before: TaskRecord)
+        case pausing(UploadConclusion)
         case questioned
         case released
     }
@@ -68,7 +76,7 @@ package struct TransferRun: Sendable {
     package var entries: [JournalEntry] = []
     private var faults: [IllegalTransition] = []
     /// The record before its end was decided.
-    private var recordBeforeEnd: TaskRecord?
+    var recordBeforeEnd: TaskRecord?
 
     package init(record: TaskRecord, startedAt: Double) {
         self.record = record
@@ -150,7 +158,9 @@ package struct TransferRun: Sendable {
             hosts.abandoned(context.way, began: startedAt)
             phase = .released
             return [.release]
-        case .preparing, .exchanging, .syncing, .cutting, .handedOver, .questioned, .released:
+        case .concluding(let conclusion, let before):
+            return concluded(isSaved, conclusion, before: before, context)
+        case .preparing, .exchanging, .syncing, .cutting, .handedOver, .keepingBody, .pausing, .questioned, .released:
             assertionFailure("Task \(record.id) was written down, and its run is \(phase).")
             return []
         }
@@ -211,7 +221,7 @@ package struct TransferRun: Sendable {
         return flush()
     }
 
-    private mutating func flush() -> [TransferAction] {
+    mutating func flush() -> [TransferAction] {
         defer { entries = [] }
         return takeFaults() + [.save(record, entries)]
     }

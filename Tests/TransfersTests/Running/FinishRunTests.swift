@@ -1,0 +1,251 @@
+import NightshiftAPI
+import Store
+import Testing
+import Transfers
+
+/// What is decided between a file's last byte and its name, input by input.
+@Suite struct FinishRunTests {
+    static let now = TaskMachineTests.start
+    static let mismatch = TransferFailure(.checksumMismatch, "other bytes")
+    static let full = TransferFailure(.diskFull, "full")
+    static let refused = TransferFailure(.destinationUnavailable, "not here")
+    static let publication = Publication(from: "/p/a", to: "/d/a", inode: 1, size: 1_000, overwrite: false)
+
+    /// A download of 1,000 bytes that are all here.
+    static func record(_ state: TaskState = .waiting, isChecked: Bool = false) -> TaskRecord {
+        var record = TaskMachineTests.record(state)
+        record.partial = TransferRunScene.partial(1_000)
+        record.partial?.total = 1_000
+        record.received = 1_000
+        if isChecked { record.request.checksum = Checksum(algorithm: .sha256, hex: "00") }
+        return record
+    }
+
+    private static func arrived(
+        _ record: TaskRecord = record(), size: Int64? = 1_000, hasHoles: Bool = false, wasContinued: Bool = false
+    ) -> (run: FinishRun, actions: [FinishAction]) {
+        var run = FinishRun(record: record, wasContinued: wasContinued)
+        let actions = run.arrived(size: size, hasHoles: hasHoles, now: now)
+        return (run, actions)
+    }
+
+    /// A run whose intent is on disk.
+    private static func publishing() -> FinishRun {
+        var run = FinishRun(record: record())
+        _ = run.arrived(size: 1_000, hasHoles: false, now: now)
+        _ = run.prepared(publication, now: now)
+        _ = run.saved(true)
+        return run
+    }
+
+    @Test func `From the last byte to the name every step is written down before the next`() {
+        var (run, actions) = Self.arrived()
+        #expect(actions == [.queue] && run.record.state == .finishing)
+        actions = run.prepared(Self.publication, now: Self.now)
+        #expect(actions.map(\.kind) == [.save])
+        #expect(actions.record?.publication == Self.publication)
+        #expect(actions.entries.map(\.decision) == [.finishing])
+        #expect(run.saved(true) == [.publish(Self.publication)])
+        actions = run.published(now: Self.now)
+        #expect(actions.map(\.kind) == [.save])
+        #expect(actions.record?.state == .completed && actions.record?.file == "/d/a")
+        #expect(actions.entries.map(\.decision) == [.completed])
+        #expect(run.saved(true).map(\.kind) == [.removeRest, .release])
+        #expect(run.phase == .released)
+    }
+
+    @Test func `A file that is hashed says so first, and is hashed also where that cannot be written`() {
+        for isSaved in [true, false] {
+            var (run, actions) = Self.arrived(Self.record(isChecked: true))
+            #expect(actions.map(\.kind) == [.save])
+            let asked = Checksum(algorithm: .sha256, hex: "00")
+            #expect(run.saved(isSaved) == [.hash(asked: asked, announced: [])])
+            #expect(run.hashed(.success(["sha-256"]), now: Self.now, random: { 0.5 }) == [.queue])
+            #expect(run.verified == ["sha-256"])
+            actions = run.prepared(Self.publication, now: Self.now)
+            // What could not be written is not forgotten.
+            #expect(actions.entries.map(\.decision) == (isSaved ? [] : [.finishing]))
+        }
+    }
+
+    @Test func `A service that stops leaves a file that it hashes to the next one`() {
+        var (run, _) = Self.arrived(Self.record(isChecked: true))
+        _ = run.saved(true)
+        let stop = TransferFailure(.cancelled, "The service stops.")
+        #expect(run.hashed(.failure(stop), now: Self.now, random: { 0.5 }) == [.closeFile, .release])
+        #expect(run.record.state == .finishing)
+    }
+
+    @Test func `Wrong bytes of several exchanges are fetched again, those of one exchange fail`() {
+        for wasContinued in [true, false] {
+            var (run, _) = Self.arrived(Self.record(isChecked: true), wasContinued: wasContinued)
+            _ = run.saved(true)
+            let actions = run.hashed(.failure(Self.mismatch), now: Self.now, random: { 0.5 })
+            #expect(actions.map(\.kind) == [.closeFile, .save])
+            #expect(actions.record?.state == (wasContinued ? .waiting : .failed))
+            // Nothing of them is kept, once that is written down.
+            #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
+        }
+    }
+
+    @Test(arguments: [(Int64?.some(999), false), (nil, false), (1_000, true)])
+    func `A file that is not what was written is fetched again`(size: Int64?, hasHoles: Bool) {
+        var (run, actions) = Self.arrived(size: size, hasHoles: hasHoles)
+        #expect(actions.map(\.kind) == [.closeFile, .save])
+        #expect(actions.record?.state == .waiting && actions.record?.partial == nil)
+        #expect(actions.entries.map(\.decision) == [.finishing, .restarted])
+        #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
+    }
+
+    @Test func `Bytes stay where they are until it is written down that nobody wants them`() {
+        var (run, _) = Self.arrived(size: 1)
+        #expect(run.saved(false) == [.settleLater, .release])
+    }
+
+    @Test func `Without the intent on disk no file gets a name`() {
+        var (run, _) = Self.arrived()
+        _ = run.prepared(Self.publication, now: Self.now)
+        #expect(run.saved(false) == [.settleLater, .closeFile, .release])
+    }
+
+    @Test func `A file that cannot be prepared waits or fails, and is closed`() {
+        var (run, _) = Self.arrived()
+        var actions = run.unprepared(Self.full, now: Self.now, random: { 0.5 })
+        #expect(actions.map(\.kind) == [.closeFile, .save])
+        #expect(actions.record?.wait?.reason == .retry)
+        // Its bytes are as good as before.
+        #expect(run.saved(true) == [.release])
+        (run, _) = Self.arrived()
+        actions = run.replaced(TransferFailure(.inputOutput, "touched"), now: Self.now)
+        #expect(actions.map(\.kind) == [.closeFile, .save])
+    }
+
+    @Test func `A name that was taken is another one's; a place that refuses a file has it kept with the service`() {
+        var run = Self.publishing()
+        #expect(run.nameTaken() == [.reopen(Self.publication)])
+        #expect(run.reopened(isSame: true) == [.queue])
+        #expect(run.refusal == nil && run.length == 1_000)
+        run = Self.publishing()
+        #expect(run.unplaced(Self.refused, now: Self.now) == [.reopen(Self.publication)])
+        #expect(run.reopened(isSame: true) == [.queue])
+        #expect(run.refusal == Self.refused)
+        // Its second refusal is the disk's, for which it waits.
+        _ = run.prepared(Self.publication, now: Self.now)
+        _ = run.saved(true)
+        let actions = run.unplaced(Self.refused, now: Self.now)
+        #expect(actions.record?.wait?.reason == .retry)
+        #expect(run.saved(true) == [.release])
+    }
+
+    @Test func `A file that cannot be opened again is settled later, another one in its place is fetched again`() {
+        var run = Self.publishing()
+        _ = run.nameTaken()
+        #expect(run.reopened(isSame: nil) == [.settleLater, .release])
+        run = Self.publishing()
+        _ = run.nameTaken()
+        #expect(run.reopened(isSame: false) == [.queue])
+        #expect(run.length != 1_000)
+    }
+
+    @Test func `A file whose directory cannot be synced keeps its intent`() {
+        var run = Self.publishing()
+        #expect(run.unsynced() == [.settleLater, .release])
+        #expect(run.record.publication == Self.publication)
+    }
+
+    @Test func `What was put in a file's place at the last moment is not closed twice`() {
+        var run = Self.publishing()
+        let actions = run.replaced(TransferFailure(.inputOutput, "touched"), now: Self.now)
+        #expect(actions.map(\.kind) == [.save] && actions.record?.state == .waiting)
+        #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
+    }
+
+    @Test func `The failure of an intent is that of the task, whose file is kept`() {
+        var publication = Self.publication
+        publication.failure = Self.refused
+        var (run, _) = Self.arrived()
+        _ = run.prepared(publication, now: Self.now)
+        _ = run.saved(true)
+        let actions = run.published(now: Self.now)
+        #expect(actions.record?.state == .failed && actions.record?.file == "/d/a")
+        #expect(actions.record?.error == Self.refused)
+    }
+
+    @Test(arguments: [
+        (InterruptedPublication.done, [FinishAction.Kind.save]), (.unclear, [.settleLater, .release]),
+        (.pending, [.queue]), (.lost, [.save]),
+    ])
+    func `An intent that a crash has left is carried on from where it got to`(
+        finding: InterruptedPublication, kinds: [FinishAction.Kind]
+    ) {
+        var record = Self.record(.finishing)
+        var publication = Self.publication
+        publication.verified = ["md5"]
+        record.publication = publication
+        var run = FinishRun(record: record, length: 0)
+        let actions = run.found(finding, now: Self.now)
+        #expect(actions.map(\.kind) == kinds)
+        switch finding {
+        case .done: #expect(actions.record?.state == .completed && actions.record?.verified == ["md5"])
+        case .pending: #expect(run.verified == ["md5"] && run.length == 1_000)
+        case .lost: #expect(actions.record?.state == .waiting && actions.record?.partial == nil)
+        case .unclear: #expect(run.record.state == .finishing)
+        }
+    }
+
+    @Test func `Without an intent whole bytes go on, and the rest is fetched in the ordinary way`() {
+        var run = FinishRun(record: Self.record(.finishing), length: 0)
+        #expect(run.found(count: 1_000, isDivided: false, now: Self.now) == [.arrive])
+        #expect(run.arrived(size: 1_000, hasHoles: false, now: Self.now) == [.queue])
+        for (count, isDivided) in [(Int64?.some(999), false), (1_000, true), (nil, false)] {
+            var run = FinishRun(record: Self.record(.finishing), length: 0)
+            let actions = run.found(count: count, isDivided: isDivided, now: Self.now)
+            #expect(actions.map(\.kind) == (count == nil ? [.save] : [.closeFile, .save]))
+            #expect(actions.record?.state == .waiting && actions.record?.partial != nil)
+            #expect(run.saved(true) == [.release])
+        }
+    }
+}
+
+extension FinishAction {
+    /// What it is, without its values.
+    enum Kind: Hashable, Sendable {
+        case closeFile, save, hash, arrive, queue, publish, reopen, removeAll, removeRest, settleLater, release, fault
+    }
+
+    var kind: Kind {
+        switch self {
+        case .closeFile: .closeFile
+        case .save: .save
+        case .hash: .hash
+        case .arrive: .arrive
+        case .queue: .queue
+        case .publish: .publish
+        case .reopen: .reopen
+        case .remove(.all): .removeAll
+        case .remove(.rest): .removeRest
+        case .settleLater: .settleLater
+        case .release: .release
+        case .fault: .fault
+        }
+    }
+
+    /// Whether the run goes on with it, or ends.
+    var isStep: Bool {
+        switch kind {
+        case .save, .hash, .arrive, .queue, .publish, .reopen, .release: true
+        case .closeFile, .removeAll, .removeRest, .settleLater, .fault: false
+        }
+    }
+}
+
+extension [FinishAction] {
+    /// The record that is to be written down.
+    var record: TaskRecord? {
+        compactMap { if case .save(let record, _) = $0 { record } else { nil } }.last
+    }
+
+    var entries: [JournalEntry] {
+        flatMap { if case .save(_, let entries) = $0 { entries } else { [JournalEntry]() } }
+    }
+}

@@ -1,0 +1,170 @@
+import NightshiftAPI
+import Store
+import Testing
+import Transfers
+
+/// Files on their way to their names, with every answer that disks and the store can give, in random order, crashes included,
+/// against a model of what has to hold.
+@Suite struct FinishRunWalkTests {
+    private struct Walk {
+        var run: FinishRun
+        var random: ExchangeRandom
+        let seed: UInt64
+        /// The task's row.
+        var row: TaskRecord
+        var now = FinishRunTests.now
+        /// Whether the file is open.
+        var isOpen = true
+        /// Whether the partial file is still there, under whatever name.
+        var hasBytes = true
+        /// Whether the file has the name of the intent.
+        var hasName = false
+        var end: FinishAction.Kind?
+        var journal: [Decision] = []
+
+        init(seed: UInt64, _ random: inout ExchangeRandom) {
+            self.seed = seed
+            let isFinishing = random.chance(0.3)
+            row = FinishRunTests.record(isFinishing ? .finishing : .waiting, isChecked: random.chance(0.4))
+            run = FinishRun(record: row, wasContinued: random.chance(0.5))
+            self.random = random
+        }
+
+        mutating func walk() {
+            let (size, hasHoles) = (random.chance(0.9) ? Int64?.some(1_000) : 5, random.chance(0.05))
+            carryOut(run.arrived(size: size, hasHoles: hasHoles, now: now))
+            var restarts = 0
+            // Whoever left a row 'finishing' takes it up again: after a while, or as the next service.
+            while end == .release, row.state == .finishing, restarts < 200 {
+                restarts += 1
+                takeUp()
+            }
+            always(end == .release, "it ends nowhere, seed \(seed)")
+            always(row.state != .finishing, "finishing for ever, seed \(seed)")
+            always(!isOpen, "a file stays open, seed \(seed)")
+            if row.state == .completed { always(hasName, "complete without its name, seed \(seed)") }
+            if row.state == .waiting, row.partial != nil { always(hasBytes, "bytes that are gone, seed \(seed)") }
+            let ends = journal.filter { [.completed, .failed].contains($0) }
+            always(ends.count == (row.state.isTerminal ? 1 : 0), "\(journal), seed \(seed)")
+        }
+
+        private mutating func takeUp() {
+            run = FinishRun(record: row)
+            end = nil
+            if row.publication != nil {
+                let isUnclear = random.chance(0.1)
+                let finding: InterruptedPublication =
+                    isUnclear ? .unclear : hasName ? .done : hasBytes ? .pending : .lost
+                isOpen = finding == .pending
+                carryOut(run.found(finding, now: now))
+            } else {
+                isOpen = hasBytes
+                let isWhole = random.chance(0.8)
+                carryOut(
+                    run.found(count: hasBytes ? isWhole ? 1_000 : 500 : nil, isDivided: false, now: now))
+            }
+        }
+
+        /// Does what the run wants, as the service does.
+        private mutating func carryOut(_ actions: [FinishAction]) {
+            always(actions.filter(\.isStep).count == 1, "\(actions.map(\.kind)), seed \(seed)")
+            always(actions.last?.isStep == true, "something behind the last step, seed \(seed)")
+            now.bootSeconds += 1
+            for action in actions { carryOut(action) }
+        }
+
+        private mutating func carryOut(_ action: FinishAction) {
+            switch action {
+            case .closeFile:
+                always(isOpen, "closed twice, seed \(seed)")
+                isOpen = false
+            case .save(let record, let entries):
+                let faults = TaskLegality.faults(record)
+                always(faults.isEmpty, "\(faults), seed \(seed)")
+                let isSaved = random.chance(0.85)
+                if isSaved {
+                    row = record
+                    journal += entries.map(\.decision)
+                }
+                carryOut(run.saved(isSaved))
+            case .hash: hash()
+            case .arrive: carryOut(run.arrived(size: 1_000, hasHoles: false, now: now))
+            case .queue: prepare()
+            case .publish(let publication):
+                always(row.publication == publication, "a name before the intent, seed \(seed)")
+                publish()
+            case .reopen:
+                always(!isOpen, "opened twice, seed \(seed)")
+                let isSame: Bool? = random.chance(0.9) ? random.chance(0.9) : nil
+                isOpen = isSame != nil
+                carryOut(run.reopened(isSame: isSame))
+            case .remove(.all):
+                // Nobody removes bytes that the row still speaks of.
+                always(row.partial == nil, "bytes removed under a row, seed \(seed)")
+                hasBytes = false
+            case .remove(.rest): always(row.state.isTerminal, "seed \(seed)")
+            case .settleLater: break
+            case .release: end = .release
+            case .fault: always(false, "a transition that is not possible, seed \(seed)")
+            }
+        }
+
+        private mutating func hash() {
+            let failures = [
+                FinishRunTests.mismatch, TransferFailure(.cancelled, "The service stops."),
+                TransferFailure(.inputOutput, "unreadable"),
+            ]
+            let failure = failures[random.number(0..<failures.count)]
+            carryOut(
+                run.hashed(random.chance(0.6) ? .success(["sha-256"]) : .failure(failure), now: now, random: { 0.5 }))
+        }
+
+        private mutating func prepare() {
+            always(isOpen, "prepared and closed, seed \(seed)")
+            let isOther = run.length != 1_000
+            switch random.number(0..<10) {
+            case 0: carryOut(run.unprepared(FinishRunTests.full, now: now, random: { 0.5 }))
+            case 1: carryOut(run.replaced(TransferFailure(.inputOutput, "touched"), now: now))
+            default:
+                // A file of another length than was written gets no name.
+                if isOther { return carryOut(run.replaced(TransferFailure(.inputOutput, "another"), now: now)) }
+                var publication = FinishRunTests.publication
+                publication.verified = run.verified
+                publication.failure = run.refusal
+                carryOut(run.prepared(publication, now: now))
+            }
+        }
+
+        private mutating func publish() {
+            // Whatever comes of it, the file is closed.
+            isOpen = false
+            switch random.number(0..<10) {
+            case 0: carryOut(run.nameTaken())
+            case 1:
+                hasName = true
+                carryOut(run.unsynced())
+            case 2: carryOut(run.replaced(TransferFailure(.inputOutput, "touched"), now: now))
+            case 3: carryOut(run.unplaced(FinishRunTests.refused, now: now))
+            case 4: carryOut(run.unplaced(FinishRunTests.full, now: now))
+            default:
+                hasName = true
+                carryOut(run.published(now: now))
+            }
+        }
+    }
+
+    @Test func `Every file gets its name once, or none, and no byte goes before its row lets it`() {
+        let seed = ExchangeRandom.printedSeed("finishRun")
+        var random = ExchangeRandom(seed: seed)
+        var states: [TaskState: Int] = [:]
+        for _ in 0..<4_000 {
+            var walk = Walk(seed: seed, &random)
+            walk.walk()
+            random = walk.random
+            states[walk.row.state, default: 0] += 1
+        }
+        #expect(states[.completed] ?? 0 > 1_000)
+        #expect(states[.waiting] ?? 0 > 200)
+        #expect(states[.failed] ?? 0 > 50)
+    }
+}

@@ -1,0 +1,150 @@
+import NightshiftAPI
+import Store
+import Testing
+import Transfers
+
+/// The end of an upload that its server has answered, and what a moment means for what runs.
+@Suite struct TransferRunAnswerTests {
+    private static func head(_ status: Int, _ headers: [HeaderField] = []) -> ResponseHead {
+        ResponseHead(status: status, headers: headers, httpVersion: "1.1", url: "http://h/", method: "PUT")
+    }
+
+    /// An upload whose request is under way.
+    private static func scene(_ change: (inout TaskRecord) -> Void = { _ in }) -> TransferRunScene {
+        var scene = TransferRunScene(change)
+        _ = scene.run.exchangeBegan()
+        return scene
+    }
+
+    private static func answered(
+        _ scene: inout TransferRunScene, _ head: ResponseHead, body: String = ""
+    ) -> [TransferAction] {
+        scene.run.uploadAnswered(head, body: Array(body.utf8), scene.context, &scene.hosts)
+    }
+
+    @Test func `An answer without a body ends the upload at once`() {
+        var scene = Self.scene()
+        let actions = Self.answered(&scene, Self.head(201))
+        #expect(actions.map(\.kind) == [.save])
+        let record = actions.compactMap(\.record).last
+        #expect(record?.state == .completed && record?.file == nil && record?.response?.status == 201)
+        #expect(record?.upload == nil && record?.startedAt == scene.now.wallSeconds)
+        #expect(actions.flatMap(\.entries).map(\.decision) == [.finishing, .completed])
+        // Nobody sees it before it is on disk.
+        #expect(scene.run.shown.state == .waiting)
+        #expect(scene.saved().map(\.kind) == [.removeCopies, .release])
+        #expect(scene.run.phase == .released)
+    }
+
+    @Test func `The body of an answer is kept before the upload ends`() {
+        var scene = Self.scene()
+        #expect(Self.answered(&scene, Self.head(200), body: "{}") == [.keepBody(Array("{}".utf8))])
+        let actions = scene.run.bodyKept("/f/1", scene.context, &scene.hosts)
+        #expect(actions.map(\.kind) == [.save])
+        let record = actions.compactMap(\.record).last
+        #expect(record?.state == .completed && record?.file == "/f/1" && record?.received == 2)
+    }
+
+    @Test func `A body that cannot be kept is trouble of the disk`() {
+        var scene = Self.scene()
+        _ = Self.answered(&scene, Self.head(200), body: "{}")
+        let actions = scene.run.bodyKept(nil, scene.context, &scene.hosts)
+        #expect(actions.map(\.kind) == [.report, .save])
+        let record = actions.compactMap(\.record).last
+        #expect(record?.state == .waiting && record?.lastError?.code == .diskFull)
+        #expect(scene.saved().map(\.kind) == [.release])
+    }
+
+    @Test(arguments: [(404, true, TaskState.failed), (404, false, .completed), (204, true, .completed)])
+    func `An error fails a task that wants that`(status: Int, fails: Bool, state: TaskState) {
+        var scene = Self.scene { $0.request.failsOnHTTPError = fails }
+        _ = Self.answered(&scene, Self.head(status), body: "no")
+        let record = scene.run.bodyKept("/f/1", scene.context, &scene.hosts).compactMap(\.record).last
+        #expect(record?.state == state && record?.file == "/f/1")
+        #expect(record?.error?.status == (state == .failed ? status : nil))
+    }
+
+    @Test func `A passing answer is waited out by a task that wants to try again then`() {
+        let busy = Self.head(503, [HeaderField(name: "Retry-After", value: "30")])
+        var scene = Self.scene { $0.request.retryPolicy = .transientResponses }
+        let record = Self.answered(&scene, busy).compactMap(\.record).last
+        #expect(record?.state == .waiting && record?.wait?.reason == .retryAfter)
+        #expect(record?.notBefore == scene.now.bootSeconds + 30)
+        scene = Self.scene { $0.request.retryPolicy = .never }
+        #expect(Self.answered(&scene, busy).compactMap(\.record).last?.state == .completed)
+    }
+
+    @Test func `An origin that answers lets start what waited for it`() {
+        var scene = Self.scene()
+        scene.hosts.failed(
+            TransferRunScene.way, .address, TransferRunScene.lost, began: 0, refusedUntil: nil, now: scene.now,
+            random: 0.5)
+        #expect(Self.answered(&scene, Self.head(200)).map(\.kind) == [.admitOthers, .save])
+    }
+
+    @Test func `An end that cannot be written down is written later, with all that belongs to it`() {
+        var scene = Self.scene()
+        let first = Self.answered(&scene, Self.head(200), body: "{}")
+        #expect(first.map(\.kind) == [.keepBody])
+        for _ in 0..<3 {
+            let actions = scene.run.bodyKept("/f/1", scene.context, &scene.hosts)
+            #expect(actions.flatMap(\.entries).map(\.decision) == [.finishing, .completed])
+            #expect(scene.saved(false) == [.concludeLater])
+            // It goes on as one that runs.
+            #expect(scene.run.record.state == .waiting && scene.run.shown.state == .waiting)
+            #expect(scene.run.interrupt(.wait(.starting)) == [])
+            #expect(scene.run.concludeAgain(scene.context) == [.keepBody(Array("{}".utf8))])
+        }
+        _ = scene.run.bodyKept("/f/1", scene.context, &scene.hosts)
+        scene.isServiceStopping = true
+        #expect(scene.saved(false) == [.release])
+    }
+
+    // MARK: - Moments
+
+    private static let offline: DeviceMoment = {
+        var conditions = DeviceConditions()
+        conditions.network.isAvailable = false
+        return DeviceMoment(conditions: conditions)
+    }()
+
+    /// A moment in which a task that needs power has none.
+    private static let onBattery: DeviceMoment = {
+        var conditions = DeviceConditions()
+        conditions.network.isAvailable = true
+        conditions.power = .battery
+        return DeviceMoment(conditions: conditions)
+    }()
+
+    @Test func `What a moment forbids is interrupted, unless it is ending already`() {
+        var scene = Self.scene()
+        #expect(scene.run.momentChanged(Self.offline, awaitsResponse: false) == [.cancel])
+        guard case .hold(.network, _, _)? = scene.run.stopping else {
+            Issue.record("\(String(describing: scene.run.stopping))")
+            return
+        }
+        #expect(scene.run.momentChanged(Self.offline, awaitsResponse: false) == [])
+        scene = Self.scene()
+        _ = scene.run.interrupt(.wait(.smallerFirst))
+        #expect(scene.run.momentChanged(Self.offline, awaitsResponse: false) == [])
+        #expect(scene.run.stopping == .wait(.smallerFirst))
+    }
+
+    @Test func `An upload that waits for its answer alone is left to it, as long as there is a network`() {
+        for (awaits, actions) in [(true, [TransferAction]()), (false, [.cancel])] {
+            var scene = Self.scene { $0.rules.requiresExternalPower = true }
+            #expect(scene.run.momentChanged(Self.onBattery, awaitsResponse: awaits) == actions)
+        }
+        var scene = Self.scene()
+        #expect(scene.run.momentChanged(Self.offline, awaitsResponse: true) == [.cancel])
+    }
+
+    @Test(arguments: [
+        ("http://h:80", false, true), ("http://h:80", true, false), ("http://127.0.0.1:80", false, false),
+    ])
+    func `A connection that may be dead has a short time`(origin: String, awaits: Bool, isDoubted: Bool) {
+        var scene = Self.scene { $0.origin = origin }
+        scene.run.doubtConnection(count: 7, awaitsResponse: awaits, awake: 200)
+        #expect(scene.run.probation == (isDoubted ? Probation(count: 7, until: 200 + Probation.length) : nil))
+    }
+}
