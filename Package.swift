@@ -76,12 +76,7 @@ let package = Package(
         .target(
             name: "NightshiftClient", dependencies: ["NightshiftAPI", "NightshiftCurl", "CNightshift"],
             swiftSettings: strict),
-        .target(
-            name: "Transfers",
-            dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", logging, rawFields,
-            ],
-            swiftSettings: strict),
+        .target(name: "Sessions", dependencies: ["NightshiftAPI", "Store"], swiftSettings: strict),
         .target(
             name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Store", logging],
             swiftSettings: strict),
@@ -102,17 +97,25 @@ let package = Package(
             name: "Notifications", dependencies: ["NightshiftAPI", "Clock", "Store", "Device", logging],
             swiftSettings: strict),
 
-        // L3: what joins these.
+        // L3: transfers, for which sessions stand below.
+        .target(
+            name: "Transfers",
+            dependencies: [
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", "Sessions", logging, rawFields,
+            ],
+            swiftSettings: strict),
+
+        // L4: what joins these.
         .target(
             name: "Operations",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh",
+                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Sessions", "Transfers", "Apps", "Refresh",
                 "Location",
                 "Notifications", "Push", logging,
             ],
             swiftSettings: strict),
 
-        // L3, and L4 above what joins: how it meets the world.
+        // L4, and L5 above what joins: how it meets the world.
         .target(
             name: "HTTPTransport",
             dependencies: ["NightshiftAPI", "Transfers", "NightshiftCurl", "CNightshift", "CTLS"],
@@ -120,7 +123,7 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "COpenAPI", "Transfers", "Apps", "Refresh", "Location", "Push", "Operations",
+                "NightshiftAPI", "COpenAPI", "Sessions", "Transfers", "Apps", "Refresh", "Location", "Push", "Operations",
                 httpTypes,
                 hummingbird, hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix,
                 serviceLifecycle,
@@ -139,7 +142,7 @@ let package = Package(
             swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .target(name: "NightshiftUIKit", dependencies: ["Nightshift"], swiftSettings: strict),
 
-        // L4: clients; L5: composition.
+        // L4: clients; L6: composition.
         .target(
             name: "Daemon",
             dependencies: [
@@ -162,7 +165,7 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // L6: main only.
+        // L7: main only.
         .executableTarget(
             name: "nightshiftd", dependencies: ["NightshiftAPI", "Daemon", "Page", "Simulation", argumentParser],
             swiftSettings: strict),
@@ -220,9 +223,12 @@ let package = Package(
             name: "NightshiftCurlTests", dependencies: ["NightshiftCurl", "CNightshift", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
+            name: "SessionsTests", dependencies: ["NightshiftAPI", "Store", "Sessions", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
             name: "TransfersTests",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", "Transfers",
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", "Sessions", "Transfers",
                 "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),

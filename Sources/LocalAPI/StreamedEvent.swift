@@ -2,6 +2,7 @@ import Apps
 import Foundation
 import NIOCore
 import NightshiftAPI
+import Sessions
 import Transfers
 
 /// An event that a stream can carry.

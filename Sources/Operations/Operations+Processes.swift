@@ -1,7 +1,8 @@
 package import Apps
 package import NightshiftAPI
+package import Sessions
 import Store
-package import Transfers
+import Transfers
 
 /// A session of an app, as the process that uses it is known and calls it.
 package struct ProcessSession: Hashable, Sendable {

@@ -1,4 +1,5 @@
 package import NightshiftAPI
+package import Sessions
 import Synchronization
 
 /// The seam to the network: one HTTP exchange at a time, redirects and authentication included.
@@ -91,18 +92,6 @@ package struct WireRequest: Sendable {
         self.headers = headers
         self.idleTimeout = idleTimeout
     }
-}
-
-/// The app's answers to one origin.
-package struct OriginAnswer: Hashable, Sendable {
-    package var credential: Credential?
-    /// PEM files.
-    package var clientCertificate: String?
-    package var clientKey: String?
-    /// As ``WireRequest/trustedCertificates``.
-    package var trustedCertificates: Set<String> = []
-
-    package init() {}
 }
 
 /// The bytes an upload sends, piece after piece. Descriptors are the receiver's and stay open until the exchange has ended.

@@ -2,6 +2,7 @@ import Apps
 import Foundation
 import NightshiftAPI
 import Operations
+import Sessions
 import SimulationSupport
 import Store
 import Synchronization

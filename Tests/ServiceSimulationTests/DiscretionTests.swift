@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import Sessions
 import SimulationSupport
 import Store
 import Synchronization

@@ -1,6 +1,7 @@
 import Foundation
 import NightshiftAPI
 import Scheduler
+import Sessions
 import SimulationSupport
 import Store
 import TestSupport

@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Sessions
 
 /// The parts of a request besides its address and body, all of which were given for one origin.
 ///

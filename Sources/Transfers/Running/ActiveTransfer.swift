@@ -1,5 +1,6 @@
 import NightshiftAPI
 import Scheduler
+import Sessions
 import Store
 
 /// A task that has a connection, or is about to get one: its run, and what that is carried out with. Lives in the service's actor.

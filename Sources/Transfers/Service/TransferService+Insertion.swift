@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Sessions
 import Store
 
 /// New tasks, from what a request made of them to their rows.
@@ -75,5 +76,18 @@ extension TransferService {
             try transaction.record(entry)
         }
         return .success(ids)
+    }
+}
+
+extension TaskRecord {
+    /// The same on these terms.
+    fileprivate func on(_ terms: AppTaskTerms, _ now: ClockReading) -> TaskRecord {
+        var record = self
+        if terms.isInBackground { record.forceDiscretion() }
+        if let until = terms.startsPausedUntil {
+            record.notBefore = now.bootSeconds + (until - now.wallSeconds)
+            record.wait = StoredWait(reason: .relaunchDelay, since: now.wallSeconds, detail: nil)
+        }
+        return record
     }
 }

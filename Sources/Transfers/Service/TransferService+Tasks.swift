@@ -3,6 +3,7 @@ import Foundation
 import Logging
 package import NightshiftAPI
 import Scheduler
+import Sessions
 import Store
 
 /// What clients ask of tasks.

@@ -1,6 +1,7 @@
 import Clock
 import Glibc
 import NightshiftAPI
+import Sessions
 import Store
 
 /// What is done every second while transfers run, and never otherwise; progress is told four times a second to an app that reads.

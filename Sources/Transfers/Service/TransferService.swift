@@ -4,6 +4,7 @@ import Glibc
 package import Logging
 package import NightshiftAPI
 import Scheduler
+import Sessions
 package import Store
 
 /// The transfers of one user: accepts tasks, carries them out, explains them. Everything the local API offers.
@@ -70,7 +71,7 @@ package actor TransferService {
     var quietWaiters: [TaskID: [CheckedContinuation<Void, Never>]] = [:]
 
     /// Who reads for apps, and what these have answered.
-    var appSessions = SessionTable<SessionReader>()
+    var appSessions = SessionTable<EventReader<SessionEvent>>()
 
     /// Which tasks have to show that they do not take the service down.
     var trials = StartTrials()

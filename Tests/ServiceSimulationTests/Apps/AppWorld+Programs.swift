@@ -1,5 +1,6 @@
 import Apps
 import NightshiftAPI
+import Sessions
 import SimulationSupport
 import Store
 import Transfers

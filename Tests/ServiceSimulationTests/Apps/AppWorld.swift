@@ -2,6 +2,7 @@ import Apps
 import Foundation
 import Logging
 import NightshiftAPI
+import Sessions
 import SimulationSupport
 import Store
 import Synchronization

@@ -1,5 +1,6 @@
 import Apps
 import NightshiftAPI
+import Sessions
 import Synchronization
 import Transfers
 

@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Sessions
 import Testing
 import Transfers
 

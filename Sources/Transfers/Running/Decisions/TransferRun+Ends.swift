@@ -1,4 +1,5 @@
 package import NightshiftAPI
+import Sessions
 package import Store
 
 /// What follows when an exchange has ended.

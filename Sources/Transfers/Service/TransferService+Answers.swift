@@ -1,5 +1,6 @@
 import Foundation
 package import NightshiftAPI
+import Sessions
 import Store
 
 /// Questions of servers, and apps' answers.
@@ -51,11 +52,10 @@ extension TransferService {
         let known = kept.byOrigin[challenge.origin] ?? OriginAnswer()
         let shown = transfer.shown[challenge.origin] ?? OriginAnswer()
         // Answered while this exchange was under way: it starts again with that.
-        guard !known.answers(challenge, besides: shown) else {
+        guard !known.answers(challenge, leafDigest: challenge.leafDigest, besides: shown) else {
             return await tell(id) { $0.answeredMeanwhile($1, &$2) }
         }
-        let asksForCredential = challenge.method == .basic || challenge.method == .digest
-        if asksForCredential, shown.credential != nil {
+        if challenge.asksForCredential, shown.credential != nil {
             challenge.previousFailureCount = kept.refused(id, origin: challenge.origin)
             appSessions[answersOf: transfer.record.session] = kept
         }
@@ -81,7 +81,7 @@ extension TransferService {
         case .challenge:
             guard let challenge = message.challenge else { return }
             var kept = appSessions[answersOf: session]
-            try Self.keepAnswer(answer, to: challenge, of: id, into: &kept)
+            try kept.keep(answer, to: challenge, leafDigest: challenge.leafDigest, of: id)
             appSessions[answersOf: session] = kept
             try await transition(
                 id, also: { transaction, _ in try transaction.deleteMessage(message.id) }, { _ in .answer })
@@ -94,38 +94,6 @@ extension TransferService {
 
     private func cancelAsked(_ id: TaskID) async throws(Problem) {
         _ = try await cancel(id, producingResumeData: true)
-    }
-
-    private static func keepAnswer(
-        _ answer: MessageAnswer, to challenge: Challenge, of task: TaskID, into kept: inout ChallengeAnswers
-    ) throws(Problem) {
-        switch (answer.disposition, challenge.method) {
-        case (.useCredential, .basic), (.useCredential, .digest):
-            guard let credential = answer.credential else {
-                throw .invalid("A \(challenge.method.rawValue) challenge needs a credential.", pointer: "/credential")
-            }
-            kept.update(challenge.origin) { $0.credential = credential }
-        case (.useCredential, .clientCertificate):
-            guard let certificate = answer.clientCertificate, certificate.hasPrefix("/") else {
-                throw .invalid(
-                    "A client certificate is the absolute path of a PEM file.", pointer: "/clientCertificate")
-            }
-            kept.update(challenge.origin) {
-                $0.clientCertificate = certificate
-                $0.clientKey = answer.clientKey
-            }
-        case (.useCredential, .serverTrust):
-            guard let digest = challenge.leafDigest else {
-                throw .conflict("The challenge holds no certificate to trust.")
-            }
-            kept.update(challenge.origin) { $0.trustedCertificates.insert(digest) }
-        case (.performDefaultHandling, .basic), (.performDefaultHandling, .digest):
-            kept.decline([.basic, .digest], task)
-        case (.performDefaultHandling, _), (.rejectProtectionSpace, _):
-            kept.decline([challenge.method], task)
-        case (.continueLoading, _), (.cancel, _):
-            throw .invalid("A challenge is not answered with \(answer.disposition.rawValue).", pointer: "/disposition")
-        }
     }
 
     /// The begin date of a task has come, and its app has said how it is to begin.
@@ -161,32 +129,9 @@ extension TransferService {
     }
 }
 
-extension OriginAnswer {
-    /// Whether this has something to say to the challenge that `shown`, which met it, had not.
-    fileprivate func answers(_ challenge: Challenge, besides shown: OriginAnswer) -> Bool {
-        switch challenge.method {
-        case .basic, .digest: credential != nil && credential != shown.credential
-        case .clientCertificate: clientCertificate != nil && clientCertificate != shown.clientCertificate
-        case .serverTrust:
-            challenge.leafDigest.map {
-                trustedCertificates.contains($0) && !shown.trustedCertificates.contains($0)
-            } ?? false
-        }
-    }
-}
-
 extension Challenge {
     /// SHA-256 of the server's own certificate, as ``WireRequest/trustedCertificates`` names it.
     fileprivate var leafDigest: String? {
         certificates?.first.flatMap { Data(base64Encoded: $0) }.flatMap { Verification.sha256($0) }
-    }
-
-    /// What is asked, in a person's words.
-    var sentence: String {
-        switch method {
-        case .basic, .digest: "\(host) asks for a name and password\(realm.map { " for '\($0)'" } ?? "")."
-        case .clientCertificate: "\(host) asks for a client certificate."
-        case .serverTrust: "\(host) shows a certificate that the system does not trust. \(reason ?? "")"
-        }
     }
 }

@@ -5,6 +5,7 @@ package struct SessionTable<Reader: AnyObject & Sendable>: Sendable {
     /// The one reader of a session, as long as its stream is there.
     private struct Place {
         weak var reader: Reader?
+        let process: Int32
     }
 
     private var places: [SessionID: Place] = [:]
@@ -16,8 +17,16 @@ package struct SessionTable<Reader: AnyObject & Sendable>: Sendable {
     /// Who reads a session's messages.
     package func reader(of session: SessionID) -> Reader? { places[session]?.reader }
 
+    /// The process other than `process` that reads a session's messages; nil where none does.
+    package func holder(of session: SessionID, besides process: Int32) -> Int32? {
+        guard let place = places[session], place.reader != nil, place.process != process else { return nil }
+        return place.process
+    }
+
     /// Another stream takes the place of the one before.
-    package mutating func put(_ reader: Reader, for session: SessionID) { places[session] = Place(reader: reader) }
+    package mutating func put(_ reader: Reader, of process: Int32, for session: SessionID) {
+        places[session] = Place(reader: reader, process: process)
+    }
 
     /// An app that is suspended reads nothing.
     package mutating func setListening(_ app: AppID, _ isListening: Bool) {

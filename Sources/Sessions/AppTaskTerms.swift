@@ -16,16 +16,3 @@ package struct AppTaskTerms: Hashable, Sendable {
     /// Reads the terms that hold in a transaction; a failure is why the app cannot add tasks.
     package typealias Query = @Sendable (StoreTransaction, ClockReading) throws -> Result<AppTaskTerms, Problem>
 }
-
-extension TaskRecord {
-    /// The same on these terms.
-    func on(_ terms: AppTaskTerms, _ now: ClockReading) -> TaskRecord {
-        var record = self
-        if terms.isInBackground { record.forceDiscretion() }
-        if let until = terms.startsPausedUntil {
-            record.notBefore = now.bootSeconds + (until - now.wallSeconds)
-            record.wait = StoredWait(reason: .relaunchDelay, since: now.wallSeconds, detail: nil)
-        }
-        return record
-    }
-}

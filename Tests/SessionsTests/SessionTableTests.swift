@@ -1,6 +1,6 @@
 import NightshiftAPI
+import Sessions
 import Testing
-import Transfers
 
 /// Who reads for apps, and what these have answered.
 @Suite struct SessionTableTests {
@@ -12,13 +12,15 @@ import Transfers
     @Test func `A reader counts as long as its stream is there`() {
         var table = SessionTable<Reader>()
         var first: Reader? = Reader()
-        if let first { table.put(first, for: Self.session) }
+        if let first { table.put(first, of: 1, for: Self.session) }
         #expect(table.reader(of: Self.session) === first)
         first = nil
         #expect(table.reader(of: Self.session) == nil)
         let second = Reader()
-        table.put(second, for: Self.session)
+        table.put(second, of: 2, for: Self.session)
         #expect(table.reader(of: Self.session) === second)
+        #expect(table.holder(of: Self.session, besides: 1) == 2)
+        #expect(table.holder(of: Self.session, besides: 2) == nil)
         table.remove(Self.session)
         #expect(table.reader(of: Self.session) == nil)
     }

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 package import NightshiftAPI
 import Scheduler
+package import Sessions
 import Store
 
 /// Sessions of apps: made by their library, known to them by a name of their own. See `docs/decisions/0009`.
@@ -28,10 +29,8 @@ extension TransferService {
 
     /// Throws where a process other than `process` lives and reads the session's messages.
     package func requireFree(_ session: SessionID, for process: Int32) throws(Problem) {
-        guard let reader = appSessions.reader(of: session), reader.process != process, Self.lives(reader.process) else {
-            return
-        }
-        throw .sessionInUse("Process \(reader.process) has session '\(session)'.")
+        guard let holder = appSessions.holder(of: session, besides: process), Self.lives(holder) else { return }
+        throw .sessionInUse("Process \(holder) has session '\(session)'.")
     }
 
     /// Whether the process runs or is stopped. One whose parent has yet to ask for its status is gone all the same.
@@ -50,20 +49,8 @@ extension TransferService {
     ) async throws(Problem) -> [TaskID] {
         let session = SessionID(app: app, identifier: identifier)
         try await requireSession(session)
+        try request.check()
         let numbers = request.tasks.map(\.taskIdentifier)
-        guard (1...Limits.tasksPerRequest).contains(numbers.count) else {
-            throw .invalid("A request has 1 to \(Limits.tasksPerRequest) tasks.", pointer: "/tasks")
-        }
-        guard Set(numbers).count == numbers.count, numbers.allSatisfy({ (1...Limits.taskIdentifier).contains($0) })
-        else {
-            throw .invalid("Each task has a number of its own, from 1 to \(Limits.taskIdentifier).", pointer: "/tasks")
-        }
-        for (index, task) in request.tasks.enumerated()
-        where task.clientData?.utf8.count ?? 0 > Limits.clientDataLength {
-            throw .invalid(
-                "A task's client data has at most \(Limits.clientDataLength) bytes.",
-                pointer: "/tasks/\(index)/clientData")
-        }
         do throws(Problem) {
             return try await addTasks(request.tasks, session, process, terms)
         } catch {
@@ -174,16 +161,5 @@ extension TransferService {
         let url = record.currentURL ?? record.request.url
         task.cookies = url.flatMap { record.response?.cookies(of: $0) }
         return task
-    }
-}
-
-extension SessionTaskRequest {
-    /// The request, its source read through the calling process's descriptor; a copy is made of it in any case.
-    fileprivate func opened(by process: Int32) -> TaskRequest {
-        var request = request
-        guard let sourceDescriptor, request.kind == .upload else { return request }
-        request.source = "/proc/\(process)/fd/\(sourceDescriptor)"
-        request.snapshot = .copy
-        return request
     }
 }

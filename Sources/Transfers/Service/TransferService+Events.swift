@@ -1,0 +1,43 @@
+package import NightshiftAPI
+import Sessions
+import Store
+
+/// The journal for those who follow it.
+extension TransferService {
+    /// The journal from an entry on, as it grows, and progress in between.
+    package nonisolated func events(_ query: EventQuery) async throws(Problem) -> AsyncStream<ServiceEvent> {
+        var cursor = query.lastEventID ?? store.journalSignal.last
+        var first: [ServiceEvent] = []
+        if let last = query.lastEventID {
+            let oldest = try await ask { try $0.firstJournalEntry() }
+            // Entries that the reader has not seen are gone, or it knows entries of another database.
+            if last > store.journalSignal.last || last + 1 < oldest ?? 0 {
+                cursor = store.journalSignal.last
+                first = [.reset(lastEntry: cursor)]
+            }
+        }
+        let reader = EventReader(journal(query), after: cursor, first: first)
+        return AsyncStream(unfolding: { await reader.next() })
+    }
+
+    private nonisolated func journal(_ query: EventQuery) -> EventReader<ServiceEvent>.Source {
+        // A statement with thousands of ids costs more than the entries it would leave out.
+        let named = query.tasks.flatMap { $0.count <= Self.namedTasks ? $0 : nil }
+        return EventReader<ServiceEvent>.Source(
+            signal: store.journalSignal, page: 256,
+            rows: { after, limit in
+                let entries = try? await self.store.read { transaction in
+                    try transaction.journal(after: after, tasks: named, session: query.session, limit: limit)
+                }
+                return entries?.map { entry in
+                    let isWanted = query.tasks.map { $0.contains(entry.task ?? TaskID(0)) } ?? true
+                    return EventReader.Row(id: entry.id, event: isWanted ? .journal(entry) : nil)
+                }
+            },
+            progress: { query.progress ? await self.progress(of: query.tasks, session: query.session) : nil },
+            report: { .progress($0) }, isOver: { await self.isStopping })
+    }
+
+    /// Tasks that are picked out by the database; of more, entries are picked out by their reader.
+    private static let namedTasks = 32
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Glibc
+package import NightshiftAPI
+package import Sessions
+import Store
+
+/// Messages for apps: read as they come, and forgotten when they were handled.
+extension TransferService {
+    /// The session's messages, kept ones first and then as they come, and progress in between.
+    ///
+    /// One process at a time: another one is refused while the first lives and reads. The same process may begin anew.
+    package func messages(
+        _ app: AppID, _ identifier: String, process: Int32
+    ) async throws(Problem) -> AsyncStream<SessionEvent> {
+        let session = SessionID(app: app, identifier: identifier)
+        try await requireSession(session)
+        try requireFree(session, for: process)
+        await appSessions.reader(of: session)?.end()
+        let reader = EventReader(messages(of: session, app), after: 0)
+        appSessions.put(reader, of: process, for: session)
+        return AsyncStream(unfolding: { await reader.next() })
+    }
+
+    private nonisolated func messages(of session: SessionID, _ app: AppID) -> EventReader<SessionEvent>.Source {
+        EventReader<SessionEvent>.Source(
+            signal: store.messageSignal, page: 64,
+            rows: { after, limit in
+                let stored = try? await self.store.read { try $0.messages(session, after: after, limit: limit) }
+                guard let stored else { return nil }
+                var rows: [EventReader<SessionEvent>.Row] = []
+                for message in stored {
+                    let told = SessionMessage(
+                        id: message.id, kind: message.kind, task: await self.sessionTask(message.task),
+                        challenge: message.challenge)
+                    rows.append(EventReader.Row(id: message.id, event: .message(told)))
+                }
+                return rows
+            },
+            caughtUp: { .caughtUp($0) },
+            progress: {
+                guard await self.appSessions.isListening(app) else { return nil }
+                return await self.progress(of: nil, session: session)
+            },
+            report: { .progress($0) }, isOver: { await self.isStopping })
+    }
+
+    /// The app has handled these messages: they are forgotten, and with them the service's copies of files.
+    package nonisolated func acknowledge(
+        _ app: AppID, _ identifier: String, _ ids: [Int64]
+    ) async throws(Problem) {
+        let session = SessionID(app: app, identifier: identifier)
+        try await requireSession(session)
+        guard ids.count <= Limits.tasksPerRequest else {
+            throw .invalid("At most \(Limits.tasksPerRequest) messages at once.", pointer: "/messages")
+        }
+        let ended = try await change { transaction -> Result<[TaskRecord], Problem> in
+            var ended: [TaskRecord] = []
+            for id in ids {
+                // One that is not there was acknowledged before.
+                guard let message = try transaction.message(id, of: session), !message.kind.isQuestion else { continue }
+                try transaction.deleteMessage(id)
+                if message.kind == .ended { ended.append(message.task) }
+            }
+            return .success(ended)
+        }
+        if !ended.isEmpty { await forgetAnswers(session, of: ended.map(\.id)) }
+        for record in ended {
+            if let file = record.file, file.hasPrefix(environment.paths.files.path) { unlink(file) }
+        }
+    }
+
+    /// The app has handled the session's messages up to one.
+    package nonisolated func acknowledge(
+        _ app: AppID, _ identifier: String, through last: Int64
+    ) async throws(Problem) {
+        let session = SessionID(app: app, identifier: identifier)
+        var after: Int64 = 0
+        while after < last {
+            let ids = try await ask { [after] transaction in
+                try transaction.messages(session, after: after, limit: Limits.pageSize).map(\.id)
+            }
+            guard let end = ids.last else { return }
+            try await acknowledge(app, identifier, ids.filter { $0 <= last })
+            after = end
+        }
+    }
+
+    private func forgetAnswers(_ session: SessionID, of tasks: [TaskID]) {
+        appSessions.forgetAnswers(tasks, of: session)
+    }
+}
