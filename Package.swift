@@ -101,7 +101,8 @@ let package = Package(
         .target(
             name: "Transfers",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", "Sessions", logging, rawFields,
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", "Sessions", logging,
+                rawFields,
             ],
             swiftSettings: strict),
 
@@ -109,7 +110,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Sessions", "Transfers", "Apps", "Refresh",
+                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Sessions", "Transfers", "Apps",
+                "Refresh",
                 "Location",
                 "Notifications", "Push", logging,
             ],
@@ -123,7 +125,8 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "COpenAPI", "Sessions", "Transfers", "Apps", "Refresh", "Location", "Push", "Operations",
+                "NightshiftAPI", "COpenAPI", "Sessions", "Transfers", "Apps", "Refresh", "Location", "Push",
+                "Operations",
                 httpTypes,
                 hummingbird, hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix,
                 serviceLifecycle,
@@ -288,7 +291,8 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "NightshiftAPI", "Store", "Device", "NightshiftCurl", "Transfers", "Apps", "Refresh", "Location",
+                "NightshiftAPI", "Store", "Device", "NightshiftCurl", "Sessions", "Transfers", "Apps", "Refresh",
+                "Location",
                 "Notifications", "Push", "Operations",
                 "SimulationSupport", "TestSupport", logging,
             ],
@@ -330,7 +334,7 @@ let package = Package(
         .testTarget(
             name: "ServiceSimulationTests",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Scheduler", "Transfers", "Apps", "Simulation",
+                "NightshiftAPI", "Clock", "Store", "Scheduler", "Sessions", "Transfers", "Apps", "Simulation",
                 "SimulationSupport", "TestSupport",
                 logging,
                 grdb,

@@ -75,7 +75,7 @@ package actor EventReader<Event: Sendable> {
     /// The next event, once there is one; nil when there is none any more, and when the task is cancelled.
     package func next() async -> Event? {
         while pending.isEmpty, !isOver {
-            let last = source.signal.last
+            let (last, wakes) = (source.signal.last, source.signal.wakes)
             if cursor < last {
                 guard await readRows(upTo: last) else { return nil }
             } else if let caughtUp = source.caughtUp, !hasCaughtUp {
@@ -86,7 +86,8 @@ package actor EventReader<Event: Sendable> {
             }
             guard pending.isEmpty, !isOver else { break }
             if await source.isOver() { return nil }
-            await source.signal.wait(past: cursor)
+            // Whoever ends the reading, or tells of progress, may have come since.
+            await source.signal.wait(past: cursor, since: wakes)
         }
         return isOver ? nil : pending.popFirst()
     }

@@ -4,6 +4,7 @@ import Synchronization
 package final class GrowthSignal: Sendable {
     private struct State {
         var last: Int64
+        var wakes = 0
         var nextWaiter = 0
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     }
@@ -27,9 +28,13 @@ package final class GrowthSignal: Sendable {
         for waiter in woken { waiter.resume() }
     }
 
+    /// How often all were woken though nothing had grown.
+    package var wakes: Int { state.withLock { $0.wakes } }
+
     /// Wakes all who wait, though nothing has grown: there is progress to look at.
     package func wakeWaiters() {
         let woken = state.withLock { state in
+            state.wakes += 1
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
@@ -37,7 +42,9 @@ package final class GrowthSignal: Sendable {
     }
 
     /// Returns once there is a row after `id`, at the next ``wakeWaiters()``, or when the task is cancelled.
-    package func wait(past id: Int64) async {
+    ///
+    /// - Parameter wakes: what ``wakes`` was before its caller looked: it returns at once where all were woken since.
+    package func wait(past id: Int64, since wakes: Int? = nil) async {
         let ticket = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -46,7 +53,7 @@ package final class GrowthSignal: Sendable {
             await withCheckedContinuation { continuation in
                 let isDue = state.withLock { state in
                     // A cancellation that came first has found no continuation to resume.
-                    guard state.last <= id, !Task.isCancelled else { return true }
+                    guard state.last <= id, wakes ?? state.wakes == state.wakes, !Task.isCancelled else { return true }
                     state.waiters[ticket] = continuation
                     return false
                 }

@@ -1,0 +1,114 @@
+import NightshiftAPI
+import Sessions
+import Store
+import TestSupport
+import Testing
+
+/// One reader of a table that grows.
+@Suite struct EventReaderTests {
+    private enum Event: Hashable, Sendable {
+        case row(Int64)
+        case caughtUp(Int64)
+        case progress(Int64)
+        case first
+    }
+
+    private static let now = ClockReading(bootID: "b", bootSeconds: 1_000, wallSeconds: 1_800_000_000)
+
+    private let store: Store
+
+    init() throws {
+        store = try Store(inMemory: Self.now)
+    }
+
+    /// Lets the journal grow by so many entries.
+    private func grow(_ count: Int) async throws {
+        try await store.write { transaction in
+            for _ in 0..<count {
+                try transaction.record(JournalEntry(time: Self.now.date, decision: .serviceStarted))
+            }
+        }
+    }
+
+    /// The numbers of the journal's entries, two at a time; those below `wanted` are not wanted.
+    private func source(
+        wanted: Int64 = 0, tellsEnd: Bool = false, progress: [TaskProgress]? = nil, isOver: Bool = false
+    ) -> EventReader<Event>.Source {
+        let caughtUp: @Sendable (Int64) -> Event = { .caughtUp($0) }
+        return EventReader<Event>.Source(
+            signal: store.journalSignal, page: 2,
+            rows: { [store] after, limit in
+                let entries = try? await store.read { try $0.journal(after: after, limit: limit) }
+                return entries?.map { entry in
+                    EventReader<Event>.Row(id: entry.id, event: entry.id < wanted ? nil : .row(entry.id))
+                }
+            },
+            caughtUp: tellsEnd ? caughtUp : nil, progress: { progress },
+            report: { .progress($0.countOfBytesReceived) }, isOver: { isOver })
+    }
+
+    private static func progress(_ count: Int64) -> TaskProgress {
+        TaskProgress(
+            id: TaskID(count), countOfBytesReceived: count, countOfBytesExpectedToReceive: -1, countOfBytesSent: 0,
+            countOfBytesExpectedToSend: -1, bytesPerSecond: 0)
+    }
+
+    private static func read(_ count: Int, _ reader: EventReader<Event>) async -> [Event] {
+        var events: [Event] = []
+        while events.count < count, let event = await reader.next() { events.append(event) }
+        return events
+    }
+
+    @Test func `Rows come in order, page by page, and then as they come`() async throws {
+        try await grow(5)
+        let reader = EventReader(source(tellsEnd: true), after: 0)
+        #expect(await Self.read(6, reader) == [.row(1), .row(2), .row(3), .row(4), .row(5), .caughtUp(5)])
+        async let next = Self.read(2, reader)
+        try await grow(2)
+        #expect(await next == [.row(6), .row(7)])
+    }
+
+    @Test func `A reader goes on behind the row that it knows, and is told something first`() async throws {
+        try await grow(3)
+        let reader = EventReader(source(), after: 2, first: [.first])
+        #expect(await Self.read(2, reader) == [.first, .row(3)])
+    }
+
+    @Test func `Rows that a reader does not want are past all the same`() async throws {
+        try await grow(7)
+        let reader = EventReader(source(wanted: 6), after: 0)
+        #expect(await Self.read(2, reader) == [.row(6), .row(7)])
+    }
+
+    @Test func `Progress is told when there are no rows, and the same never twice`() async throws {
+        try await grow(1)
+        let reader = EventReader(source(progress: [Self.progress(10), Self.progress(20)]), after: 0)
+        #expect(await Self.read(3, reader) == [.row(1), .progress(10), .progress(20)])
+        async let next = Self.read(1, reader)
+        store.journalSignal.wakeWaiters()
+        try await grow(1)
+        #expect(await next == [.row(2)])
+    }
+
+    @Test func `A stream ends where nothing more comes, where rows cannot be read, and where another reader begins`()
+        async throws
+    {
+        #expect(await EventReader(source(isOver: true), after: 0).next() == nil)
+        try await grow(1)
+        var broken = source()
+        broken.rows = { _, _ in nil }
+        #expect(await EventReader(broken, after: 0).next() == nil)
+        let reader = EventReader(source(), after: 1)
+        async let next = reader.next()
+        await reader.end()
+        #expect(await next == nil)
+        #expect(await reader.next() == nil)
+    }
+
+    @Test func `A reader whose task is cancelled waits for nothing`() async {
+        let reader = EventReader(source(), after: 0)
+        let reading = Task { await reader.next() }
+        reading.cancel()
+        #expect(await reading.value == nil)
+    }
+}
