@@ -1,17 +1,22 @@
+import Foundation
 import NightshiftAPI
 import Store
 
-/// Where the bytes of transfers lie, and what works on them.
+/// The files of transfers: where their bytes lie, what works on them, and the log of what is under way.
 struct TransferFiles: Sendable {
     let partials: PartialStorage
     let sources: SourceCopies
     let publisher: Publisher
     let disks = Disks()
+    /// What is under way, for whoever comes after a fault.
+    let starts: StartLog
 
     /// - Parameters:
     ///   - run: tells this run's copies from those of earlier ones.
     ///   - mode: of finished files.
-    init(paths: ServicePaths, run: String, mode: UInt32) {
+    ///   - bootID: of the present boot.
+    init(paths: ServicePaths, run: String, mode: UInt32, bootID: String) {
+        starts = StartLog(path: paths.starts.path, bootID: bootID)
         partials = PartialStorage(paths: paths)
         sources = SourceCopies(paths: paths, run: run)
         publisher = Publisher(paths: paths, partials: partials, mode: mode)

@@ -71,7 +71,7 @@ extension TransferService {
     /// Returns when the task is not about to start.
     private func started(_ id: TaskID) async {
         while claims.isStarting(id) {
-            await withCheckedContinuation { quietWaiters[id, default: []].append($0) }
+            await withCheckedContinuation { claims.add($0, for: id) }
         }
     }
 }

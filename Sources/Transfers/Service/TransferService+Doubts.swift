@@ -4,11 +4,6 @@ import Store
 
 /// Bytes that are not given up lightly, and not continued lightly either.
 extension TransferService {
-    /// Whether the network says that somebody has to log in before it can be used.
-    func isBehindPortal(_ record: TaskRecord) -> Bool {
-        moment.conditions.network.connectivity == .portal && !record.needs.isLoopback
-    }
-
     /// The network that wanted somebody to log in does not any more, or is another one.
     func endPortalWaits() async {
         _ = try? await store.write { try $0.endPortalPauses() }

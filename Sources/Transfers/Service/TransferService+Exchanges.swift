@@ -17,7 +17,7 @@ extension TransferService {
             hasFailed: record.hasFailed, lane: record.lane, connections: record.maximumConnections)
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
         transfer.run.admitted(now)
-        transfer.inputs = inputs(record)
+        transfer.inputs = bounds.inputs(record)
         active[record.id] = transfer
         starts.begin(record.id)
         startTicker()
@@ -75,7 +75,7 @@ extension TransferService {
             // An error is not taken for the file while somebody else may have it.
             failsOnHTTPError: record.request.failsOnHTTPError ?? false || !transfer.round.isLast,
             mayRestart: transfer.mayRestart)
-        policy.isBehindPortal = isBehindPortal(record)
+        policy.isBehindPortal = bounds.isBehindPortal(record)
         policy.asksConditionally = record.request.asksConditionally
         let receiver = DownloadReceiver(
             DownloadReceiver.Inputs(

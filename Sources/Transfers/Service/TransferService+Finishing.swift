@@ -114,7 +114,7 @@ extension TransferService {
     private func endFinishing(_ id: TaskID) {
         finishing.end(id)
         endStart(id)
-        wakeQuietWaiters(id)
+        claims.wakeWaiters(for: id)
     }
 
     // MARK: - Names
@@ -187,7 +187,7 @@ extension TransferService {
     /// Has the next pump carry on with tasks that the store says are finishing and nobody works on, where there are suspects
     /// of a fault: they are tried first, alone. Carries on with them at once where there are none.
     func settleFinishing() async throws(StoreError) {
-        finishing.settlesAfterTrials = trials.isPending
+        finishing.settlesAfterTrials = admissions.trials.isPending
         if !finishing.settlesAfterTrials { try await takeUpFinishing() }
     }
 

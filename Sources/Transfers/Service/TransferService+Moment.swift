@@ -9,9 +9,9 @@ extension TransferService {
     ///
     /// The last one before ``run()`` is what that begins with.
     package func apply(_ moment: DeviceMoment) async {
-        let old = self.moment
-        self.moment = moment
-        guard isRunning else { return }
+        let old = bounds.moment
+        bounds.moment = moment
+        guard life.isRunning else { return }
         for action in MomentChange.actions(from: old, to: moment, now: now) {
             switch action {
             case .checkConnections:
@@ -25,31 +25,17 @@ extension TransferService {
         }
     }
 
-    /// What a task has to wait for at this moment; nil where it may run.
-    func hold(_ record: TaskRecord) -> WaitReason? {
-        record.needs.hold(moment)
-    }
-
-    /// The same as the journal and `why` tell it.
-    func particulars(of reason: WaitReason, _ record: TaskRecord) -> String? {
-        record.needs.detail(of: reason, moment)
-    }
-
-    func inputs(_ record: TaskRecord) -> [String: String] {
-        record.needs.inputs(moment)
-    }
-
     /// What the moment keeps from starting of tasks that are about to be accepted, with their places.
     func heldFromTheFirst(_ records: [TaskRecord], _ now: ClockReading) -> [(index: Int, entry: JournalEntry)] {
         let classes = records.map { record in
             record.state == .waiting && record.notBefore == nil && record.beginAt == nil ? record.needs : nil
         }
-        return HeldClass.heldFromTheFirst(classes, moment, now)
+        return HeldClass.heldFromTheFirst(classes, bounds.moment, now)
     }
 
     private func stopForbidden() {
         for (id, transfer) in active {
-            let actions = active[id]?.run.momentChanged(moment, awaitsResponse: transfer.awaitsResponse)
+            let actions = active[id]?.run.momentChanged(bounds.moment, awaitsResponse: transfer.awaitsResponse)
             if actions?.contains(.cancel) == true { cancelExchange(id) }
         }
     }

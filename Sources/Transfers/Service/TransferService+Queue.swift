@@ -43,7 +43,7 @@ extension TransferService {
         }
         admissions.pausedUntil = nil
         try await setAsideUnreadable()
-        if try await trySuspects() { return setAlarm(at: trials.trial?.until) }
+        if try await trySuspects() { return setAlarm(at: admissions.trials.trial?.until) }
         if finishing.settlesAfterTrials { try await takeUpFinishing() }
         var queue = try await readQueue()
         if try await releaseDue(queue) { queue = try await readQueue() }
@@ -51,9 +51,9 @@ extension TransferService {
         let lanes = queue.lanes.map { admissionLane($0, queue, now.bootSeconds) }
         admissions.turns.keep(queue.lanes.map(\.id))
         admissions.look.note(Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes)))
-        admissions.heldClasses.update(queue.classes, moment, now)
+        admissions.heldClasses.update(queue.classes, bounds.moment, now)
         let plan = Admission.plan(
-            lanes: lanes, maximumTransfers: limits.maximumTransfers, now: now.bootSeconds,
+            lanes: lanes, maximumTransfers: bounds.limits.maximumTransfers, now: now.bootSeconds,
             isTurnOfFailed: admissions.turns.isTurnOfFailed)
         for id in plan.makeRoom { interrupt(id, .smallerFirst) }
         setAlarm(at: nextLook(queue, plan, now))
@@ -62,7 +62,7 @@ extension TransferService {
         claims.beginStarting(plan.start)
         defer {
             claims.endStarting(plan.start)
-            for id in plan.start { wakeQuietWaiters(id) }
+            for id in plan.start { claims.wakeWaiters(for: id) }
         }
         let records = try await store.read { transaction in
             try plan.start.compactMap { try transaction.readableTask($0) }
@@ -71,9 +71,9 @@ extension TransferService {
         if records.count < plan.start.count { admissions.loop.request() }
         await makeWay(for: records)
         for record in records where !isStopping && !claims.isHeld(record.id) && record.state == .waiting {
-            guard !trials.suspects.contains(record.id) else { continue }
+            guard !admissions.trials.suspects.contains(record.id) else { continue }
             // The moment may be another one than the look's by now.
-            if !moment.conditions.isSleeping, hold(record) == nil { await begin(record) }
+            if !bounds.isSleeping, bounds.hold(record) == nil { await begin(record) }
         }
     }
 
@@ -82,7 +82,7 @@ extension TransferService {
         let now = now.bootSeconds
         var discretionary = active.values.count { $0.record.needs.worksInWindow }
         for lane in queue.lanes where allowance(way(of: lane), now) > 0 {
-            discretionary += queue.classes(of: lane).count { $0.wantsWindow(moment.conditions) }
+            discretionary += queue.classes(of: lane).count { $0.wantsWindow(bounds.moment.conditions) }
         }
         if admissions.look.note(discretionary: discretionary) { environment.activity(admissions.look.activity) }
     }
@@ -128,8 +128,8 @@ extension TransferService {
     private func readQueue() async throws(StoreError) -> Queue {
         // Rows of tasks that run still say 'waiting': read that many more, so that enough are left.
         let margin = active.count + finishing.count + claims.count
-        let limit = limits.maximumTransfers
-        return try await store.read { [moment] transaction in
+        let limit = bounds.limits.maximumTransfers
+        return try await store.read { [moment = bounds.moment] transaction in
             var queue = Queue()
             queue.times = try transaction.nextTimes()
             queue.lanes = try transaction.readyLanes()
@@ -157,7 +157,7 @@ extension TransferService {
 
     /// How many transfers the state of a way lets start.
     func allowance(_ way: HostTable.Way, _ now: Double) -> Int {
-        if moment.conditions.isSleeping { return 0 }
+        if bounds.isSleeping { return 0 }
         // All bytes of so many files wait for the disk that more would not help.
         if finishing.count >= Self.finishingLimit { return 0 }
         return hosts.allowance(way, now)

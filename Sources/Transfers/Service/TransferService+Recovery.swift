@@ -10,8 +10,8 @@ extension TransferService {
     /// - Throws: ``StoreError`` when the rows cannot be read.
     func recover() async throws(StoreError) {
         if let settings = try await store.read({ try $0.settings() }) {
-            limits = ServiceLimits(settings)
-            environment.transport.setRateLimit(limits.rateLimit)
+            bounds.limits = ServiceLimits(settings)
+            environment.transport.setRateLimit(bounds.limits.rateLimit)
         }
         try await store.write { [now = now] transaction in
             if try transaction.sessionSettings(.terminal) == nil {

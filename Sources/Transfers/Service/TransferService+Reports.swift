@@ -50,9 +50,9 @@ extension TransferService {
         facts.isAsked = record.question != nil
         facts.notBefore = record.wait == nil ? nil : record.notBefore
         facts.beginAt = record.beginAt
-        facts.trialUntil = trials.trial?.until
+        facts.trialUntil = admissions.trials.trial?.until
         facts.isHostPaused = pause != nil
-        switch WaitOrder.cause(facts, moment, now) {
+        switch WaitOrder.cause(facts, bounds.moment, now) {
         case .store(let until):
             return Wait(
                 reason: .diskSpace, since: since, until: now.wallTime(ofBootSeconds: until),
@@ -67,10 +67,10 @@ extension TransferService {
             return Wait(
                 reason: reason,
                 since: max(since, Date(timeIntervalSince1970: admissions.heldClasses.since(record.needs) ?? 0)),
-                detail: particulars(of: reason, record))
+                detail: bounds.detail(of: reason, record))
         case .sleeping: return Wait(reason: .sleeping, since: since)
         case .trial(let until):
-            let task = trials.trial.map { "task \($0.task)" } ?? "another task"
+            let task = admissions.trials.trial.map { "task \($0.task)" } ?? "another task"
             return Wait(
                 reason: .serviceLimit, since: since, until: now.wallTime(ofBootSeconds: until),
                 detail: "A fault ended the last service; \(task) is tried alone first.")
@@ -91,9 +91,10 @@ extension TransferService {
         lane.running = active.values.filter { $0.record.lane == record.lane }.map(\.running)
         let reason = Admission.reason(
             isLarge: record.isLarge, hasFailed: record.hasFailed, lane: lane, running: active.count,
-            maximumTransfers: limits.maximumTransfers,
+            maximumTransfers: bounds.limits.maximumTransfers,
             smallWaitsElsewhere: admissions.look.lanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty },
-            othersFirst: Admission.othersFirst(admissions.look.lanes.values, maximumTransfers: limits.maximumTransfers))
+            othersFirst: Admission.othersFirst(
+                admissions.look.lanes.values, maximumTransfers: bounds.limits.maximumTransfers))
         let detail: String? =
             switch reason {
             case .connectionLimit: "\(lane.running.count) of \(record.maximumConnections) in use."
@@ -140,9 +141,9 @@ extension TransferService {
             PausedHost(origin: $0.origin, until: now.wallTime(ofBootSeconds: $0.until))
         }
         return ServiceStatus(
-            version: NightshiftVersion.current, processID: getpid(), startedAt: startedAt.date,
-            home: environment.paths.state.path, networkAvailable: moment.conditions.network.isAvailable,
-            settings: limits.settings,
+            version: NightshiftVersion.current, processID: getpid(), startedAt: life.startedAt.date,
+            home: environment.paths.state.path, networkAvailable: bounds.moment.conditions.network.isAvailable,
+            settings: bounds.limits.settings,
             tasks: Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, counts[$0] ?? 0) }),
             bytesPerSecond: active.values.reduce(0) { $0 + $1.speed.bytesPerSecond },
             lastJournalEntry: store.journalSignal.last, pausedHosts: paused)

@@ -26,7 +26,8 @@ extension TransferService {
 
     private func context(of run: TransferRun) -> RunContext {
         RunContext(
-            now: now, way: way(of: run.record), hold: hold(run.record), isBehindPortal: isBehindPortal(run.record),
+            now: now, way: way(of: run.record), hold: bounds.hold(run.record),
+            isBehindPortal: bounds.isBehindPortal(run.record),
             isServiceStopping: isStopping, random: environment.random, token: Self.newToken)
     }
 
@@ -118,7 +119,7 @@ extension TransferService {
     func release(_ id: TaskID) {
         active[id] = nil
         endStart(id)
-        wakeQuietWaiters(id)
+        claims.wakeWaiters(for: id)
     }
 
     /// Whether the file's bytes are on disk; nil where there is no file.

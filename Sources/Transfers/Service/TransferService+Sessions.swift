@@ -52,19 +52,19 @@ extension TransferService {
     }
 
     package func settings() async throws(Problem) -> ServiceSettings {
-        limits.settings
+        bounds.limits.settings
     }
 
     package func change(_ settings: ServiceSettings) async throws(Problem) -> ServiceSettings {
         try RequestRules.check(settings)
-        let changed = limits.changed(by: settings)
+        let changed = bounds.limits.changed(by: settings)
         let now = now
         try await change { transaction -> Result<Void, Problem> in
             try transaction.put(rateLimit: changed.rateLimit, maximumTransfers: changed.maximumTransfers)
             try transaction.record(JournalEntry(time: now.date, decision: .changed, detail: "The service's settings."))
             return .success(())
         }
-        limits = changed
+        bounds.limits = changed
         environment.transport.setRateLimit(changed.rateLimit)
         await pump()
         return changed.settings

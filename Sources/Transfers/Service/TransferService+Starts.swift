@@ -10,7 +10,7 @@ extension TransferService {
     func examineStarts() async throws(StoreError) {
         let known = try await store.read { try $0.faults() }
         let (trials, findings) = StartTrials.examine(starts.legacy, known: known)
-        self.trials = trials
+        admissions.trials = trials
         guard let fault = starts.legacy.fault else { return }
         let names = starts.legacy.underWay.map { "\($0)" }.joined(separator: ", ")
         logger.error("A fault ended the last service", metadata: ["signal": "\(fault)", "tasks": "\(names)"])
@@ -34,66 +34,68 @@ extension TransferService {
 
     /// Tries the next suspect that can start; true while nothing else may start.
     func trySuspects() async throws(StoreError) -> Bool {
-        if let tried = trials.tick(now: now.bootSeconds) {
-            if active[tried] == nil, !finishing.contains(tried) { _ = trials.ended(tried) }
+        if let tried = admissions.trials.tick(now: now.bootSeconds) {
+            if active[tried] == nil, !finishing.contains(tried) { _ = admissions.trials.ended(tried) }
             interrupt(tried, .starting)
             await quiet(tried)
         }
-        guard trials.trial == nil, !trials.suspects.isEmpty else { return trials.trial != nil }
-        let suspects = trials.suspects
+        guard admissions.trials.trial == nil, !admissions.trials.suspects.isEmpty else {
+            return admissions.trials.trial != nil
+        }
+        let suspects = admissions.trials.suspects
         let records = try await store.read { transaction in try suspects.map { try transaction.readableTask($0) } }
         for (task, record) in zip(suspects, records) {
             guard let record, !record.state.isTerminal else {
-                if trials.ended(task) { try await forgetFaults(task) }
+                if admissions.trials.ended(task) { try await forgetFaults(task) }
                 continue
             }
             guard record.state != .suspended else {
-                trials.removeSuspect(task)
+                admissions.trials.removeSuspect(task)
                 continue
             }
             guard !isStopping else { continue }
             if record.state == .finishing, !isBusy(task) {
-                trials.begin(task, now: now.bootSeconds)
+                admissions.trials.begin(task, now: now.bootSeconds)
                 logger.warning("A task is finished alone", metadata: ["task": "\(task)"])
                 try await takeUp(task)
-                if trials.trial != nil { return true }
+                if admissions.trials.trial != nil { return true }
                 continue
             }
             guard canStart(record) else { continue }
             claims.beginStarting([task])
             defer {
                 claims.endStarting([task])
-                wakeQuietWaiters(task)
+                claims.wakeWaiters(for: task)
             }
             await makeWay(for: [record])
             guard !claims.isHeld(task) else { continue }
-            trials.begin(task, now: now.bootSeconds)
+            admissions.trials.begin(task, now: now.bootSeconds)
             logger.warning("A task is tried alone", metadata: ["task": "\(task)"])
             await begin(record)
-            trials.started(task, now: now.bootSeconds)
-            if active[task] == nil, !finishing.contains(task) { trials.postpone(task) }
-            if trials.trial != nil { return true }
+            admissions.trials.started(task, now: now.bootSeconds)
+            if active[task] == nil, !finishing.contains(task) { admissions.trials.postpone(task) }
+            if admissions.trials.trial != nil { return true }
         }
         return false
     }
 
     private func canStart(_ record: TaskRecord) -> Bool {
         record.state == .waiting && record.question == nil && record.beginAt == nil
-            && record.notBefore ?? 0 <= now.bootSeconds && !isBusy(record.id) && !moment.conditions.isSleeping
-            && hold(record) == nil && allowance(way(of: record), now.bootSeconds) > 0
+            && record.notBefore ?? 0 <= now.bootSeconds && !isBusy(record.id) && !bounds.isSleeping
+            && bounds.hold(record) == nil && allowance(way(of: record), now.bootSeconds) > 0
     }
 
     /// An exchange of the task was answered.
     func noteAnswer(of task: TaskID) {
-        guard trials.trial?.task == task else { return }
-        trials.answered(task, now: now.bootSeconds)
+        guard admissions.trials.trial?.task == task else { return }
+        admissions.trials.answered(task, now: now.bootSeconds)
         reporting.yield { await $0.pump() }
     }
 
     /// Nothing is under way for the task any more.
     func endStart(_ task: TaskID) {
         starts.end(task)
-        guard trials.ended(task) else { return }
+        guard admissions.trials.ended(task) else { return }
         reporting.yield { service in
             do throws(StoreError) {
                 try await service.forgetFaults(task)

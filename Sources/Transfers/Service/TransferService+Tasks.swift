@@ -277,12 +277,8 @@ extension TransferService {
     /// Returns when nothing runs for the task.
     func quiet(_ id: TaskID) async {
         while active[id] != nil || claims.isStarting(id) || finishing.contains(id) {
-            await withCheckedContinuation { quietWaiters[id, default: []].append($0) }
+            await withCheckedContinuation { claims.add($0, for: id) }
         }
-    }
-
-    func wakeQuietWaiters(_ id: TaskID) {
-        for waiter in quietWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
     }
 
     static func noTask(_ id: TaskID) -> Problem {

@@ -33,9 +33,8 @@ extension TransferService {
     /// told expires with the server.
     func abandonUpload(_ record: TaskRecord) {
         guard let resource = record.upload, let files = record.sentFiles, !isStopping,
-            moment.conditions.network.isAvailable || record.needs.isLoopback,
             let request = ResumableUpload(record.uploadTarget(files), resource: resource).cancellation(),
-            cancellations.begin()
+            bounds.beginCancellation(of: record)
         else { return }
         var wire = wireRequest(record)
         _ = addAnswers(to: &wire, record)
@@ -47,7 +46,7 @@ extension TransferService {
     }
 
     private func cancellationEnded() {
-        cancellations.end()
+        bounds.endCancellation()
     }
 
     /// Removes every byte of a task that has ended and that nobody continues, here and at the server.

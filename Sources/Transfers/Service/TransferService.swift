@@ -57,40 +57,25 @@ package actor TransferService {
 
     nonisolated let environment: Environment
     nonisolated let files: TransferFiles
-    /// What is under way, for whoever comes after a fault.
-    package nonisolated let starts: StartLog
-    let startedAt: ClockReading
+    var life: ServiceLife
 
     /// What runs.
     var active: [TaskID: ActiveTransfer] = [:]
-    /// What somebody is about to start or to change.
+    /// What somebody is about to start or to change, and who waits for nothing to run.
     var claims = TaskClaims()
     /// What has all its bytes.
     var finishing = FinishQueue<Publisher.Job>(batch: 256)
-    /// Who waits for a task to be neither active nor finishing.
-    var quietWaiters: [TaskID: [CheckedContinuation<Void, Never>]] = [:]
 
     /// Who reads for apps, and what these have answered.
     var appSessions = SessionTable<EventReader<SessionEvent>>()
 
-    /// Which tasks have to show that they do not take the service down.
-    var trials = StartTrials()
     var admissions = Admissions()
     /// What is known of origins, ways and proxies.
     var hosts = HostTable()
-    var moment: DeviceMoment
-    var limits = ServiceLimits()
-    /// Requests under way that tell servers to forget an upload.
-    var cancellations = CancellationRequests()
-
-    private var phase = Phase.recovering
+    var bounds: ServiceBounds
     var timers = Timers()
     /// What receivers and others want done on the actor.
     nonisolated let reporting = Mailbox<TransferService>()
-
-    private enum Phase {
-        case recovering, running, stopping
-    }
 
     /// Work that waits for its time.
     struct Timers {
@@ -110,10 +95,11 @@ package actor TransferService {
     /// - Parameter fileMode: the mode of finished files.
     package init(_ environment: Environment, fileMode: UInt32 = 0o644) {
         self.environment = environment
-        files = TransferFiles(paths: environment.paths, run: Self.newToken(), mode: fileMode)
-        startedAt = environment.clock.now()
-        starts = StartLog(path: environment.paths.starts.path, bootID: startedAt.bootID)
-        moment = environment.moment
+        let now = environment.clock.now()
+        files = TransferFiles(
+            paths: environment.paths, run: Self.newToken(), mode: fileMode, bootID: now.bootID)
+        life = ServiceLife(startedAt: now)
+        bounds = ServiceBounds(environment.moment)
     }
 
     /// Carries transfers on until ``stop()``.
@@ -121,15 +107,14 @@ package actor TransferService {
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func run() async throws(StoreError) {
         try await recover()
-        if !isStopping { phase = .running }
+        life.begin()
         await pump()
         await reporting.run(by: self, beside: [{ await $0.followWallClock() }])
     }
 
     /// Ends all exchanges, keeps what they brought, and lets ``run()`` return.
     package func stop() async {
-        guard !isStopping else { return }
-        phase = .stopping
+        guard life.stop() else { return }
         files.disks.stopping.value = 1
         timers.alarm.cancel()
         _ = try? await environment.store.write { [now = now] transaction in
@@ -144,10 +129,10 @@ package actor TransferService {
         starts.close()
     }
 
-    /// Whether everything that the last service left has been looked at.
-    var isRunning: Bool { phase != .recovering }
-    var isStopping: Bool { phase == .stopping }
+    var isStopping: Bool { life.isStopping }
 
+    /// What is under way, for whoever comes after a fault.
+    package nonisolated var starts: StartLog { files.starts }
     nonisolated var partials: PartialStorage { files.partials }
     nonisolated var sources: SourceCopies { files.sources }
     nonisolated var publisher: Publisher { files.publisher }

@@ -9,6 +9,8 @@ package struct TaskClaims: Sendable {
     private var held: [TaskID: Int] = [:]
     /// Connections for tasks that are about to start.
     package var reserved: [LaneID: Int] = [:]
+    /// Who waits for nothing to run for a task.
+    private var waiters: [TaskID: [CheckedContinuation<Void, Never>]] = [:]
 
     package init() {}
 
@@ -31,5 +33,15 @@ package struct TaskClaims: Sendable {
     package mutating func letGo(_ task: TaskID) {
         guard let count = held[task] else { return }
         held[task] = count > 1 ? count - 1 : nil
+    }
+
+    /// Resumed by the next ``wakeWaiters(for:)``, after which it looks again.
+    package mutating func add(_ waiter: CheckedContinuation<Void, Never>, for task: TaskID) {
+        waiters[task, default: []].append(waiter)
+    }
+
+    /// What ran for a task, or was about to, does not any more.
+    package mutating func wakeWaiters(for task: TaskID) {
+        for waiter in waiters.removeValue(forKey: task) ?? [] { waiter.resume() }
     }
 }
