@@ -19,6 +19,19 @@ import Transfers
         #expect(claims.count == 0)
     }
 
+    @Test func `Whoever waits for a task goes on once, and nobody else does`() async {
+        var claims = TaskClaims()
+        let (task, other) = (TaskID(1), TaskID(2))
+        await withCheckedContinuation { waiter in
+            claims.add(waiter, for: task)
+            claims.wakeWaiters(for: other)
+            claims.wakeWaiters(for: task)
+        }
+        // A second time nobody is left, whom it would end the process to resume.
+        claims.wakeWaiters(for: task)
+        #expect(claims.count == 0)
+    }
+
     @Test(arguments: 1...50) func `Whatever order things happen in, who is claimed is known`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var claims = TaskClaims()

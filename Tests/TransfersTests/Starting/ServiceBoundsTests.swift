@@ -1,0 +1,63 @@
+import NightshiftAPI
+import Store
+import Testing
+
+@testable import Transfers
+
+/// What the service may use, and how far it is in its life.
+@Suite struct ServiceBoundsTests {
+    private static func moment(_ change: (inout DeviceConditions) -> Void) -> DeviceMoment {
+        var conditions = DeviceConditions()
+        change(&conditions)
+        return DeviceMoment(conditions: conditions)
+    }
+
+    private static let local: TaskRecord = {
+        var record = TaskMachineTests.record()
+        record.origin = "http://127.0.0.1:80"
+        return record
+    }()
+
+    @Test func `Without a network only this machine itself can be reached`() {
+        let bounds = ServiceBounds(Self.moment { $0.network.isAvailable = false })
+        #expect(bounds.hold(TaskMachineTests.record()) == .network)
+        #expect(bounds.hold(Self.local) == nil)
+    }
+
+    @Test func `A portal is between a task and every network but this machine's own`() {
+        let bounds = ServiceBounds(Self.moment { $0.network.connectivity = .portal })
+        #expect(bounds.isBehindPortal(TaskMachineTests.record()))
+        #expect(!bounds.isBehindPortal(Self.local))
+        #expect(!ServiceBounds(DeviceMoment()).isBehindPortal(TaskMachineTests.record()))
+    }
+
+    @Test func `Servers are told of uploads that nobody wants a few at a time, and only where they can be reached`() {
+        var bounds = ServiceBounds(Self.moment { $0.network.isAvailable = false })
+        let record = TaskMachineTests.record()
+        var begun = bounds.beginCancellation(of: record)
+        #expect(!begun)
+        bounds.moment = Self.moment { $0.network.isAvailable = true }
+        for _ in 0..<CancellationRequests.limit {
+            begun = bounds.beginCancellation(of: record)
+            #expect(begun)
+        }
+        begun = bounds.beginCancellation(of: record)
+        #expect(!begun)
+        bounds.endCancellation()
+        begun = bounds.beginCancellation(of: Self.local)
+        #expect(begun)
+    }
+
+    @Test func `A service that was stopped while it recovered does not run any more`() {
+        let now = TaskMachineTests.start
+        var life = ServiceLife(startedAt: now)
+        #expect(!life.isRunning && !life.isStopping && life.startedAt == now)
+        life.begin()
+        #expect(life.isRunning && !life.isStopping)
+        life = ServiceLife(startedAt: now)
+        let isFirst = life.stop()
+        life.begin()
+        let isSecond = life.stop()
+        #expect(isFirst && !isSecond && life.isStopping)
+    }
+}
