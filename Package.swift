@@ -256,7 +256,8 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Transfers", "NightshiftCurl", "HTTPTransport", "TestSupport",
+                "NightshiftAPI", "Clock", "Store", "Sessions", "Transfers", "NightshiftCurl", "HTTPTransport",
+                "TestSupport",
                 logging,
             ],
             swiftSettings: strict),

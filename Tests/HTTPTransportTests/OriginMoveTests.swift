@@ -3,6 +3,7 @@ import Foundation
 import HTTPTransport
 import Logging
 import NightshiftAPI
+import Sessions
 import Store
 import Synchronization
 import TestSupport

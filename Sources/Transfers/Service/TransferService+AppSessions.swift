@@ -17,10 +17,7 @@ extension TransferService {
         try RequestRules.check(id)
         let settings = try RequestRules.accepted(settings)
         let next = try await change { transaction -> Result<Int64, Problem> in
-            let isNew = try transaction.sessionSettings(id) == nil
-            guard try !isNew || transaction.sessionCount() < Limits.sessions else {
-                return .failure(.tooMany("There are \(Limits.sessions) sessions already."))
-            }
+            if let obstacle = try transaction.obstacle(toMaking: id) { return .failure(obstacle) }
             return .success(try transaction.putSession(app, identifier, settings))
         }
         await pump()

@@ -43,12 +43,8 @@ extension TransferService {
         guard try transaction.taskCount() + records.count <= Limits.tasks else {
             return .failure(.tooMany("The service keeps at most \(Limits.tasks) tasks; remove some that have ended."))
         }
-        if try transaction.sessionSettings(session) == nil {
-            guard try transaction.sessionCount() < Limits.sessions else {
-                return .failure(.tooMany("There are \(Limits.sessions) sessions already."))
-            }
-            try transaction.putSession(session, SessionSettings())
-        }
+        if let obstacle = try transaction.obstacle(toMaking: session) { return .failure(obstacle) }
+        if try transaction.sessionSettings(session) == nil { try transaction.putSession(session, SessionSettings()) }
         // Numbers are the app's: the same request may be under way twice.
         for record in records where record.taskIdentifier != 0 {
             guard try transaction.task(record.taskIdentifier, of: session) == nil else {

@@ -1,5 +1,6 @@
 import Foundation
 package import NightshiftAPI
+import Sessions
 import Store
 
 /// What clients ask of sessions and of the service.
@@ -20,10 +21,7 @@ extension TransferService {
         try RequestRules.check(id)
         let settings = try RequestRules.accepted(settings)
         try await change { transaction -> Result<Void, Problem> in
-            let isNew = try transaction.sessionSettings(id) == nil
-            guard try !isNew || transaction.sessionCount() < Limits.sessions else {
-                return .failure(.tooMany("There are \(Limits.sessions) sessions already."))
-            }
+            if let obstacle = try transaction.obstacle(toMaking: id) { return .failure(obstacle) }
             try transaction.putSession(id, settings)
             return .success(())
         }
