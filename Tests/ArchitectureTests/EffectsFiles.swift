@@ -1,27 +1,15 @@
 /// The files that carry out what values decide, as the table in `docs/architecture.md` says.
 struct EffectsFiles {
-    struct File: Equatable {
-        /// From the root.
-        var path: String
-        /// Events of tasks that stand for steps of its own.
-        var steps: Set<String>
-    }
-
-    var files: [File]
+    /// Paths from the root.
+    var paths: [String]
 
     init(markdown: String) {
-        let table = DocumentTable(["Effects", "What they carry out", "Steps of their own"], in: markdown)
-        files = table.rows.map { cells in
-            File(
-                path: DocumentTable.names(in: cells[0]).first.map { "Sources/\($0)" } ?? "",
-                steps: Set(DocumentTable.names(in: cells[2])))
-        }
+        let table = DocumentTable(["Effects", "What they carry out"], in: markdown)
+        paths = table.rows.map { cells in DocumentTable.names(in: cells[0]).first.map { "Sources/\($0)" } ?? "" }
     }
 
-    /// What `path` may do; nil where it is no file of effects. Those that are named for it need no row.
-    func file(_ path: String) -> File? {
-        files.first { $0.path == path } ?? (path.hasSuffix("+Effects.swift") ? File(path: path, steps: []) : nil)
-    }
+    /// Whether `path` is a file of effects. Those that are named for it need no row.
+    func contains(_ path: String) -> Bool { paths.contains(path) || path.hasSuffix("+Effects.swift") }
 }
 
 extension SwiftSource {
@@ -32,16 +20,14 @@ extension SwiftSource {
     }
 
     /// Decisions, as far as they can be seen without a compiler.
-    ///
-    /// - Parameter steps: events of tasks that may be named here.
-    func decisions(allowing steps: Set<String>) -> [Decision] {
+    var decisions: [Decision] {
         let lines = code.split(separator: "\n", omittingEmptySubsequences: false)
         return lines.enumerated().flatMap { index, line in
-            Self.reasons(line, steps).map { Decision(line: index + 1, reason: $0) }
+            Self.reasons(line).map { Decision(line: index + 1, reason: $0) }
         }
     }
 
-    private static func reasons(_ line: Substring, _ steps: Set<String>) -> [String] {
+    private static func reasons(_ line: Substring) -> [String] {
         // Edges of words are spelled out: to `\b`, `a.b` is one word.
         var reasons: [String] = []
         // What a failure means: its code, or whether it is permanent.
@@ -56,8 +42,7 @@ extension SwiftSource {
             reasons.append("compares times")
         }
         for match in line.matches(of: /(?:(?:^|\W)apply\(|(?:^|\W)TaskEvent(?:\s*=\s*)?)\.(\w+)/) {
-            let event = String(match.output.1)
-            if !steps.contains(event) { reasons.append("makes up the event '\(event)'") }
+            reasons.append("makes up the event '\(match.output.1)'")
         }
         return reasons
     }
