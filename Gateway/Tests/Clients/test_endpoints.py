@@ -85,7 +85,7 @@ class Endpoints(unittest.TestCase):
             return [message["payload"] for message in self.device.messages]
 
     def test_registration(self):
-        """R5, X1: A device registers without a team, and learns what its endpoints begin with."""
+        """R5, B7: A device registers without a team, and learns what its endpoints begin with."""
         self.assertRegex(self.token, "^[0-9a-f]{64}$")
         self.assertEqual(self.device.endpoints, "https://push.example.org")
         self.assertEqual(self.device.register(self.topic), self.token)
@@ -95,7 +95,7 @@ class Endpoints(unittest.TestCase):
             self.assertEqual(self.device.register(wrong), "refused", wrong)
 
     def test_untouched(self):
-        """R5, X1: A message is passed on byte for byte, over either version of HTTP, whatever ALPN says."""
+        """R5, B7: A message is passed on byte for byte, over either version of HTTP, whatever ALPN says."""
         body = bytes(range(256)) * 16
         answer = self.sender.push(self.token, body, Content_Encoding="aes128gcm", Authorization="vapid t=x, k=y")
         self.assertEqual((answer.status, answer.headers["TTL"], answer.text), (201, "60", ""))
@@ -117,7 +117,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(str(uuid.UUID(bytes=message["push"])), location.rsplit("/", 1)[1])
 
     def test_rules(self):
-        """R5, X1: TTL, Urgency, Topic and sizes are those of RFC 8030 and UnifiedPush."""
+        """R5, B7: TTL, Urgency, Topic and sizes are those of RFC 8030 and UnifiedPush."""
         good, bad = 201, 400
         table = [
             (dict(TTL=None), bad), (dict(TTL=""), bad), (dict(TTL="-1"), bad), (dict(TTL="1.5"), bad), (dict(TTL="x"), bad),
@@ -145,7 +145,7 @@ class Endpoints(unittest.TestCase):
             pass
 
     def test_paths(self):
-        """R5, X1: Discovery, unknown and ended endpoints, methods, and tokens that are no endpoints."""
+        """R5, B7: Discovery, unknown and ended endpoints, methods, and tokens that are no endpoints."""
         answer = self.sender.ask("GET", "/up/" + self.token)
         self.assertEqual((answer.status, json.loads(answer.text)), (200, {"unifiedpush": {"version": 1}}))
         self.assertEqual(self.sender.ask("HEAD", "/up/" + self.token).status, 200)
@@ -177,7 +177,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(self.sender.ask("GET", "/up/" + fresh).status, 410)
 
     def test_kept(self):
-        """R5, X1: All messages of a registration are kept in their order while its device is away; a topic's replaces."""
+        """R5, B7: All messages of a registration are kept in their order while its device is away; a topic's replaces."""
         self.device.disconnect()
         self.accepted(b"0")
         old = self.accepted(b"old", Topic="news")
@@ -199,7 +199,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(self.gateway.story(new)[-1], "delivered-from-storage")
 
     def test_room(self):
-        """R5, X1: At most 100 messages and 400 KiB of a registration are kept; the oldest make room, and the log says so."""
+        """R5, B7: At most 100 messages and 400 KiB of a registration are kept; the oldest make room, and the log says so."""
         self.device.disconnect()
         ids = [self.accepted(b"%d" % number) for number in range(103)]
         self.assertEqual(self.gateway.story(ids[0])[-1], "discarded-evicted")
@@ -222,7 +222,7 @@ class Endpoints(unittest.TestCase):
         return token
 
     def test_urgency(self):
-        """R5, X1: A dozing device gets what is urgent at once, with all that came before it; low urgency waits for an exchange."""
+        """R5, B7: A dozing device gets what is urgent at once, with all that came before it; low urgency waits for an exchange."""
         self.device.disconnect()
         self.device.connect(state=DOZING)
         self.accepted(b"low", Urgency="low")
@@ -236,7 +236,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(self.bodies()[3:], [b"later"])
 
     def test_expiry(self):
-        """R5, X1: A message whose TTL is over is not sent."""
+        """R5, B7: A message whose TTL is over is not sent."""
         self.device.disconnect()
         self.accepted(b"long")
         short = self.accepted(b"short", TTL="1")
@@ -250,7 +250,7 @@ class Endpoints(unittest.TestCase):
 
 class Bounds(unittest.TestCase):
     def test_rate(self):
-        """R5, X1: A sender that overdoes it is told when to come back."""
+        """R5, B7: A sender that overdoes it is told when to come back."""
         with Gateway(BINARY, "--endpoint-rate", "0.05", "--public-url", "http://127.0.0.1:1") as gateway:
             device = Device.new(gateway)
             token = device.register(topic())
@@ -265,7 +265,7 @@ class Bounds(unittest.TestCase):
             device.disconnect()
 
     def test_default_url(self):
-        """R5, X1: Without a public URL, endpoints begin with the gateway's name and its providers' port."""
+        """R5, B7: Without a public URL, endpoints begin with the gateway's name and its providers' port."""
         with Gateway(BINARY) as gateway:
             device = Device.new(gateway)
             self.assertEqual(device.endpoints, f"https://localhost:{gateway.port}")
@@ -278,7 +278,7 @@ class Bounds(unittest.TestCase):
                 Gateway(BINARY, "--public-url", url).start()
 
     def test_kills(self):
-        """R5, X1: Every message that had its 201 reaches the device, in order, whenever the gateway is killed."""
+        """R5, B7: Every message that had its 201 reaches the device, in order, whenever the gateway is killed."""
         seed = int(os.environ.get("NIGHTSHIFT_SEED", random.randrange(1 << 30)))
         chance = random.Random(seed)
         with Gateway(BINARY, "--endpoint-rate", "1000") as gateway:

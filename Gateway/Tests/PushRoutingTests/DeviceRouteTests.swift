@@ -208,7 +208,7 @@ import Testing
         #expect(bucket.isFull(settings, now: 200_000))
     }
 
-    @Test func `R5, X1: A message that makes room is told from one that is replaced, also on its way`() {
+    @Test func `R5, B7: A message that makes room is told from one that is replaced, also on its way`() {
         var route = open()
         func message(_ number: UInt64, named: String? = nil) -> Push {
             var push = Push.sample(number)

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `R5, X1: A message has a lifetime, and one of thirty days at most`() throws {
+    @Test func `R5, B7: A message has a lifetime, and one of thirty days at most`() throws {
         #expect(try headers(("ttl", "0")).lifetime == 0)
         #expect(try headers(("ttl", "77")).lifetime == 77)
         #expect(try headers(("ttl", "2592001")).lifetime == 2_592_000)
@@ -35,13 +35,13 @@ import Testing
     }
 
     @Test(arguments: zip(MessageHeaders.Urgency.allCases, [PushPriority.whenAwake, .whenAwake, .considerate, .immediate]))
-    func `R5, X1: Urgency becomes a priority`(urgency: MessageHeaders.Urgency, priority: PushPriority) throws {
+    func `R5, B7: Urgency becomes a priority`(urgency: MessageHeaders.Urgency, priority: PushPriority) throws {
         #expect(try headers(("ttl", "1"), ("urgency", urgency.rawValue)).urgency.priority == priority)
         #expect(try headers(("ttl", "1")).urgency == .normal)
         #expect(status("POST", "/up/a", ("ttl", "1"), ("urgency", "now")) == 400)
     }
 
-    @Test func `R5, X1: Paths and methods that are none are told apart`() {
+    @Test func `R5, B7: Paths and methods that are none are told apart`() {
         #expect(status("GET", "/up/a") == nil && status("HEAD", "/up/a") == nil)
         #expect(status("DELETE", "/up/a/\(PushID(high: 1, low: 2))") == nil)
         #expect(status("DELETE", "/up/a") == 405 && status("GET", "/up/a/\(PushID(high: 1, low: 2))") == 405)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `R5, X1: A message keeps its bytes, and its topic is the place that it takes`() throws {
+    @Test func `R5, B7: A message keeps its bytes, and its topic is the place that it takes`() throws {
         let id = PushID(high: 1, low: 2)
         func push(_ count: Int, topic: String? = nil, ttl: Int64 = 5) throws -> Push {
             var headers = try headers(("ttl", "\(ttl)"))

@@ -161,7 +161,7 @@ import Testing
         #expect(try await other.check() == nil)
     }
 
-    @Test func `R5, X1: Messages of UnifiedPush are all kept, up to a bound of registration and device`() async throws {
+    @Test func `R5, B7: Messages of UnifiedPush are all kept, up to a bound of registration and device`() async throws {
         let store = try await Self.store()
         let topics = (0..<12).map { "unifiedpush:" + String(repeating: "0", count: 30) + String(10 + $0) }
         func message(_ number: UInt64, _ topic: String, size: Int = 1, named: String? = nil) -> Push {
@@ -203,7 +203,7 @@ import Testing
         #expect(try await store.write { try $0.waiting(for: Self.device).count } == KeptMessages.countOfDevice + 1)
     }
 
-    @Test func `R5, X1: A registration for UnifiedPush needs no team`() async throws {
+    @Test func `R5, B7: A registration for UnifiedPush needs no team`() async throws {
         let store = try await Self.store()
         let topic = "unifiedpush:" + String(repeating: "0", count: 32)
         let token = try await store.write {
