@@ -95,7 +95,7 @@ let package = Package(
         .target(
             name: "Push",
             dependencies: [
-                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "NightshiftCurl", logging,
+                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "Device", "NightshiftCurl", logging,
             ],
             swiftSettings: strict),
         .target(
