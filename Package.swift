@@ -268,7 +268,7 @@ let package = Package(
         .testTarget(
             name: "PushTests",
             dependencies: [
-                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "NightshiftCurl", "Push",
+                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "Device", "NightshiftCurl", "Push",
                 "SimulationSupport", "TestSupport", logging, grdb,
             ],
             swiftSettings: strict),
