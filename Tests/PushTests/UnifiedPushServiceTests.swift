@@ -42,7 +42,7 @@ import Testing
         }
         bus.say(.unregister(call: 2, token: "secret"))
         try await scene.gateway.state.wait(for: "the gateway to be told") { $0.unregistered == [topic] }
-        #expect(bus.requests.read { $0.contains(.answer(call: 2, .unregistered)) })
+        try await bus.requests.wait(for: "the app to be answered") { $0.contains(.answer(call: 2, .unregistered)) }
         await scene.end()
     }
 
