@@ -1,6 +1,7 @@
 import Foundation
 package import Logging
 import NIOCore
+import NIOHTTP1
 import NIOHTTP2
 import NIOPosix
 import NIOSSL

@@ -191,14 +191,15 @@ private final class DistributorScene: Sendable {
 
     func registration() async throws -> (call: UInt64, DistributorRegistration) {
         let event = try await event { if case .register = $0 { true } else { false } }
-        guard case .register(let call, let wanted) = event else { throw PrivateBus.CannotRun(description: "no call") }
-        return (call, wanted)
+        let call: (UInt64, DistributorRegistration)? =
+            if case .register(let call, let wanted) = event { (call, wanted) } else { nil }
+        return try #require(call)
     }
 
     func outcome(_ number: UInt64) async throws -> ConnectorOutcome {
         let event = try await event { if case .called(number, _) = $0 { true } else { false } }
-        guard case .called(_, let outcome) = event else { throw PrivateBus.CannotRun(description: "no call") }
-        return outcome
+        let outcome: ConnectorOutcome? = if case .called(_, let outcome) = event { outcome } else { nil }
+        return try #require(outcome)
     }
 
     /// What the app has written down.
