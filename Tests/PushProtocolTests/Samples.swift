@@ -39,8 +39,7 @@ enum Samples {
         topics: [TopicChoice("org.example.Mail", .enabled), TopicChoice("org.example.News", .opportunistic)])
 
     static let frames: [Frame] = [
-        .hello(version: 1, nonce: nonce), .connected(keepAlive: 600),
-        .connected(keepAlive: 600, endpoints: "https://push.example"), .enrolled(device), .message(message(3)),
+        .hello(version: 1, nonce: nonce), .connected(keepAlive: 600), .enrolled(device), .message(message(3)),
         .message(
             Message(
                 id: PushID(high: .max, low: .max), topic: "a", timestamp: -1, expiry: nil, priority: .whenAwake,
@@ -53,5 +52,6 @@ enum Samples {
         .state(.dozing),
         .register(request: 1, topic: "a", fresh: true), .register(request: 1, topic: "a", fresh: false),
         .unregister(request: 2, topic: "b"), .goAway(Refusal(.shutdown, ""), retryAfter: 30),
+        .connected(keepAlive: 600, endpoints: "https://push.example"),
     ]
 }
