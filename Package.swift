@@ -90,7 +90,7 @@ let package = Package(
         .target(
             name: "Push",
             dependencies: [
-                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "NightshiftCurl", logging,
+                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "Device", "NightshiftCurl", logging,
             ],
             swiftSettings: strict),
         .target(
@@ -278,7 +278,7 @@ let package = Package(
         .testTarget(
             name: "PushTests",
             dependencies: [
-                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "NightshiftCurl", "Push",
+                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "Device", "NightshiftCurl", "Push",
                 "SimulationSupport", "TestSupport", logging, grdb,
             ],
             swiftSettings: strict),

@@ -83,7 +83,9 @@ package struct Daemon {
         pushLoop = CurlLoop()
         push = pushedApps.service(
             store: store, clock: clock, state: paths.state, loop: pushLoop, refresh: refresh,
-            notifications: notifications, logger: logger)
+            notifications: notifications,
+            distributor: UnifiedPushDistributor(
+                environment: configuration.environment, session: { manager.environment() }), logger: logger)
         var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
         appEnvironment.parts = AppService.PartHooks([
             AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),

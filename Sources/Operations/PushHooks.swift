@@ -1,5 +1,6 @@
 package import Apps
 package import Clock
+package import Device
 package import Foundation
 package import Logging
 package import NightshiftAPI
@@ -51,7 +52,7 @@ package final class PushedApps: Sendable {
     /// - Parameter state: where the device's key is kept.
     package func service(
         store: Store, clock: any ServiceClock, state: URL, loop: CurlLoop, refresh: RefreshService,
-        notifications: NotificationService, logger: Logger
+        notifications: NotificationService, distributor: UnifiedPushDistributor? = nil, logger: Logger
     ) -> PushService {
         let service = PushService(
             PushService.Environment(
@@ -61,6 +62,7 @@ package final class PushedApps: Sendable {
                 notifications: PushService.Notifications(
                     changed: { await notifications.wake() },
                     permission: { await notifications.permission(of: $0) }),
+                distribution: distributor.map { PushService.Distribution($0) },
                 tell: { app, notice in await self.apps.service?.tell(app, .push(notice)) },
                 manifests: { await self.apps.service?.manifests(logger) }, logger: logger))
         push.withLock { $0.service = service }

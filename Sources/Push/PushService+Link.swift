@@ -61,7 +61,8 @@ extension PushService {
 
     /// Has the connection as the book wants it, and tells the gateway what has changed.
     func followBook() {
-        perform(plan.want(book.wantsConnection && !isStopping, now: reading.bootSeconds))
+        let isWanted = book.wantsConnection || unified.isEnrolled && !unified.registrations.isEmpty
+        perform(plan.want(isWanted && !isStopping, now: reading.bootSeconds))
         guard var link, link.channel.state == .open else { return }
         var actions: [DeviceChannel.Action] = []
         if link.topics != book.topics {
@@ -76,7 +77,8 @@ extension PushService {
         for topic in requests.leaving where link.askedToLeave.insert(topic).inserted {
             actions += link.channel.unregister(topic)
         }
-        for (topic, fresh) in requests.tokens where link.asked.insert(topic).inserted {
+        let tokens = requests.tokens + unified.wanted.map { (topic: $0, fresh: false) }
+        for (topic, fresh) in tokens where link.asked.insert(topic).inserted {
             actions += link.channel.register(topic, fresh: fresh)
         }
         self.link = link
@@ -124,19 +126,22 @@ extension PushService {
         switch action {
         case .send(let frame): link?.wire.send(frame.encoded)
         case .sign(let bytes): sign(bytes)
-        case .connected(let keepAlive):
+        case .connected(let keepAlive, let endpoints):
             plan.connected(keepAlive: keepAlive, now: reading.bootSeconds)
+            unified.connected(endpoints: endpoints, now: reading.wallSeconds)
             await tell { $0.noteConnected($1) }
         case .store(let message): await store(message, number)
         case .keepAliveAnswered: plan.answered(now: reading.bootSeconds)
         case .registered(let topic, let token):
             link?.asked.remove(topic)
+            unified.registered(topic, token: token, now: reading.wallSeconds)
             await tell { $0.registered(topic, token: token, now: $1) }
             resumeWaiters(of: AppID(rawValue: topic))
         case .unregistered(let topic):
             link?.askedToLeave.remove(topic)
             await tell { book, _ in book.unregistered(topic) }
         case .refused(let topic, let refusal):
+            unified.refused(topic, refusal, now: reading.wallSeconds)
             await tell { $0.refused(topic, refusal, now: $1) }
             resumeWaiters(of: AppID(rawValue: topic))
         case .close(let refusal, let retryAfter):
@@ -163,8 +168,13 @@ extension PushService {
 
     /// Writes a push down, and then tells the gateway that it is.
     private func store(_ message: Message, _ number: Int) async {
-        await learn(AppID(rawValue: message.topic))
-        let isWritten = (try? await step { $0.received(message, now: $1) })?.isWritten ?? false
+        let isWritten: Bool
+        if message.type == .unifiedpush {
+            isWritten = await tellUnified { $0.received(message, now: $1) }
+        } else {
+            await learn(AppID(rawValue: message.topic))
+            isWritten = (try? await step { $0.received(message, now: $1) })?.isWritten ?? false
+        }
         guard self.link?.number == number, var link else { return }
         guard isWritten else {
             // It comes again with the next connection, when the disk may be better.

@@ -26,6 +26,7 @@ extension PushService {
         let (connection, sentence) = connectionWords(now)
         var status = PushStatus(
             connection: connection, sentence: sentence, apps: book.statuses(now: now.wallSeconds))
+        status.unifiedPush = unified.statuses(of: nil)
         status.enrolment = book.device.enrolment
         status.lastHeard = plan.lastHeard.map(date)
         switch plan.phase {
@@ -44,7 +45,7 @@ extension PushService {
             let why =
                 book.device.enrolment == nil
                 ? "This device is enrolled at no push gateway. 'nightshift push enrol URL' enrols it."
-                : "No app has registered for remote notifications, so nothing is connected."
+                : "No app has registered for remote notifications or UnifiedPush, so nothing is connected."
             return (.off, why)
         case .offline: return (.offline, "There is no network; the gateway is connected when there is.")
         case .connecting: return (.connecting, "The gateway is being connected.")
@@ -56,10 +57,18 @@ extension PushService {
     package func status(of app: AppID) async throws(Problem) -> AppPushStatus {
         try await readEntries()
         await learn(app)
-        guard let status = book.status(of: app, now: reading.wallSeconds) else {
+        let unifiedPush = unified.statuses(of: app)
+        var status = book.status(of: app, now: reading.wallSeconds)
+        if status == nil, unifiedPush != nil {
+            // Apps of UnifiedPush are the bus's, and need no entry here.
+            status = AppPushStatus(app: app, name: app.rawValue, alerts: .ask)
+            status?.sentence = "It has registered for UnifiedPush."
+        }
+        guard var status else {
             try book.require(app)
             throw .notFound("There is no app '\(app)'.")
         }
+        status.unifiedPush = unifiedPush
         return status
     }
 
@@ -80,6 +89,8 @@ extension PushService {
     }
 
     package func unregister(_ app: AppID) async throws(Problem) {
+        let now = reading.wallSeconds
+        if isPrepared, !isStopping { _ = unified.unregister(app, now: now) }
         try await ask { (book, now) throws(Problem) in book.unregister(app, now: now) }
         resumeWaiters(of: app)
     }
@@ -129,6 +140,7 @@ extension PushService {
             host: address.host, port: address.port, device: device.description, enrolled: reading.date)
         try await ask { (book, now) throws(Problem) in
             book.enrolled(enrolment, authority: request.authority, now: now)
+            unified.enrolled(true, now: now)
         }
         return try await status()
     }
@@ -145,7 +157,10 @@ extension PushService {
     /// Forgets the gateway; apps that have registered have no token until the device is enrolled again.
     package func leave() async throws(Problem) {
         guard let enrolment = book.device.enrolment else { return }
-        try await ask { (book, now) throws(Problem) in book.left(now: now) }
+        try await ask { (book, now) throws(Problem) in
+            book.left(now: now)
+            unified.enrolled(false, now: now)
+        }
         try? FileManager.default.removeItem(at: keyFile(enrolment.device))
     }
 

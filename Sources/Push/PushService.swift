@@ -25,6 +25,8 @@ package actor PushService {
         /// Whether background refresh lets an app be woken.
         package var availability: @Sendable (AppID) async -> RefreshAvailability
         package var notifications: Notifications
+        /// Where apps reach UnifiedPush; nil where they do not.
+        package var distribution: Distribution?
         /// Tells the processes of an app.
         package var tell: @Sendable (AppID, PushNotice) async -> Void
         /// What the entries of installed apps say; nil where they cannot be read now.
@@ -36,7 +38,7 @@ package actor PushService {
             connect: @escaping @Sendable (CurlChannelRequest, any CurlChannelDelegate) -> PushWire,
             random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
             availability: @escaping @Sendable (AppID) async -> RefreshAvailability = { _ in .available },
-            notifications: Notifications = Notifications(),
+            notifications: Notifications = Notifications(), distribution: Distribution? = nil,
             tell: @escaping @Sendable (AppID, PushNotice) async -> Void = { _, _ in },
             manifests: @escaping @Sendable () async -> [AppManifest]? = { [] }, logger: Logger
         ) {
@@ -47,6 +49,7 @@ package actor PushService {
             self.random = random
             self.availability = availability
             self.notifications = notifications
+            self.distribution = distribution
             self.tell = tell
             self.manifests = manifests
             self.logger = logger
@@ -70,6 +73,7 @@ package actor PushService {
 
     nonisolated let environment: Environment
     var book: PushBook
+    var unified = UnifiedPushBook()
     var plan = ConnectionPlan()
     var link: PushLink?
     var lastLink = 0
@@ -102,13 +106,14 @@ package actor PushService {
     package func prepare() async throws(StoreError) {
         guard !isPrepared else { return }
         let manifests = await environment.manifests() ?? []
-        let (kept, wakes, ends) = try await environment.store.read { transaction in
+        let (kept, wakes, ends, unifiedPush) = try await environment.store.read { transaction in
             (
                 try transaction.pushes(PushApp.self, PushDevice.self, KnownPush.self),
-                try transaction.wantedWakes().filter { $0.source == .push }.map(\.through), try Self.ends(transaction)
+                try transaction.wantedWakes().filter { $0.source == .push }.map(\.through), try Self.ends(transaction),
+                try transaction.unifiedPush(UnifiedPushRegistration.self, UnifiedPushMessage.self)
             )
         }
-        for what in kept.unreadable {
+        for what in kept.unreadable + unifiedPush.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
         let now = reading.wallSeconds
@@ -117,16 +122,20 @@ package actor PushService {
         book = PushBook(kept, manifests: manifests, moment: book.moment, now: now)
         book.take(ends, now: now)
         book.resume(Set(wanted), now: now)
+        unified = UnifiedPushBook(unifiedPush, isEnrolled: book.device.enrolment != nil, now: now)
         for app in book.registered { await learn(app) }
         isPrepared = true
+        for topic in unified.takeLeft() { book.leave(topic) }
         let changes = book.takeChanges()
-        if await write(changes), !changes.releases.isEmpty { notify() }
+        if await write(changes, unified.takeChanges()), !changes.releases.isEmpty { notify() }
     }
 
     /// Decides, until ``stop()``.
     package func run() async {
         await tell { _, _ in }
-        await companions.run(by: self, beside: [{ await $0.followClock() }, { await $0.followLink() }])
+        await companions.run(by: self, beside: [
+            { await $0.followClock() }, { await $0.followLink() }, { await $0.followDistribution() },
+        ])
     }
 
     package func stop() {
@@ -134,6 +143,7 @@ package actor PushService {
         isStopping = true
         alarm.cancel()
         dropLink()
+        environment.distribution?.stop()
         continuation.finish()
         companions.finish()
         for id in Array(waiters.keys) { resumeWaiter(id) }
@@ -146,7 +156,8 @@ package actor PushService {
 
     func setAlarm() {
         let now = reading
-        let look = book.nextLook.map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
+        let look = [book.nextLook, unified.nextLook].compactMap(\.self).min()
+            .map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
         let next = isStopping ? nil : [look, plan.nextDeadline].compactMap(\.self).min()
         alarm.set(for: next, by: environment.clock) { await self.alarmRang($0) }
     }
@@ -167,20 +178,32 @@ package actor PushService {
         _ input: (inout PushBook, Double) throws(Problem) -> Value
     ) async throws(Problem) -> (value: Value, isWritten: Bool) {
         guard isPrepared, !isStopping else { throw .unavailable("Remote notifications do not run.") }
+        let value = try input(&book, reading.wallSeconds)
+        return (value, await settle())
+    }
+
+    /// Decides, and carries out what follows.
+    ///
+    /// - Returns: whether all of it is on disk.
+    func settle() async -> Bool {
         let now = reading.wallSeconds
-        let value = try input(&book, now)
+        unified.look(now)
+        for topic in unified.takeLeft() { book.leave(topic) }
         book.look(now)
         followBook()
         setAlarm()
         let (changes, told) = (book.takeChanges(), book.takeTold())
         // No suspension before this: transactions have the order of what was decided.
-        let isWritten = await write(changes)
-        if isWritten, !changes.alerts.isEmpty || !changes.releases.isEmpty { notify() }
+        let isWritten = await write(changes, unified.takeChanges())
+        if isWritten {
+            if !changes.alerts.isEmpty || !changes.releases.isEmpty { notify() }
+            for request in unified.takeRequests() { environment.distribution?.perform(request) }
+        }
         for app in told.sorted(by: { $0.rawValue < $1.rawValue }) {
             // As it is by now: of two changes the later one must not be told first.
             await environment.tell(app, book.notice(for: app) ?? PushNotice())
         }
-        return (value, isWritten)
+        return isWritten
     }
 
     /// An input that nobody waits for.
@@ -197,15 +220,19 @@ package actor PushService {
     }
 
     @discardableResult
-    private func write(_ changes: PushChanges) async -> Bool {
-        guard !changes.isEmpty else { return true }
+    private func write(_ changes: PushChanges, _ unifiedPush: UnifiedPushChanges) async -> Bool {
+        guard !changes.isEmpty || !unifiedPush.isEmpty else { return true }
         let reading = reading
         do {
-            try await environment.store.write { try Self.write(changes, $0, reading) }
+            try await environment.store.write { transaction in
+                try Self.write(changes, transaction, reading)
+                try Self.write(unifiedPush, transaction)
+            }
             return true
         } catch {
             environment.logger.error("The store failed", metadata: ["error": "\(error)"])
             book.notWritten(changes, now: self.reading.wallSeconds)
+            unified.notWritten(unifiedPush, now: self.reading.wallSeconds)
             setAlarm()
             return false
         }

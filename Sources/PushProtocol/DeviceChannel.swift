@@ -27,8 +27,9 @@ package struct DeviceChannel: Sendable {
         case sign([UInt8])
         /// The gateway has made this device. The channel is done.
         case enrolled(DeviceID)
-        /// Pushes come from now on; a keep-alive is wanted at least so often, in seconds.
-        case connected(keepAlive: UInt32)
+        /// Pushes come from now on; a keep-alive is wanted at least so often, in seconds. Endpoints of UnifiedPush begin with this
+        /// URL; nil where the gateway has none.
+        case connected(keepAlive: UInt32, endpoints: String? = nil)
         /// Write the push to the disk, and then call ``DeviceChannel/stored(_:)``.
         case store(Message)
         /// The gateway has answered a keep-alive; what it held came before.
@@ -89,10 +90,12 @@ package struct DeviceChannel: Sendable {
         case (.enrolling, .enrolled(let device)):
             state = .enrolled
             return [.enrolled(device)]
-        case (.awaitingConnected, .connected(let keepAlive)):
+        case (.awaitingConnected, .connected(let keepAlive, let endpoints)):
             state = .open
             // What changed while the signature was checked.
-            return [.connected(keepAlive: keepAlive), .send(.topics(topics)), .send(.state(deviceState))]
+            return [
+                .connected(keepAlive: keepAlive, endpoints: endpoints), .send(.topics(topics)), .send(.state(deviceState)),
+            ]
         case (.open, .message(let message)):
             guard storing.count < Self.storingLimit || storing.contains(message.id) else {
                 return close(Refusal(.tooMuch, "The gateway sends faster than it is acknowledged."))

@@ -5,7 +5,7 @@ enum FieldName: UInt8 {
     /// Repeated: one byte of filter, then the topic.
     case choice
     case push, topic, timestamp, expiry, priority, type, collapseID, storage, payload, request, token, fresh, code, key
-    case name, refusal, text, retryAfter
+    case name, refusal, text, retryAfter, endpoints
 }
 
 /// Writes fields, one behind the other.

@@ -41,7 +41,9 @@ extension Frame {
         case .hello(let version, let nonce):
             fields.put(.version, version)
             fields.put(.nonce, nonce)
-        case .connected(let keepAlive): fields.put(.keepAlive, keepAlive)
+        case .connected(let keepAlive, let endpoints):
+            fields.put(.keepAlive, keepAlive)
+            if let endpoints { fields.put(.endpoints, endpoints) }
         case .enrolled(let device): fields.put(.device, device.bytes)
         case .message(let message): message.write(to: &fields)
         case .pong: break
@@ -94,7 +96,10 @@ extension Frame {
             let length = ProtocolLimits.nonceLength
             self = .hello(
                 version: try fields.number(.version, as: UInt8.self), nonce: try fields.bytes(.nonce, length...length))
-        case .connected: self = .connected(keepAlive: try fields.number(.keepAlive, as: UInt32.self))
+        case .connected:
+            self = .connected(
+                keepAlive: try fields.number(.keepAlive, as: UInt32.self),
+                endpoints: try fields.optionalText(.endpoints, 1...ProtocolLimits.endpointsLength))
         case .enrolled: self = .enrolled(try fields.identifier(.device))
         case .message: self = .message(try Message(fields))
         case .pong: self = .pong

@@ -6,7 +6,9 @@
 package enum Frame: Sendable, Hashable {
     // From the gateway.
     case hello(version: UInt8, nonce: [UInt8])
-    case connected(keepAlive: UInt32)
+    /// `endpoints` is the gateway's public URL, to which `/up/` and a token are appended for an endpoint of UnifiedPush; nil where it
+    /// gives none.
+    case connected(keepAlive: UInt32, endpoints: String? = nil)
     case enrolled(DeviceID)
     case message(Message)
     case pong
@@ -82,7 +84,7 @@ package struct Message: Sendable, Hashable {
     package var type: PushType
     package var collapseID: String?
     package var isFromStorage: Bool
-    /// JSON.
+    /// JSON; of a message for UnifiedPush whatever its sender has sent.
     package var payload: [UInt8]
 
     package init(

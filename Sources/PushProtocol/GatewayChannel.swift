@@ -40,15 +40,19 @@ package struct GatewayChannel: Sendable {
     private var decoder = FrameDecoder()
     private let nonce: [UInt8]
     private let keepAlive: UInt32
+    private let endpoints: String?
     /// Requests that wait for their answer: a device that asks faster than it reads is disconnected.
     private var requests = 0
 
     package static let requestLimit = 64
 
-    /// - Parameter keepAlive: seconds between keep-alives where the device names none that is allowed.
-    package init(nonce: [UInt8], keepAlive: UInt32) {
+    /// - Parameters:
+    ///   - keepAlive: seconds between keep-alives where the device names none that is allowed.
+    ///   - endpoints: the gateway's public URL; nil where it has no endpoints of UnifiedPush.
+    package init(nonce: [UInt8], keepAlive: UInt32, endpoints: String? = nil) {
         self.nonce = nonce
         self.keepAlive = keepAlive
+        self.endpoints = endpoints
     }
 
     package func start() -> [Action] {
@@ -131,7 +135,7 @@ package struct GatewayChannel: Sendable {
         state = .open(connect.device)
         expect(connect.keepAlive)
         return [
-            .send(.connected(keepAlive: UInt32(chosen(connect.keepAlive)))),
+            .send(.connected(keepAlive: UInt32(chosen(connect.keepAlive)), endpoints: endpoints)),
             .opened(connect.device, connect.state, connect.topics),
         ]
     }

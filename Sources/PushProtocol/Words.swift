@@ -2,9 +2,11 @@
 package enum PushType: UInt8, Sendable, Hashable, CaseIterable {
     case alert = 1
     case background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
+    /// A message to an endpoint of UnifiedPush. No provider of APNs can name it.
+    case unifiedpush
 
     package init?(name: String) {
-        guard let type = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        guard let type = Self.allCases.first(where: { $0.name == name && $0 != .unifiedpush }) else { return nil }
         self = type
     }
 
@@ -80,6 +82,7 @@ package enum ProtocolLimits {
     package static let tokenLength = 128
     package static let codeLength = 64
     package static let collapseLength = 64
+    package static let endpointsLength = 512
     /// Seconds for which a side waits for the next step of the handshake.
     package static let handshakePatience = 20
     /// Seconds between keep-alives that a gateway accepts.

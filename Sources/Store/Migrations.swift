@@ -454,6 +454,7 @@ enum Migrations {
                     """)
         }
         registerPush(in: &migrator)
+        registerUnifiedPush(in: &migrator)
         return migrator
     }()
 }

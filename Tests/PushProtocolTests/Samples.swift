@@ -52,5 +52,6 @@ enum Samples {
         .state(.dozing),
         .register(request: 1, topic: "a", fresh: true), .register(request: 1, topic: "a", fresh: false),
         .unregister(request: 2, topic: "b"), .goAway(Refusal(.shutdown, ""), retryAfter: 30),
+        .connected(keepAlive: 600, endpoints: "https://push.example"),
     ]
 }

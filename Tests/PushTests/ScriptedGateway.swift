@@ -36,6 +36,8 @@ final class ScriptedGateway: Sendable {
         var pings = 0
         var answersPings = true
         var answersRegistrations = true
+        /// What endpoints of UnifiedPush begin with.
+        var endpoints: String?
     }
 
     let state = Watched(State())
@@ -48,7 +50,8 @@ final class ScriptedGateway: Sendable {
         let number = state.update { state in
             state.connections.append(
                 Connection(
-                    request: request, delegate: delegate, channel: GatewayChannel(nonce: Self.nonce, keepAlive: 240)))
+                    request: request, delegate: delegate,
+                    channel: GatewayChannel(nonce: Self.nonce, keepAlive: 240, endpoints: state.endpoints)))
             return state.connections.count - 1
         }
         calls.async {
@@ -73,6 +76,8 @@ final class ScriptedGateway: Sendable {
             self.apply(self.state.update { $0.connections[last].channel.deliver(message) }, last)
         }
     }
+
+    func endpoints(_ url: String) { state.update { $0.endpoints = url } }
 
     func goAway(_ refusal: Refusal, retryAfter: UInt32) {
         calls.async {

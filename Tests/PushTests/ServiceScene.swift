@@ -25,7 +25,7 @@ final class ServiceScene: Sendable {
     static let url = "nightshift-push://gateway.example:2196/code"
 
     /// - Parameter before: the scene that this one goes on with, as a service does that begins behind a crash.
-    init(after before: ServiceScene? = nil) throws {
+    init(after before: ServiceScene? = nil, bus: ScriptedBus? = nil) throws {
         clock =
             before?.clock
             ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: BookScene.start))
@@ -44,6 +44,7 @@ final class ServiceScene: Sendable {
                 store: store, clock: clock, state: URL(filePath: directory.path),
                 connect: { gateway.connect($0, $1) }, random: { 0.5 },
                 notifications: PushService.Notifications(changed: { told.update { $0.append("notifications") } }),
+                distribution: bus?.distribution,
                 tell: { app, notice in told.update { $0.append("\(app) \(notice.token ?? notice.error ?? "none")") } },
                 manifests: { [BookScene.manifest(BookScene.app), BookScene.manifest(BookScene.other)] },
                 logger: logger))

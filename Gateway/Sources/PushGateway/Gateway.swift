@@ -1,6 +1,7 @@
 import Foundation
 package import Logging
 import NIOCore
+import NIOHTTP1
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
@@ -17,6 +18,7 @@ package final class Gateway: Sendable {
     package let switchboard: Switchboard
     package let metrics: Metrics
     let requestRates: RequestRates
+    let messageRates: RequestRates
     let growth: LogSignal
     let logger: Logger
     private let lock: StateLock
@@ -24,6 +26,7 @@ package final class Gateway: Sendable {
     private let stopping = Mutex(false)
     private let channels = Mutex<[any Channel]>([])
     private let devicePort = Mutex(0)
+    private let providerPort = Mutex(0)
     private let providers = Places()
     private let devices = Places()
 
@@ -38,6 +41,7 @@ package final class Gateway: Sendable {
         metrics = Metrics()
         growth = LogSignal()
         requestRates = RequestRates(settings.requests)
+        messageRates = RequestRates(settings.messages)
         switchboard = Switchboard(store: store, settings: settings, metrics: metrics, growth: growth, logger: logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
     }
@@ -59,7 +63,7 @@ package final class Gateway: Sendable {
         }
         let judge = try settings.providerAuthority.map { try CertificateJudge(file: $0) }
         let forProviders = try TLSFiles(
-            certificate: settings.certificate, key: settings.privateKey, protocols: ["h2"],
+            certificate: settings.certificate, key: settings.privateKey, protocols: ["h2", "http/1.1"],
             asksForCertificate: judge != nil, logger: logger)
         let forDevices = try TLSFiles(
             certificate: settings.certificate, key: settings.privateKey, protocols: [], asksForCertificate: false,
@@ -68,6 +72,7 @@ package final class Gateway: Sendable {
             [self] channel, leave in
             try addProvider(to: channel, tls: forProviders, judge: judge, closed: leave)
         }
+        providerPort.withLock { $0 = providers.localAddress?.port ?? settings.providers.port }
         var plain: (any Channel)?
         if let address = settings.plainProviders {
             plain = try await listen(address, places: self.providers, limit: settings.providerLimit) {
@@ -140,6 +145,18 @@ package final class Gateway: Sendable {
             try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
         }
         try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(Int64(settings.providerIdle))))
+        try pipeline.addHandler(
+            VersionChooser(closed: closed) { [self] channel, version in
+                switch version {
+                case .http2: try addHTTP2(to: channel, box, closed: closed)
+                case .http1: try addHTTP1(to: channel, closed: closed)
+                }
+            })
+    }
+
+    private func addHTTP2(
+        to channel: any Channel, _ box: CertificateBox, closed: @escaping @Sendable () -> Void
+    ) throws {
         let connection = ProviderConnection(settings: settings, certificate: box, closed: closed)
         let shared = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         var connectionSettings = NIOHTTP2Handler.ConnectionConfiguration()
@@ -158,8 +175,14 @@ package final class Gateway: Sendable {
                 try stream.pipeline.syncOperations.addHandler(ProviderStream(gateway: self, connection: shared.value))
             }
         }
-        try pipeline.addHandler(http2)
-        try pipeline.addHandler(connection)
+        try channel.pipeline.syncOperations.addHandlers(http2, connection)
+    }
+
+    /// For senders to endpoints of UnifiedPush: APNs speaks HTTP/2 alone.
+    private func addHTTP1(to channel: any Channel, closed: @escaping @Sendable () -> Void) throws {
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+        try pipeline.addHandler(SenderConnection(gateway: self, closed: closed))
     }
 
     /// Throws what nobody wants any more away, now and then, until the task is cancelled.
@@ -207,6 +230,13 @@ package final class Gateway: Sendable {
     /// What a device connects to, to enrol with `code`.
     func enrolmentURL(_ code: String) -> String {
         "nightshift-push://\(settings.publicName):\(devicePort.withLock { $0 })/\(code)"
+    }
+
+    /// What endpoints of UnifiedPush begin with.
+    var publicURL: String {
+        if let url = settings.publicURL { return url }
+        let port = providerPort.withLock { $0 }
+        return "https://\(settings.publicName)" + (port == 443 ? "" : ":\(port)")
     }
 
     package func counts() -> (providers: Int, devices: Int) {

@@ -48,10 +48,15 @@ package struct GatewaySettings: Sendable {
     package var environment = KeyRecord.Environment.production
     /// How devices reach the gateway: for enrolment.
     package var publicName = "localhost"
+    /// What endpoints of UnifiedPush begin with, as senders reach the providers' port: without a slash at the end. Nil for the
+    /// public name and that port.
+    package var publicURL: String?
 
     package var silent = TokenBucket.Settings.standard
     /// Requests for one device token.
     package var requests = TokenBucket.Settings(capacity: 1_000, interval: 0.01)
+    /// Messages to one endpoint of UnifiedPush.
+    package var messages = TokenBucket.Settings(capacity: 200, interval: 0.5)
     package var conduct = ProviderConduct.Settings.standard
     /// Whether payloads are in the delivery log.
     package var isLoggingPayloads = false

@@ -75,17 +75,36 @@ package final class Switchboard: Sendable {
         }
     }
 
+    /// Takes back what is stored for a registration of UnifiedPush; a message that is on its way still arrives.
+    ///
+    /// - Parameter respond: whether it was there.
+    package func withdraw(
+        _ push: PushID, topic: String, device: DeviceID, respond: @escaping @Sendable (Result<Bool, StoreError>) -> Void
+    ) {
+        let time = GatewayClock.now().wallMilliseconds
+        store.enqueue { transaction in
+            guard try transaction.waiting(for: device).contains(where: { $0.push.id == push && $0.push.topic == topic })
+            else { return false }
+            try transaction.remove(push, device: device)
+            try transaction.log(push, .discarded(.withdrawn), at: time)
+            return true
+        } completion: { result in
+            self.growth.grew()
+            respond(result)
+        }
+    }
+
     private func committed(
-        _ push: Push, _ result: Result<(stored: StoredPush, replaced: [PushID]), StoreError>,
+        _ push: Push, _ result: Result<(stored: StoredPush, replaced: [PushID], evicted: [PushID]), StoreError>,
         _ respond: (Rejection?) -> Void
     ) {
         switch result {
-        case .success(let (stored, replaced)):
+        case .success(let (stored, replaced, evicted)):
             growth.grew()
             state.withLock { state in
                 // A route that was forgotten meanwhile knew nothing that a new one does not.
                 let actions = state.routes[push.device, default: DeviceRoute()]
-                    .committed(stored, replaced: replaced, now: GatewayClock.now())
+                    .committed(stored, replaced: replaced, evicted: evicted, now: GatewayClock.now())
                 perform(actions, push.device, &state)
             }
             respond(nil)

@@ -26,6 +26,10 @@ package enum DeliveryEvent: Sendable, Hashable {
         case disabled
         case expired
         case replaced(by: PushID)
+        /// Newer messages of UnifiedPush needed the room.
+        case evicted
+        /// Its sender has taken it back.
+        case withdrawn
         case notConnected
         case rateLimit
         case power
@@ -52,6 +56,8 @@ package enum DeliveryEvent: Sendable, Hashable {
             case .disabled: "discarded-disabled"
             case .expired: "discarded-expired"
             case .replaced: "discarded-replaced"
+            case .evicted: "discarded-evicted"
+            case .withdrawn: "discarded-withdrawn"
             case .notConnected: "discarded-not-connected"
             case .rateLimit: "discarded-rate-limit"
             case .power: "discarded-power"
@@ -95,6 +101,8 @@ package enum DeliveryEvent: Sendable, Hashable {
         case "discarded-disabled": "Discarded: the device ignores this topic."
         case "discarded-expired": "Discarded: expired."
         case "discarded-replaced": "Discarded: replaced by \(detail)."
+        case "discarded-evicted": "Discarded: newer messages of the registration needed the room."
+        case "discarded-withdrawn": "Discarded: its sender has taken it back."
         case "discarded-not-connected": "Discarded: one attempt only, and the device is offline."
         case "discarded-rate-limit": "Discarded: one attempt only, and the rate limit of silent pushes holds it back."
         case "discarded-power": "Discarded: one attempt only, and the device is not to be woken for it."

@@ -28,8 +28,8 @@ package struct DeviceRoute: Sendable {
         var isStored: Bool
         var isFromStorage: Bool
         var company: DeliveryEvent.Company?
-        /// The push that took its place in storage meanwhile.
-        var replacement: PushID?
+        /// Why it is not in storage any more.
+        var loss: DeliveryEvent.Discard?
     }
 
     /// Why something may be sent now that waited.
@@ -108,7 +108,7 @@ package struct DeviceRoute: Sendable {
             }
         }
         let hindrance = hindrance(push)
-        guard push.lifetime == .once else { return .store(.latest, heldUntil: nil, hindrance) }
+        guard push.lifetime == .once else { return .store(push.slot, heldUntil: nil, hindrance) }
         switch hindrance {
         case nil: return .attempt
         case .storedOffline?: return .discard(.notConnected)
@@ -146,20 +146,23 @@ package struct DeviceRoute: Sendable {
         return [send] + load(Occasion(company: .push(push.id)))
     }
 
-    /// `stored` is on the disk, in the place of `replaced`.
-    package mutating func committed(_ stored: StoredPush, replaced: [PushID], now: Moment) -> [Action] {
-        let actions = replaced.compactMap { replace($0, by: stored.push.id) }
-        return actions + committed(stored, now)
+    /// `stored` is on the disk, in the place of `replaced`; `evicted` made room for it.
+    package mutating func committed(
+        _ stored: StoredPush, replaced: [PushID], evicted: [PushID] = [], now: Moment
+    ) -> [Action] {
+        let losses =
+            replaced.filter { $0 != stored.push.id }.map { ($0, DeliveryEvent.Discard.replaced(by: stored.push.id)) }
+            + evicted.map { ($0, .evicted) }
+        return losses.compactMap { lost($0, $1) } + committed(stored, now)
     }
 
     /// One that is on its way may still arrive; what became of it is known then.
-    private mutating func replace(_ old: PushID, by new: PushID) -> Action? {
-        guard old != new else { return nil }
+    private mutating func lost(_ old: PushID, _ why: DeliveryEvent.Discard) -> Action? {
         guard connection?.sending[old] == nil else {
-            connection?.sending[old]?.replacement = new
+            connection?.sending[old]?.loss = why
             return nil
         }
-        return .log(old, .discarded(.replaced(by: new)))
+        return .log(old, .discarded(why))
     }
 
     private mutating func committed(_ stored: StoredPush, _ now: Moment) -> [Action] {
@@ -280,7 +283,7 @@ package struct DeviceRoute: Sendable {
         connection = nil
         mayHaveWaiting = true
         return old.sending.map { id, sent in
-            let stored: DeliveryEvent = sent.replacement.map { .discarded(.replaced(by: $0)) } ?? .storedOffline
+            let stored: DeliveryEvent = sent.loss.map { .discarded($0) } ?? .storedOffline
             return .log(id, sent.isStored ? stored : .discarded(.connectionEnded))
         }
     }

@@ -115,7 +115,7 @@ extension PushType {
     /// What is appended to the app's topic; nil where nothing is.
     package var topicSuffix: String? {
         switch self {
-        case .alert, .background, .mdm: nil
+        case .alert, .background, .mdm, .unifiedpush: nil
         case .complication: ".complication"
         case .controls: ".push-type.controls"
         case .fileprovider: ".pushkit.fileprovider"

@@ -55,6 +55,12 @@ package struct Push: Sendable, Hashable {
         }
     }
 
+    /// Where it is stored.
+    package var slot: Slot {
+        guard type == .unifiedpush else { return .latest }
+        return collapseID.map { .named($0) } ?? .message(id)
+    }
+
     package func message(isFromStorage: Bool) -> Message {
         Message(
             id: id, topic: topic, timestamp: receivedAt, expiry: expiry, priority: priority, type: type,
@@ -77,12 +83,56 @@ package struct Moment: Sendable, Hashable {
     package var wallSeconds: Int64 { wallMilliseconds / 1_000 }
 }
 
-/// The two places that a topic has in a device's storage.
-package enum Slot: UInt8, Sendable, Hashable, CaseIterable {
+/// A place that a topic has in a device's storage. What is stored in a place replaces what was there.
+package enum Slot: Sendable, Hashable {
     /// The latest push for the topic.
-    case latest = 0
+    case latest
     /// The silent push that the rate limit holds back.
-    case held = 1
+    case held
+    /// A message of UnifiedPush, which replaces none.
+    case message(PushID)
+    /// The message of UnifiedPush for a topic of its sender (RFC 8030, section 5.4).
+    case named(String)
+
+    /// A short text that is part of a key: letters, digits, hyphens and underscores.
+    package var text: String {
+        switch self {
+        case .latest: "latest"
+        case .held: "held"
+        case .message(let id): "m-\(id)"
+        case .named(let topic): "t-\(topic)"
+        }
+    }
+
+    package init?(text: String) {
+        switch text {
+        case "latest": self = .latest
+        case "held": self = .held
+        case _ where text.hasPrefix("m-"):
+            guard let id = PushID(String(text.dropFirst(2))) else { return nil }
+            self = .message(id)
+        case _ where text.hasPrefix("t-"): self = .named(String(text.dropFirst(2)))
+        default: return nil
+        }
+    }
+
+    /// Whether every message is kept, up to ``KeptMessages``.
+    package var isKept: Bool {
+        switch self {
+        case .latest, .held: false
+        case .message, .named: true
+        }
+    }
+}
+
+/// How many messages of UnifiedPush are kept for a device that is away; the oldest make room for new ones.
+package enum KeptMessages {
+    /// Of one registration.
+    package static let count = 100
+    package static let bytes = 400 << 10
+    /// Of all registrations of a device.
+    package static let countOfDevice = 1_000
+    package static let bytesOfDevice = 4 << 20
 }
 
 /// A push in storage.

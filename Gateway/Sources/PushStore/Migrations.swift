@@ -7,6 +7,9 @@ enum Migrations {
         migrator.registerMigration("1") { db in
             try db.execute(sql: first)
         }
+        migrator.registerMigration("2") { db in
+            try db.execute(sql: second)
+        }
         return migrator
     }()
 
@@ -82,5 +85,45 @@ enum Migrations {
             payload BLOB
         ) STRICT;
         CREATE INDEX logPush ON log (push);
+        """
+
+    /// Slots are texts, and registrations for UnifiedPush have tokens for topics that belong to no team.
+    private static let second = """
+        CREATE TABLE slottedPush (
+            sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+            id BLOB NOT NULL CHECK (length(id) = 16),
+            device BLOB NOT NULL REFERENCES device (id),
+            topic TEXT NOT NULL,
+            slot TEXT NOT NULL CHECK (length(slot) > 0),
+            receivedAt INTEGER NOT NULL,
+            expiry INTEGER NOT NULL,
+            priority INTEGER NOT NULL,
+            type INTEGER NOT NULL,
+            collapseID TEXT,
+            isSilent INTEGER NOT NULL,
+            heldUntil INTEGER,
+            payload BLOB NOT NULL,
+            UNIQUE (device, topic, slot)
+        ) STRICT;
+        INSERT INTO slottedPush
+            SELECT sequence, id, device, topic, CASE slot WHEN 0 THEN 'latest' ELSE 'held' END, receivedAt, expiry, priority, type,
+                collapseID, isSilent, heldUntil, payload
+            FROM push;
+        DROP TABLE push;
+        ALTER TABLE slottedPush RENAME TO push;
+        CREATE INDEX pushExpiry ON push (expiry);
+        CREATE TABLE teamlessToken (
+            token TEXT NOT NULL PRIMARY KEY,
+            device BLOB NOT NULL REFERENCES device (id),
+            topic TEXT NOT NULL,
+            createdAt INTEGER NOT NULL,
+            endedAt INTEGER,
+            endedBy TEXT CHECK (endedBy IN ('unregistered', 'replaced')),
+            CHECK ((endedAt IS NULL) = (endedBy IS NULL))
+        ) STRICT;
+        INSERT INTO teamlessToken SELECT token, device, topic, createdAt, endedAt, endedBy FROM token;
+        DROP TABLE token;
+        ALTER TABLE teamlessToken RENAME TO token;
+        CREATE UNIQUE INDEX tokenInUse ON token (device, topic) WHERE endedAt IS NULL;
         """
 }

@@ -4,18 +4,18 @@ package import PushProtocol
 package import PushRouting
 
 extension PushTransaction {
-    /// Puts `push` into its slot; gives the pushes whose place it takes.
+    /// Puts `push` into its slot; gives the pushes whose place it takes, and those that make room for it.
     ///
     /// A silent push that passes takes the place of the one that was held for its topic, too.
     package func store(
         _ push: Push, slot: Slot, heldUntil: Int64?
-    ) throws -> (stored: StoredPush, replaced: [PushID]) {
+    ) throws -> (stored: StoredPush, replaced: [PushID], evicted: [PushID]) {
         guard let expiry = push.expiry else { throw StoreError(.refused, "A push with one attempt is not stored.") }
         let slots: [Slot] = slot == .latest && push.isSilent ? [.latest, .held] : [slot]
         let device = push.device.data
         var replaced: [PushID] = []
         for slot in slots {
-            let arguments: StatementArguments = [device, push.topic, slot.rawValue]
+            let arguments: StatementArguments = [device, push.topic, slot.text]
             let select = try db.cachedStatement(
                 sql: "SELECT id FROM push WHERE device = ? AND topic = ? AND slot = ?")
             guard let old = try Data.fetchOne(select, arguments: arguments).flatMap({ PushID(bytes: $0) }) else {
@@ -30,11 +30,48 @@ extension PushTransaction {
                 heldUntil, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                push.id.data, device, push.topic, slot.rawValue, push.receivedAt, expiry, push.priority.rawValue,
+                push.id.data, device, push.topic, slot.text, push.receivedAt, expiry, push.priority.rawValue,
                 push.type.rawValue, push.collapseID, push.isSilent, heldUntil, Data(push.payload),
             ])
         let stored = StoredPush(push: push, slot: slot, sequence: db.lastInsertedRowID, heldUntil: heldUntil)
-        return (stored, replaced)
+        return (stored, replaced, slot.isKept ? try makeRoom(for: stored) : [])
+    }
+
+    /// Takes the oldest messages of UnifiedPush from storage that are more than is kept: first the registration's, then the device's.
+    private func makeRoom(for stored: StoredPush) throws -> [PushID] {
+        let device = stored.push.device.data
+        let ofRegistration = try db.cachedStatement(
+            sql: """
+                SELECT sequence, id, length(payload) AS size FROM push WHERE device = ? AND topic = ? ORDER BY sequence DESC
+                """)
+        var evicted = try evict(
+            ofRegistration, [device, stored.push.topic], KeptMessages.count, KeptMessages.bytes)
+        // A colon sorts before a semicolon: all topics with the prefix, by the index.
+        let prefix = UnifiedPushTopic.prefix
+        let ofDevice = try db.cachedStatement(
+            sql: """
+                SELECT sequence, id, length(payload) AS size FROM push WHERE device = ? AND topic >= ? AND topic < ?
+                ORDER BY sequence DESC
+                """)
+        evicted += try evict(
+            ofDevice, [device, prefix, prefix.dropLast() + ";"], KeptMessages.countOfDevice, KeptMessages.bytesOfDevice)
+        return evicted
+    }
+
+    /// - Parameter newest: the rows, newest first.
+    private func evict(
+        _ newest: Statement, _ arguments: StatementArguments, _ count: Int, _ bytes: Int
+    ) throws -> [PushID] {
+        var evicted: [PushID] = []
+        var (kept, size) = (0, 0)
+        for row in try Row.fetchAll(newest, arguments: arguments) {
+            kept += 1
+            size += row["size"]
+            guard kept > count || size > bytes else { continue }
+            try run("DELETE FROM push WHERE sequence = ?", [row["sequence"] as Int64])
+            if let id = PushID(bytes: row["id"] as Data) { evicted.append(id) }
+        }
+        return evicted.reversed()
     }
 
     /// What is stored for `device`, in the order in which it came.
@@ -63,8 +100,8 @@ extension PushTransaction {
             teams: try count("SELECT count(*) FROM team"),
             devices: try count("SELECT count(*) FROM device WHERE revokedAt IS NULL"),
             tokens: try count("SELECT count(*) FROM token WHERE endedAt IS NULL"),
-            stored: try count("SELECT count(*) FROM push WHERE slot = 0"),
-            held: try count("SELECT count(*) FROM push WHERE slot = 1"))
+            stored: try count("SELECT count(*) FROM push WHERE slot <> 'held'"),
+            held: try count("SELECT count(*) FROM push WHERE slot = 'held'"))
     }
 }
 
@@ -81,7 +118,7 @@ extension StoredPush {
     /// Nil for a row that makes no sense.
     fileprivate init?(row: Row) {
         guard let id = PushID(bytes: row["id"] as Data), let device = DeviceID(bytes: row["device"] as Data),
-            let slot = Slot(rawValue: row["slot"]), let priority = PushPriority(rawValue: row["priority"]),
+            let slot = Slot(text: row["slot"]), let priority = PushPriority(rawValue: row["priority"]),
             let type = PushType(rawValue: row["type"])
         else { return nil }
         self.init(

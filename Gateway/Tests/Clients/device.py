@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 KINDS = ("hello connect connected enrol enrolled topics message acknowledge ping pong state register registered "
          "unregister unregistered refused goAway").split()
 FIELDS = ("version nonce device signature keepAlive state choice push topic timestamp expiry priority type collapseID "
-          "storage payload request token fresh code key name refusal text retryAfter").split()
+          "storage payload request token fresh code key name refusal text retryAfter endpoints").split()
 
 
 def field(name, value):
@@ -40,6 +40,7 @@ class Device:
         self.answers = {}
         self.pongs = 0
         self.ended = None
+        self.endpoints = None
         self.acknowledges = True
         self.reader = None
         self.wire = threading.RLock()
@@ -107,8 +108,9 @@ class Device:
             "connect", field("version", b"\1"), field("device", self.id), field("signature", signed),
             field("keepAlive", struct.pack(">I", 60)), field("state", bytes([state])),
             *(field("choice", bytes([choice]) + topic.encode()) for topic, choice in topics))
-        kind, _ = self.read()
+        kind, fields = self.read()
         if kind == "connected":
+            self.endpoints = fields["endpoints"].decode() if "endpoints" in fields else None
             self.reader = threading.Thread(target=self.listen, args=(self.socket,), daemon=True)
             self.reader.start()
         return kind

@@ -207,4 +207,26 @@ import Testing
         #expect(later == [true, false, true, true, false])
         #expect(bucket.isFull(settings, now: 200_000))
     }
+
+    @Test func `R5, B7: A message that makes room is told from one that is replaced, also on its way`() {
+        var route = open()
+        func message(_ number: UInt64, named: String? = nil) -> Push {
+            var push = Push.sample(number)
+            push.type = .unifiedpush
+            push.collapseID = named
+            return push
+        }
+        let (first, second) = (message(1), message(2, named: "n"))
+        #expect(route.admit(first, settings, now: .at(0)) == .store(.message(first.id), heldUntil: nil, nil))
+        #expect(route.admit(second, settings, now: .at(0)) == .store(.named("n"), heldUntil: nil, nil))
+        _ = route.committed(first.stored(first.slot), replaced: [], now: .at(0))
+        let away = PushID(high: 5, low: 5)
+        let actions = route.committed(second.stored(second.slot), replaced: [], evicted: [first.id, away], now: .at(0))
+        #expect(
+            actions == [
+                .log(away, .discarded(.evicted)), .send(second.message(isFromStorage: false), connection: 1),
+            ])
+        let ends = route.disconnected(1)
+        #expect(ends.contains(.log(first.id, .discarded(.evicted))) && ends.contains(.log(second.id, .storedOffline)))
+    }
 }

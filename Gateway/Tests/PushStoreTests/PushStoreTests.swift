@@ -160,4 +160,56 @@ import Testing
         #expect(try await other.read { try $0.waiting(for: Self.device).count } == 180)
         #expect(try await other.check() == nil)
     }
+
+    @Test func `R5, B7: Messages of UnifiedPush are all kept, up to a bound of registration and device`() async throws {
+        let store = try await Self.store()
+        let topics = (0..<12).map { "unifiedpush:" + String(repeating: "0", count: 30) + String(10 + $0) }
+        func message(_ number: UInt64, _ topic: String, size: Int = 1, named: String? = nil) -> Push {
+            Push(
+                id: PushID(high: 7, low: number), device: Self.device, topic: topic, receivedAt: Int64(number),
+                lifetime: .until(1_000), priority: .considerate, type: .unifiedpush, collapseID: named, isSilent: false,
+                payload: [UInt8](repeating: 1, count: size))
+        }
+        func put(_ push: Push) async throws -> (replaced: [PushID], evicted: [PushID]) {
+            try await store.write { transaction in
+                let outcome = try transaction.store(push, slot: push.slot, heldUntil: nil)
+                return (outcome.replaced, outcome.evicted)
+            }
+        }
+        for number in 0..<UInt64(KeptMessages.count) {
+            let outcome = try await put(message(number, topics[0]))
+            #expect(outcome.replaced == [] && outcome.evicted == [])
+        }
+        let first = try await put(message(1_000, topics[0], named: "n"))
+        #expect(first.replaced == [] && first.evicted == [message(0, topics[0]).id])
+        let again = try await put(message(1_001, topics[0], named: "n"))
+        #expect(again.replaced == [message(1_000, topics[0]).id] && again.evicted == [])
+        // By size.
+        let size = 4_096
+        for number in 2_000..<UInt64(2_000 + KeptMessages.bytes / size) { _ = try await put(message(number, topics[1], size: size)) }
+        #expect(try await put(message(3_000, topics[1])).evicted == [message(2_000, topics[1]).id])
+        // Of the device.
+        var evicted: [PushID] = []
+        for topic in topics[2...] {
+            for number in 0..<UInt64(KeptMessages.count) {
+                evicted += try await put(message(UInt64(topic.hashValue & 0xFFFF) << 20 | number, topic)).evicted
+            }
+        }
+        let rows = try await store.write { try $0.waiting(for: Self.device) }
+        #expect(rows.count == KeptMessages.countOfDevice && evicted.count == 200)
+        #expect(evicted.first == message(1, topics[0]).id)
+        // An app's push is not counted.
+        _ = try await store.write { try $0.store(Self.push(9_999), slot: .latest, heldUntil: nil) }
+        #expect(try await store.write { try $0.waiting(for: Self.device).count } == KeptMessages.countOfDevice + 1)
+    }
+
+    @Test func `R5, B7: A registration for UnifiedPush needs no team`() async throws {
+        let store = try await Self.store()
+        let topic = "unifiedpush:" + String(repeating: "0", count: 32)
+        let token = try await store.write {
+            try $0.register(topic, device: Self.device, fresh: "f", isFreshWanted: false, limit: 5, at: 1).token
+        }
+        #expect(token == "f")
+        #expect(try await store.read { try $0.token("f")?.topic } == topic)
+    }
 }

@@ -21,6 +21,7 @@ struct DoctorChecks: Sendable {
             findings += await checkDevice()
             findings.append(await checkRefresh())
             findings.append(await checkLocation())
+            findings.append(await checkPush())
         }
         findings += [
             checkPrivacy("state", of: invocation.paths.state, mode: 0o700),

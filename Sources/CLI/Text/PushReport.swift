@@ -17,18 +17,19 @@ struct PushReport {
         facts.add("next", status.next.map { times.both($0) })
         facts.add("last heard", status.lastHeard.map { times.both($0) })
         return [style.strong("Remote notifications") + ": " + connection(status)] + facts.lines + [""]
-            + table(status.apps)
+            + table(status) + registrations(status.unifiedPush)
     }
 
     func lines(_ status: AppPushStatus) -> [String] {
         let name = status.name.isEmpty || status.name == status.app.rawValue ? nil : TerminalText.escaped(status.name)
         return [style.strong(AppText.id(status.app) + (name.map { ": \($0)" } ?? ""))] + facts(status) + pushes(status)
+            + registrations(status.unifiedPush)
     }
 
     /// What stands below everything else about an app; nothing for one that has never registered.
     func section(_ status: AppPushStatus) -> [String] {
-        guard status.isRegistered || !status.pushes.isEmpty else { return [] }
-        return ["Remote notifications:"] + facts(status) + pushes(status)
+        guard status.isRegistered || !status.pushes.isEmpty else { return registrations(status.unifiedPush) }
+        return ["Remote notifications:"] + facts(status) + pushes(status) + registrations(status.unifiedPush)
     }
 
     private func connection(_ status: PushStatus) -> String {
@@ -41,8 +42,25 @@ struct PushReport {
         }
     }
 
-    private func table(_ apps: [AppPushStatus]) -> [String] {
-        guard !apps.isEmpty else {
+    /// One behind the other: the app, what it says of the registration, and what becomes of its messages.
+    private func registrations(_ registrations: [UnifiedPushStatus]?) -> [String] {
+        guard let registrations, !registrations.isEmpty else { return [] }
+        return ["UnifiedPush:"]
+            + registrations.flatMap { registration in
+                let about = registration.about.isEmpty ? "" : " (\(TerminalText.escaped(registration.about)))"
+                let waiting = registration.waiting == 0 ? "" : ", \(registration.waiting) waiting"
+                let last = registration.last.map { "last one \(times.relative($0))" } ?? "none yet"
+                let sentence = TerminalText.escaped(registration.sentence)
+                return [
+                    "  \(AppText.id(registration.app))\(about): \(last)\(waiting). \(sentence)",
+                    registration.endpoint.map { "    " + TerminalText.escaped($0) },
+                ].compactMap(\.self)
+            }
+    }
+
+    private func table(_ status: PushStatus) -> [String] {
+        let apps = status.apps
+        guard !apps.isEmpty || status.unifiedPush != nil else {
             return ["No app has registered. 'nightshift push token ID' registers one that does not ask by itself."]
         }
         return apps.map { app in

@@ -31,6 +31,12 @@ struct BusMessage {
         sd_bus_message_is_signal(pointer, interface, member) > 0
     }
 
+    func isCall(_ interface: String, _ member: String) -> Bool {
+        sd_bus_message_is_method_call(pointer, interface, member) > 0
+    }
+
+    var isCall: Bool { sd_bus_message_is_method_call(pointer, nil, nil) > 0 }
+
     /// What `read` makes of an answer, or why there is none.
     func result<Value>(_ read: () throws(BusFailure) -> Value) -> Result<Value, BusFailure> {
         if isError { return .failure(failure) }

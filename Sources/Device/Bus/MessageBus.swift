@@ -54,6 +54,24 @@ final class MessageBus {
         return OutgoingMessage(owned: message)
     }
 
+    func newAnswer(to call: HeldCall) throws(BusFailure) -> OutgoingMessage {
+        var message: OpaquePointer?
+        try BusFailure.check(sd_bus_message_new_method_return(call.pointer, &message))
+        guard let message else { throw BusFailure(code: ENOMEM) }
+        return OutgoingMessage(owned: message)
+    }
+
+    /// Answers a call with an error, where its caller waits for an answer.
+    func refuse(_ call: HeldCall, _ name: String, _ text: String) {
+        guard call.expectsAnswer else { return }
+        name.withCString { name in
+            text.withCString { text in
+                var error = sd_bus_error(name: name, message: text, _need_free: 0)
+                _ = sd_bus_reply_method_error(call.pointer, &error)
+            }
+        }
+    }
+
     func newSignal(_ path: String, _ interface: String, _ member: String) throws(BusFailure) -> OutgoingMessage {
         var message: OpaquePointer?
         try BusFailure.check(sd_bus_message_new_signal(bus, &message, path, interface, member))
@@ -73,6 +91,12 @@ final class MessageBus {
 
     func emit(_ signal: OutgoingMessage) throws(BusFailure) {
         try BusFailure.check(sd_bus_send(bus, signal.pointer, nil))
+    }
+
+    /// Queues an answer, where the caller waits for one.
+    func answer(_ call: HeldCall, _ answer: OutgoingMessage) throws(BusFailure) {
+        guard call.expectsAnswer else { return }
+        try BusFailure.check(sd_bus_send(bus, answer.pointer, nil))
     }
 
     /// What `read` makes of the first message that has arrived and is of interest to it; nil when there is nothing more.
@@ -108,6 +132,14 @@ final class OutgoingMessage {
 
     func append(_ text: String) throws(BusFailure) {
         try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("s"), text))
+    }
+
+    /// An array of bytes (`ay`).
+    func append(bytes: [UInt8]) throws(BusFailure) {
+        let result = bytes.withUnsafeBytes {
+            sd_bus_message_append_array(pointer, Self.code("y"), $0.baseAddress, $0.count)
+        }
+        try BusFailure.check(result)
     }
 
     func append(_ number: UInt32) throws(BusFailure) {
@@ -157,6 +189,7 @@ final class OutgoingMessage {
         case .text(let text): try append(text)
         case .truth(let truth): try append(truth: truth)
         case .number(let number): try append(number)
+        case .bytes(let bytes): try append(bytes: bytes)
         case .byte(var byte):
             try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("y"), &byte))
         case .long(var number):
@@ -182,6 +215,7 @@ enum OutgoingValue: Equatable, Sendable {
     case byte(UInt8)
     case number(UInt32)
     case long(Int64)
+    case bytes([UInt8])
 
     var signature: String {
         switch self {
@@ -190,6 +224,7 @@ enum OutgoingValue: Equatable, Sendable {
         case .byte: "y"
         case .number: "u"
         case .long: "x"
+        case .bytes: "ay"
         }
     }
 }

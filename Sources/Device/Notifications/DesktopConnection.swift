@@ -1,7 +1,7 @@
 import NightshiftAPI
 
 /// One connection to the session's bus, and what it knows of the notification server there. Of one thread.
-final class DesktopConnection {
+final class DesktopConnection: SessionBusConnection {
     private let bus: MessageBus
     private var asked: [UInt64: Question] = [:]
     /// The unique name of the server's connection.
@@ -32,7 +32,12 @@ final class DesktopConnection {
     var descriptor: Int32 { bus.descriptor }
     var events: Int16 { bus.events }
     var deadline: Double? { bus.deadline }
-    var hasServer: Bool { server != nil }
+    var farewell: [DesktopEvent] { server == nil ? [] : [.server(nil)] }
+
+    static func refusal(of request: DesktopRequest) -> DesktopEvent? {
+        guard case .show(_, let token) = request else { return nil }
+        return .refused(token: token, isGone: true, detail: "there is no notification server")
+    }
 
     /// False where it could not be sent, or there is nobody to send it to.
     func perform(_ request: DesktopRequest) -> Bool {

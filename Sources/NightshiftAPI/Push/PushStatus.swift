@@ -14,6 +14,8 @@ package struct PushStatus: Hashable, Sendable, Codable {
     /// When the gateway was heard last.
     package var lastHeard: Date?
     package var apps: [AppPushStatus]
+    /// Registrations for UnifiedPush; nil where there are none.
+    package var unifiedPush: [UnifiedPushStatus]?
 
     package struct Enrolment: Hashable, Sendable, Codable {
         package var host: String
@@ -81,6 +83,8 @@ package struct AppPushStatus: Hashable, Sendable, Codable {
     package var waiting: PushRecord?
     /// The last ones, oldest first; at most ``Limits/pushes``. Payloads are not in it.
     package var pushes: [PushRecord]
+    /// Its registrations for UnifiedPush; nil where there are none.
+    package var unifiedPush: [UnifiedPushStatus]?
 
     package init(app: AppID, name: String, alerts: NotificationPermission) {
         self.app = app
@@ -89,6 +93,32 @@ package struct AppPushStatus: Hashable, Sendable, Codable {
         isRegistered = false
         sentence = ""
         pushes = []
+    }
+}
+
+/// One registration for UnifiedPush.
+package struct UnifiedPushStatus: Hashable, Sendable, Codable {
+    /// The app's name on the session's bus.
+    package var app: AppID
+    /// What the app says of it.
+    package var about: String
+    /// Where its senders send to; nil until the gateway has given it.
+    package var endpoint: String?
+    /// Of the interfaces that the app speaks: 1 or 2.
+    package var version: Int
+    /// Messages that wait for the app.
+    package var waiting: Int
+    /// When the last message came, as far as that is remembered.
+    package var last: Date?
+    /// What it does or waits for.
+    package var sentence: String
+
+    package init(app: AppID, about: String, version: Int, sentence: String) {
+        self.app = app
+        self.about = about
+        self.version = version
+        self.sentence = sentence
+        waiting = 0
     }
 }
 

@@ -200,9 +200,12 @@ package struct PushBook: Sendable {
         note(.pushRegistered, app, "It does not want remote notifications any more.", now)
     }
 
-    private mutating func leave(_ app: AppID) {
-        guard device.enrolment != nil, !device.leaving.contains(app.rawValue) else { return }
-        device.leaving.append(app.rawValue)
+    private mutating func leave(_ app: AppID) { leave(app.rawValue) }
+
+    /// Has the gateway told that nobody wants a topic any more.
+    package mutating func leave(_ topic: String) {
+        guard device.enrolment != nil, !device.leaving.contains(topic) else { return }
+        device.leaving.append(topic)
         marks.device = true
     }
 

@@ -12,16 +12,21 @@ package final class PrivateBus: Sendable {
     package var activations: String { directory.path("activations") }
 
     /// Makes a bus that is not running yet, with services that would be started for whoever asks for them.
-    package init(activatable names: [String] = []) throws {
+    ///
+    /// - Parameters:
+    ///   - names: of services whose start leaves ``activations`` behind.
+    ///   - commands: what is run for services, by their names; each command is an absolute path and arguments.
+    package init(activatable names: [String] = [], commands: [String: String] = [:]) throws {
         directory = try TemporaryDirectory()
         address = "unix:path=\(directory.path("socket"))"
         daemon = Watched(nil)
-        for name in names {
+        let services = commands.merging(names.map { ($0, "/bin/touch \(directory.path("activations"))") }) { $1 }
+        for (name, command) in services {
             try directory.write(
                 """
                 [D-BUS Service]
                 Name=\(name)
-                Exec=/bin/touch \(directory.path("activations"))
+                Exec=\(command)
 
                 """, to: "\(name).service")
         }

@@ -27,7 +27,7 @@ final class DeviceConnection: ChannelInboundHandler {
         self.closed = closed
         var random = SystemRandomNumberGenerator()
         let nonce = (0..<ProtocolLimits.nonceLength).map { _ in UInt8.random(in: 0...255, using: &random) }
-        channel = GatewayChannel(nonce: nonce, keepAlive: gateway.settings.keepAlive)
+        channel = GatewayChannel(nonce: nonce, keepAlive: gateway.settings.keepAlive, endpoints: gateway.publicURL)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -189,7 +189,8 @@ final class DeviceConnection: ChannelInboundHandler {
 
     private func register(_ request: UInt32, _ topic: String, _ isFreshWanted: Bool) {
         guard let device else { return }
-        guard gateway.directory.topic(topic) != nil else {
+        // A registration for UnifiedPush is its device's own; an app's topic belongs to a team.
+        guard UnifiedPushTopic(topic) != nil || gateway.directory.topic(topic) != nil else {
             let refusal = Refusal(.unknownTopic, "The gateway carries no topic '\(topic)'.")
             return perform(channel.answer(.refused(request: request, refusal)))
         }

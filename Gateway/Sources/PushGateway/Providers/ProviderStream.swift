@@ -84,7 +84,7 @@ final class ProviderStream: ChannelInboundHandler {
     private func wait(_ context: ChannelHandlerContext) {
         patience?.cancel()
         patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(gateway.settings.bodyPatience))) {
-            self.answer(.idleTimeout)
+            self.isEndpoint ? self.respond(.slow) : self.answer(.idleTimeout)
         }
     }
 
@@ -92,6 +92,7 @@ final class ProviderStream: ChannelInboundHandler {
         patience?.cancel()
         patience = nil
         guard !isAnswered else { return }
+        guard !isEndpoint else { return deliver() }
         do throws(Rejection) {
             guard !gateway.isStopping else { throw .shutdown }
             let request = try ProviderRequest(method: method, path: path, fields: fields)
@@ -99,6 +100,29 @@ final class ProviderStream: ChannelInboundHandler {
         } catch {
             answer(error)
         }
+    }
+
+    // MARK: - UnifiedPush
+
+    private var isEndpoint: Bool { EndpointRequest.isEndpoint(path) }
+
+    private func deliver() {
+        guard let context else { return }
+        let arrival = EndpointExchange.Arrival(
+            method: method, path: path, fields: fields, body: body, isTooLarge: isTooLarge)
+        EndpointExchange(gateway: gateway).answer(arrival, on: context.eventLoop).assumeIsolated()
+            .whenSuccess { self.respond($0) }
+    }
+
+    private func respond(_ answer: EndpointAnswer) {
+        // Whoever has an endpoint may send: it is as good as a provider's token.
+        if (200..<300).contains(answer.status) { connection.authenticated() }
+        var headers = HPACKHeaders([(":status", "\(answer.status)")])
+        for field in answer.fields { headers.add(name: field.name, value: field.value) }
+        if !answer.text.isEmpty, !headers.contains(name: "content-type") {
+            headers.add(name: "content-type", value: "text/plain; charset=utf-8")
+        }
+        respond(answer.status, headers, method == "HEAD" || answer.text.isEmpty ? nil : answer.text)
     }
 
     // MARK: - Authentication
@@ -195,14 +219,17 @@ final class ProviderStream: ChannelInboundHandler {
     }
 
     private func respond(_ status: Int, _ text: String?) {
+        var headers = HPACKHeaders([(":status", "\(status)"), ("apns-id", id.description)])
+        if text != nil { headers.add(name: "content-type", value: "application/json") }
+        respond(status, headers, text)
+    }
+
+    private func respond(_ status: Int, _ headers: HPACKHeaders, _ text: String?) {
         guard !isAnswered, let context else { return }
         isAnswered = true
         patience?.cancel()
-        var headers = HPACKHeaders([(":status", "\(status)"), ("apns-id", id.description)])
-        if let text {
-            headers.add(name: "content-type", value: "application/json")
-            headers.add(name: "content-length", value: "\(text.utf8.count)")
-        }
+        var headers = headers
+        if let text { headers.add(name: "content-length", value: "\(text.utf8.count)") }
         context.write(wrapOutboundOut(.headers(.init(headers: headers, endStream: text == nil))), promise: nil)
         if let text {
             let buffer = context.channel.allocator.buffer(string: text)

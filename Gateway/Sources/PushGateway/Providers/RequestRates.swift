@@ -14,13 +14,20 @@ final class RequestRates: Sendable {
     }
 
     func take(_ token: String, now: Moment) -> Bool {
+        wait(token, now: now) == nil
+    }
+
+    /// Takes one; where none is left, gives the seconds until there is.
+    func wait(_ token: String, now: Moment) -> Double? {
         buckets.withLock { buckets in
             if buckets.count >= Self.limit {
                 buckets = buckets.filter { !$0.value.isFull(settings, now: now.bootSeconds) }
                 if buckets.count >= Self.limit { buckets = [:] }
             }
-            return buckets[token, default: TokenBucket(settings, now: now.bootSeconds)]
-                .take(settings, now: now.bootSeconds)
+            var bucket = buckets[token] ?? TokenBucket(settings, now: now.bootSeconds)
+            let passes = bucket.take(settings, now: now.bootSeconds)
+            buckets[token] = bucket
+            return passes ? nil : bucket.wait(settings, now: now.bootSeconds)
         }
     }
 }

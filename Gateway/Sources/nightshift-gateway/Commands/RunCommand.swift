@@ -44,11 +44,17 @@ struct Run: AsyncParsableCommand {
     @Option(help: "The name by which devices reach the gateway.")
     var publicName: String?
 
+    @Option(help: "The URL by which senders reach the providers' port: endpoints of UnifiedPush begin with it.")
+    var publicURL: String?
+
     @Option(help: "Silent pushes of one app that pass to one device in an hour.")
     var silentPerHour: Double = 2
 
     @Option(help: "Requests in a second for one device token; a burst may have a hundred times as many.")
     var requestRate: Double = 100
+
+    @Option(help: "Messages in a second for one endpoint of UnifiedPush; a burst may have a hundred times as many.")
+    var endpointRate: Double = 2
 
     @Option(help: "Entries of the delivery log.")
     var logLimit = 1_000_000
@@ -67,7 +73,7 @@ struct Run: AsyncParsableCommand {
     var errorLimit = 100
 
     func validate() throws {
-        guard silentPerHour > 0, requestRate > 0 else { throw ValidationError("A rate is above 0.") }
+        guard silentPerHour > 0, requestRate > 0, endpointRate > 0 else { throw ValidationError("A rate is above 0.") }
         guard logLimit > 0, providerIdle > 0, bodyPatience > 0, errorLimit > 0 else {
             throw ValidationError("A limit is above 0.")
         }
@@ -107,6 +113,8 @@ struct Run: AsyncParsableCommand {
         settings.providerAuthority = providerAuthority
         settings.environment = environment
         settings.publicName = publicName ?? ProcessInfo.processInfo.hostName
+        settings.publicURL = try publicURL.map(Self.publicURL)
+        settings.messages = TokenBucket.Settings(capacity: max(1, endpointRate * 100), interval: 1 / endpointRate)
         settings.silent = TokenBucket.Settings(capacity: max(1, silentPerHour), interval: 3_600 / silentPerHour)
         settings.requests = TokenBucket.Settings(capacity: max(1, requestRate * 100), interval: 1 / requestRate)
         settings.conduct = ProviderConduct.Settings(slowFrom: errorLimit, endFrom: errorLimit * 2)
@@ -115,6 +123,17 @@ struct Run: AsyncParsableCommand {
         settings.providerIdle = providerIdle
         settings.bodyPatience = bodyPatience
         return settings
+    }
+
+    /// Without slashes at its end. An endpoint has at most a thousand bytes, and so much is taken by the token.
+    private static func publicURL(_ text: String) throws -> String {
+        var url = text[...]
+        while url.hasSuffix("/") { url = url.dropLast() }
+        let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
+        guard !rest.isEmpty, url.utf8.count <= 512,
+            url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+        else { throw ValidationError("'\(text)' is no URL of a server: https://push.example.org") }
+        return String(url)
     }
 
     private static func address(_ text: String, _ host: String) throws -> GatewaySettings.Address {

@@ -1,24 +1,66 @@
 import CNightshift
+import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The thread that listens to the session's bus, and tells the board.
-final class DesktopListener {
-    private let board: DesktopBoard
+/// One connection to the session's bus, of one thread, for one part of the service.
+protocol SessionBusConnection: AnyObject, SendableMetatype {
+    associatedtype Request: Sendable
+    associatedtype Event: Sendable
+
+    /// Begins to connect to an address of the D-Bus specification's form.
+    init(address: String) throws(BusFailure)
+
+    var descriptor: Int32 { get }
+    var events: Int16 { get }
+    /// Seconds of CLOCK_MONOTONIC at which ``next()`` is to be called though nothing has arrived.
+    var deadline: Double? { get }
+    /// What there is to tell when the connection ends.
+    var farewell: [Event] { get }
+
+    /// False where it could not be sent, or there is nobody to send it to.
+    func perform(_ request: Request) -> Bool
+    /// What has happened next, nil when there is nothing more. Throws when the connection has ended.
+    func next() throws(BusFailure) -> [Event]?
+    /// What to tell of a request that could not be sent.
+    static func refusal(of request: Request) -> Event?
+}
+
+/// The thread that listens to the session's bus for one part of the service, and tells the board.
+///
+/// It sleeps in poll(2). Where there is no session bus it waits for one to appear; a bus that goes away is connected to again.
+final class SessionListener<Connection: SessionBusConnection> {
+    typealias Board = SessionBoard<Connection.Request, Connection.Event>
+
+    private let board: Board
     private let environment: [String: String]
     private let session: @Sendable () -> [String: String]?
-    private var connection: DesktopConnection?
+    private var connection: Connection?
     private var socketWatch: SocketWatch?
     private var watched: [String] = []
     private var reconnection = Reconnection()
 
-    init(board: DesktopBoard, environment: [String: String], session: @escaping @Sendable () -> [String: String]?) {
+    /// Begins to listen, the first time it is called for a board.
+    static func start(
+        _ name: String, _ board: Board, environment: [String: String],
+        session: @escaping @Sendable () -> [String: String]?
+    ) {
+        guard board.begin() else { return }
+        let thread = Thread {
+            SessionListener(board: board, environment: environment, session: session).run()
+        }
+        thread.name = name
+        thread.stackSize = 256 << 10
+        thread.start()
+    }
+
+    private init(board: Board, environment: [String: String], session: @escaping @Sendable () -> [String: String]?) {
         self.board = board
         self.environment = environment
         self.session = session
     }
 
-    func run() {
+    private func run() {
         connect(hasAppeared: false)
         while wait() {}
     }
@@ -46,11 +88,9 @@ final class DesktopListener {
 
     private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
 
-    private func perform(_ request: DesktopRequest) {
+    private func perform(_ request: Connection.Request) {
         let isSent = connection?.perform(request) ?? false
-        if case .show(_, let token) = request, !isSent {
-            board.tell(.refused(token: token, isGone: true, detail: "there is no notification server"))
-        }
+        if !isSent, let event = Connection.refusal(of: request) { board.tell(event) }
     }
 
     private func connect(hasAppeared: Bool) {
@@ -66,7 +106,7 @@ final class DesktopListener {
             socketWatch = SocketWatch(paths: paths)
         }
         do throws(BusFailure) {
-            let made = try DesktopConnection(address: address)
+            let made = try Connection(address: address)
             reconnection.reached()
             connection = made
             listen()
@@ -90,7 +130,7 @@ final class DesktopListener {
     }
 
     private func disconnect(hasAppeared: Bool) {
-        if connection?.hasServer == true { board.tell(.server(nil)) }
+        for event in connection?.farewell ?? [] { board.tell(event) }
         connection = nil
         if socketWatch == nil { socketWatch = SocketWatch(paths: watched) }
         reconnection.failed(hasAppeared: hasAppeared, now: now)

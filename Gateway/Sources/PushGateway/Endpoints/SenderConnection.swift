@@ -1,0 +1,128 @@
+import NIOCore
+import NIOHTTP1
+import PushProtocol
+import PushRouting
+
+/// The connection of a sender to endpoints of UnifiedPush that speaks HTTP/1.1.
+///
+/// Belongs to its event loop. Requests come one by one: what is sent behind one that is not answered waits in the pipeline.
+final class SenderConnection: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let gateway: Gateway
+    private let closed: @Sendable () -> Void
+    private var context: ChannelHandlerContext?
+    private var conduct = ProviderConduct()
+    private var head: HTTPRequestHead?
+    private var body: [UInt8] = []
+    /// Bytes of the body that came, kept or not.
+    private var size = 0
+    private var isEnding = false
+    private var patience: Scheduled<Void>?
+
+    /// Seconds that a connection may have nothing under way.
+    private static let idle = 60
+    /// Bytes of a body that are read before the answer that it is too large: a sender hears it that sends on meanwhile.
+    private static let longestBody = 256 << 10
+
+    init(gateway: Gateway, closed: @escaping @Sendable () -> Void) {
+        self.gateway = gateway
+        self.closed = closed
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        wait(Self.idle)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        patience?.cancel()
+        self.context = nil
+        closed()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+        if event is GatewayStops {
+            isEnding = true
+            // One that is under way is answered first.
+            if head == nil { context.close(promise: nil) }
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            body = []
+            size = 0
+            wait(gateway.settings.bodyPatience)
+            if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
+                context.writeAndFlush(
+                    wrapOutboundOut(.head(.init(version: head.version, status: .continue))), promise: nil)
+            }
+        case .body(let buffer):
+            guard head != nil else { return }
+            size += buffer.readableBytes
+            if size <= Push.messageLimit { body.append(contentsOf: buffer.readableBytesView) }
+            if size > Self.longestBody { return answer(.tooLarge, isLast: true) }
+            wait(gateway.settings.bodyPatience)
+        case .end: requested(context)
+        }
+    }
+
+    /// The next piece, or the next request, has to come within so many seconds.
+    private func wait(_ seconds: Int) {
+        patience?.cancel()
+        patience = context?.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(seconds))) {
+            if self.head == nil {
+                self.context?.close(promise: nil)
+            } else {
+                self.answer(.slow, isLast: true)
+            }
+        }
+    }
+
+    private func requested(_ context: ChannelHandlerContext) {
+        guard let head else { return }
+        patience?.cancel()
+        guard EndpointRequest.isEndpoint(head.uri) else { return answer(.notFound) }
+        let arrival = EndpointExchange.Arrival(
+            method: head.method.rawValue, path: head.uri,
+            fields: head.headers.map { ($0.name.lowercased(), $0.value) }, body: body,
+            isTooLarge: size > Push.messageLimit)
+        EndpointExchange(gateway: gateway).answer(arrival, on: context.eventLoop).assumeIsolated()
+            .whenSuccess { self.answer($0) }
+    }
+
+    /// - Parameter isLast: whether the connection ends with it.
+    private func answer(_ answer: EndpointAnswer, isLast: Bool = false) {
+        guard let head, let context else { return }
+        self.head = nil
+        let verdict = conduct.answered(answer.status, gateway.settings.conduct)
+        let ends = isLast || isEnding || !head.isKeepAlive || verdict == .end
+        var headers = HTTPHeaders(answer.fields)
+        if answer.status != 204 { headers.add(name: "content-length", value: "\(answer.text.utf8.count)") }
+        if !answer.text.isEmpty, !headers.contains(name: "content-type") {
+            headers.add(name: "content-type", value: "text/plain; charset=utf-8")
+        }
+        if ends { headers.add(name: "connection", value: "close") }
+        let status = HTTPResponseStatus(statusCode: answer.status)
+        context.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
+        if head.method != .HEAD, !answer.text.isEmpty {
+            let buffer = context.channel.allocator.buffer(string: answer.text)
+            context.write(wrapOutboundOut(.body(.byteBuffer(buffer))), promise: nil)
+        }
+        let done = context.eventLoop.makePromise(of: Void.self)
+        if ends { done.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) } }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: done)
+        if !ends { wait(Self.idle) }
+    }
+}

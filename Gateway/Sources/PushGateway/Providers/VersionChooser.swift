@@ -1,0 +1,78 @@
+import NIOCore
+import PushProtocol
+
+/// Finds out which version of HTTP a connection speaks, by its first bytes, and makes way.
+///
+/// HTTP/2 begins with `PRI`, which is no method of HTTP/1.1 (RFC 9113, section 3.4). What was agreed on by ALPN is not asked: some
+/// provider libraries offer nothing there and speak HTTP/2. Belongs to its event loop.
+final class VersionChooser: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    enum Version {
+        case http1
+        case http2
+    }
+
+    private let closed: @Sendable () -> Void
+    private let choose: (any Channel, Version) throws -> Void
+    private var first: ByteBuffer?
+    private var patience: Scheduled<Void>?
+
+    private static let preface = Array("PRI".utf8)
+
+    /// - Parameters:
+    ///   - closed: called where the connection ends before its version is known.
+    ///   - choose: adds the version's handlers behind this one.
+    init(closed: @escaping @Sendable () -> Void, choose: @escaping (any Channel, Version) throws -> Void) {
+        self.closed = closed
+        self.choose = choose
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        let patience = TimeAmount.seconds(Int64(ProtocolLimits.handshakePatience))
+        self.patience = context.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        if var first {
+            first.writeBuffer(&bytes)
+            self.first = first
+        } else {
+            first = bytes
+        }
+        guard let first else { return }
+        let start = first.readableBytesView.prefix(Self.preface.count)
+        let mayBeHTTP2 = Self.preface.starts(with: start)
+        guard !mayBeHTTP2 || start.count == Self.preface.count else { return }
+        self.first = nil
+        patience?.cancel()
+        do {
+            try choose(context.channel, mayBeHTTP2 ? .http2 : .http1)
+        } catch {
+            closed()
+            context.close(promise: nil)
+            return
+        }
+        context.fireChannelRead(wrapInboundOut(first))
+        context.fireChannelReadComplete()
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        patience?.cancel()
+        closed()
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent || event is GatewayStops { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,172 @@
+package import PushProtocol
+
+/// A request to an endpoint of UnifiedPush, as its head gives it.
+///
+/// Rules of RFC 8030, sections 5 and 6.2, and of UnifiedPush's "server interface". The token in the path is the capability: whoever
+/// has it may send, so other authorization is not looked at.
+package struct EndpointRequest: Sendable {
+    package enum Action: Sendable {
+        /// Asks whether this is an endpoint.
+        case discover
+        case push(MessageHeaders)
+        /// Takes a message back.
+        case withdraw(PushID)
+    }
+
+    package var token: String
+    package var action: Action
+
+    /// `/up/TOKEN`, and of one message `/up/TOKEN/ID`.
+    private static let prefix = "/up/"
+
+    package static func isEndpoint(_ path: String) -> Bool { path.hasPrefix(prefix) }
+
+    /// - Parameter fields: names in lower case.
+    package init(method: String, path: String, fields: [(name: String, value: String)]) throws(EndpointAnswer) {
+        let parts = path.dropFirst(Self.prefix.count).split(separator: "/", omittingEmptySubsequences: false)
+        guard path.hasPrefix(Self.prefix), let token = parts.first, (1...ProtocolLimits.tokenLength).contains(token.utf8.count)
+        else { throw .notFound }
+        self.token = String(token)
+        switch parts.count {
+        case 1:
+            switch method {
+            case "GET", "HEAD": action = .discover
+            case "POST": action = .push(try MessageHeaders(fields))
+            default: throw EndpointAnswer(405, "An endpoint takes POST and GET.", [("allow", "GET, HEAD, POST")])
+            }
+        case 2:
+            guard let id = PushID(String(parts[1])) else { throw .notFound }
+            guard method == "DELETE" else {
+                throw EndpointAnswer(405, "A message can be taken back: DELETE.", [("allow", "DELETE")])
+            }
+            action = .withdraw(id)
+        default: throw .notFound
+        }
+    }
+}
+
+/// What a sender says of its message beside the body.
+package struct MessageHeaders: Sendable, Hashable {
+    /// Seconds for which it is worth its delivery, as granted; 0 for one attempt.
+    package var lifetime: Int64
+    package var urgency: Urgency
+    /// A later message of the same topic replaces one that is stored.
+    package var topic: String?
+
+    package enum Urgency: String, Sendable, Hashable, CaseIterable {
+        case veryLow = "very-low"
+        case low
+        case normal
+        case high
+
+        /// A dozing device is sent only what is urgent at once, and one that is not in use nothing of low urgency: it comes along
+        /// with the next exchange.
+        package var priority: PushPriority {
+            switch self {
+            case .veryLow, .low: .whenAwake
+            case .normal: .considerate
+            case .high: .immediate
+            }
+        }
+    }
+
+    /// Characters of a topic (RFC 8030, section 5.4).
+    private static let topicLength = 32
+
+    package init(_ fields: [(name: String, value: String)]) throws(EndpointAnswer) {
+        guard let text = try Self.value("ttl", fields) else {
+            throw EndpointAnswer(400, "TTL is missing: the seconds for which the message is kept.")
+        }
+        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+            throw EndpointAnswer(400, "TTL is a number of seconds.")
+        }
+        // A number that is too large to be read is longer than the longest.
+        lifetime = min(Int64(text) ?? .max, Push.longestLifetime)
+        if let text = try Self.value("urgency", fields) {
+            guard let urgency = Urgency(rawValue: text.lowercased()) else {
+                throw EndpointAnswer(400, "Urgency is very-low, low, normal or high.")
+            }
+            self.urgency = urgency
+        } else {
+            urgency = .normal
+        }
+        topic = try Self.value("topic", fields)
+        if let topic {
+            guard (1...Self.topicLength).contains(topic.utf8.count), topic.utf8.allSatisfy(Self.isOfBase64URL) else {
+                throw EndpointAnswer(400, "A Topic has at most 32 letters, digits, hyphens and underscores.")
+            }
+        }
+    }
+
+    /// Of two fields the meaning would be doubtful.
+    private static func value(
+        _ name: String, _ fields: [(name: String, value: String)]
+    ) throws(EndpointAnswer) -> String? {
+        let values = fields.filter { $0.name == name }
+        guard values.count < 2 else { throw EndpointAnswer(400, "There is more than one \(name).") }
+        return values.first?.value
+    }
+
+    private static func isOfBase64URL(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
+/// What a sender to an endpoint is answered.
+package struct EndpointAnswer: Error, Sendable {
+    package var status: Int
+    /// For a person; JSON for discovery.
+    package var text: String
+    package var fields: [(name: String, value: String)]
+
+    package init(_ status: Int, _ text: String = "", _ fields: [(name: String, value: String)] = []) {
+        self.status = status
+        self.text = text
+        self.fields = fields
+    }
+
+    package static let discovery = EndpointAnswer(
+        200, "{\"unifiedpush\":{\"version\":1}}", [("content-type", "application/json")])
+    package static let withdrawn = EndpointAnswer(204)
+    package static let notFound = EndpointAnswer(404, "There is no such endpoint.")
+    package static let gone = EndpointAnswer(410, "The app does not want messages at this endpoint any more.")
+    package static let empty = EndpointAnswer(400, "A message has at least one byte.")
+    package static let tooLarge = EndpointAnswer(413, "A message has at most \(Push.messageLimit) bytes.")
+    package static let slow = EndpointAnswer(408, "The rest of the request did not come in time.")
+    package static let unavailable = EndpointAnswer(
+        503, "The gateway cannot take the message now.", [("retry-after", "30")])
+    package static let failed = EndpointAnswer(500, "The message could not be stored.")
+
+    package static func accepted(_ push: Push, lifetime: Int64, at location: String) -> EndpointAnswer {
+        EndpointAnswer(201, "", [("location", location), ("ttl", "\(lifetime)")])
+    }
+
+    /// - Parameter wait: seconds.
+    package static func tooMany(_ wait: Double) -> EndpointAnswer {
+        EndpointAnswer(
+            429, "Too many messages for this endpoint.", [("retry-after", "\(max(1, Int(wait.rounded(.up))))")])
+    }
+}
+
+extension Push {
+    /// Bytes of a message for UnifiedPush.
+    package static let messageLimit = 4_096
+
+    /// The message that a sender has for a registration; its body is passed on untouched.
+    package init(
+        _ headers: MessageHeaders, body: [UInt8], device: DeviceID, topic: String, id: PushID, now: Moment
+    ) throws(EndpointAnswer) {
+        guard !body.isEmpty else { throw .empty }
+        guard body.count <= Self.messageLimit else { throw .tooLarge }
+        self.init(
+            id: id, device: device, topic: topic, receivedAt: now.wallMilliseconds,
+            lifetime: headers.lifetime == 0 ? .once : .until(now.wallSeconds + headers.lifetime),
+            priority: headers.urgency.priority, type: .unifiedpush, collapseID: headers.topic, isSilent: false,
+            payload: body)
+    }
+}

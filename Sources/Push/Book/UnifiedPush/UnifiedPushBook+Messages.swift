@@ -1,0 +1,254 @@
+package import Device
+import Foundation
+import NightshiftAPI
+package import PushProtocol
+
+/// Messages, from their arrival to what came of them.
+extension UnifiedPushBook {
+    /// Messages of a registration that wait for its app, and their bytes; the oldest make room for new ones.
+    package static let count = 100
+    package static let bytes = 400 << 10
+    /// Messages that are remembered when they are done, and seconds for which they are.
+    package static let remembered = 1_000
+    package static let memory = 30 * 86_400.0
+    /// How often an app may refuse a message.
+    package static let refusals = 5
+    /// Seconds of the first pause behind an attempt that failed; doubled by each up to the longest.
+    package static let firstPause = 1.0
+    package static let longestPause = 3_600.0
+    /// Attempts to tell an app its endpoint before it has to come to the bus, or to ask.
+    package static let announcements = 8
+
+    // MARK: - Arrival
+
+    /// A message has come. Of one that came before nothing follows.
+    package mutating func received(_ message: Message, now: Double) {
+        let id = message.id.description
+        guard messages[id] == nil else { return }
+        guard let registration = registrations[message.topic] else {
+            return note(.pushDiscarded, nil, "\(id) is for a registration for UnifiedPush that is gone.", now)
+        }
+        lastNumber += 1
+        let known = UnifiedPushMessage(
+            id: id, topic: message.topic, number: lastNumber, received: now, expires: message.expiry.map(Double.init),
+            name: message.collapseID, size: message.payload.count)
+        messages[id] = known
+        order.append(id)
+        payloads[id] = Data(message.payload)
+        changedMessages.insert(id)
+        marks.received.insert(id)
+        let way = message.isFromStorage ? "from the gateway's storage" : "directly"
+        note(.pushReceived, registration.app, "\(id) came \(way), for UnifiedPush.", now)
+        if let expires = known.expires, expires <= now { discard(id, "It expired on its way.", now) }
+        makeRoom(for: known, now)
+        prune(now)
+    }
+
+    private mutating func makeRoom(for new: UnifiedPushMessage, _ now: Double) {
+        var (count, bytes) = (0, 0)
+        for id in order.reversed() {
+            guard let message = messages[id], message.topic == new.topic, message.state == .waiting else { continue }
+            let isUnderWay = lines[new.topic]?.call?.message == id
+            if let name = new.name, message.name == name, id != new.id, !isUnderWay {
+                discard(id, "A newer message of the same topic took its place while it waited.", now)
+                continue
+            }
+            count += 1
+            bytes += message.size
+            if count > Self.count || bytes > Self.bytes, !isUnderWay {
+                discard(id, "Newer messages needed the room while it waited for its app.", now)
+            }
+        }
+    }
+
+    /// Forgets messages that are done: what is neither recent nor among the last.
+    private mutating func prune(_ now: Double) {
+        let done = order.filter { messages[$0]?.state != .waiting }
+        var gone = Set(done.prefix(max(0, done.count - Self.remembered)))
+        gone.formUnion(done.filter { messages[$0].map { $0.received < now - Self.memory } == true })
+        guard !gone.isEmpty else { return }
+        for id in gone {
+            messages[id] = nil
+            changedMessages.remove(id)
+            marks.received.remove(id)
+            marks.forgotten.append(id)
+        }
+        order.removeAll(where: gone.contains)
+    }
+
+    private mutating func discard(_ id: String, _ why: String, _ now: Double) {
+        guard let message = messages[id] else { return }
+        conclude(id, .discarded, why)
+        note(.pushDiscarded, registrations[message.topic]?.app, "\(id): \(why)", now)
+    }
+
+    private mutating func conclude(_ id: String, _ state: UnifiedPushMessage.State, _ sentence: String) {
+        payloads[id] = nil
+        messages[id]?.state = state
+        messages[id]?.sentence = sentence
+        changedMessages.insert(id)
+    }
+
+    // MARK: - Delivery
+
+    /// What became of a call of an app.
+    package mutating func called(_ number: UInt64, _ outcome: ConnectorOutcome, now: Double) {
+        guard let topic = lines.first(where: { $0.value.call?.number == number })?.key, let call = lines[topic]?.call,
+            let registration = registrations[topic]
+        else { return }
+        lines[topic]?.call = nil
+        guard let id = call.message else { return announced(registration, outcome, now) }
+        // One that was taken back or expired meanwhile.
+        guard let message = messages[id], message.state == .waiting else { return }
+        switch outcome {
+        case .returned:
+            lines[topic] = Line()
+            conclude(id, .delivered, "The app has taken it.")
+            note(.pushHandled, registration.app, "\(id): the app has taken it.", now)
+        case .absent(let why): pause(topic, id, "The app cannot be reached: it \(why).", now)
+        case .refused(let why):
+            messages[id]?.refusals += 1
+            if message.refusals + 1 >= Self.refusals {
+                lines[topic] = Line()
+                return discard(id, "The app has refused it \(Self.refusals) times: it \(why).", now)
+            }
+            pause(topic, id, "The app has refused it: it \(why).", now)
+        }
+    }
+
+    private mutating func announced(
+        _ registration: UnifiedPushRegistration, _ outcome: ConnectorOutcome, _ now: Double
+    ) {
+        let topic = registration.topic
+        if outcome == .returned {
+            lines[topic] = Line()
+            // Asked for anew meanwhile, it is said anew.
+            guard announcing[topic] == registration.endpoint else { return }
+            registrations[topic]?.isAnnounced = true
+            changedRegistrations.insert(topic)
+            return
+        }
+        lines[topic]?.announcements += 1
+        setPause(topic, now)
+    }
+
+    private mutating func pause(_ topic: String, _ id: String, _ sentence: String, _ now: Double) {
+        // One attempt was all that its sender has asked for.
+        guard messages[id]?.expires != nil else {
+            lines[topic] = Line()
+            return discard(id, "\(sentence) It was to be delivered at once or not at all.", now)
+        }
+        setPause(topic, now)
+        guard messages[id]?.sentence != sentence else { return }
+        messages[id]?.sentence = sentence
+        changedMessages.insert(id)
+        note(.pushHeld, registrations[topic]?.app, "\(id) waits. \(sentence)", now)
+    }
+
+    private mutating func setPause(_ topic: String, _ now: Double) {
+        let pause = lines[topic]?.pause.map { min($0 * 2, Self.longestPause) } ?? Self.firstPause
+        lines[topic]?.pause = pause
+        lines[topic]?.until = now + pause
+    }
+
+    // MARK: - Deciding
+
+    /// Decides what is said now.
+    package mutating func look(_ now: Double) {
+        expireRegistrations(now)
+        watch()
+        var next = pending.values.map(\.until)
+        for id in order {
+            guard let message = messages[id], message.state == .waiting, let expires = message.expires else { continue }
+            if expires <= now {
+                let why = message.sentence.isEmpty ? "" : " \(message.sentence)"
+                discard(id, "It expired while it waited.\(why)", now)
+            } else {
+                next.append(expires)
+            }
+        }
+        for registration in inOrder where registration.isConfirmed {
+            next += speak(to: registration, now).map { [$0] } ?? []
+        }
+        nextLook = next.min()
+    }
+
+    /// Says what is to be said to one app, if its time has come.
+    ///
+    /// - Returns: when it has.
+    private mutating func speak(to registration: UnifiedPushRegistration, _ now: Double) -> Double? {
+        let topic = registration.topic
+        guard isOnBus else { return nil }
+        var line = lines[topic] ?? Line()
+        guard line.call == nil else { return nil }
+        let announces = registration.endpoint != nil && !registration.isAnnounced && line.announcements < Self.announcements
+        let message = order.first { messages[$0]?.topic == topic && messages[$0]?.state == .waiting }
+        guard announces || message != nil else {
+            lines[topic] = line
+            return nil
+        }
+        // A clock that was set back would else make the pause longer.
+        if let until = line.until, until > now, until <= now + Self.longestPause {
+            lines[topic] = line
+            return until
+        }
+        line.until = nil
+        if announces, let endpoint = registration.endpoint {
+            call(registration, .endpoint(endpoint))
+            line.call = (lastCall, nil)
+            announcing[topic] = endpoint
+        } else if let message, let payload = payloads[message] {
+            call(registration, .message(Array(payload), id: message))
+            line.call = (lastCall, message)
+        }
+        lines[topic] = line
+        return nil
+    }
+
+    // MARK: - What is on disk
+
+    /// What is to be written, in one transaction. It counts as written until ``notWritten(_:now:)`` says otherwise.
+    package mutating func takeChanges() -> UnifiedPushChanges {
+        var changes = marks
+        changes.registrations = changedRegistrations.compactMap { registrations[$0] }.sorted { $0.number < $1.number }
+        changes.messages = changedMessages.compactMap { messages[$0] }.sorted { $0.number < $1.number }
+        for message in changes.messages { changes.payloads[message.id] = payloads[message.id] }
+        marks = UnifiedPushChanges()
+        changedRegistrations = []
+        changedMessages = []
+        return changes
+    }
+
+    /// What the bus is asked, once what it rests on is written.
+    package mutating func takeRequests() -> [DistributorRequest] {
+        defer { requests = [] }
+        return requests
+    }
+
+    /// The transaction failed: what it was to write is part of the next one. What came has not come, since the gateway sends it again.
+    package mutating func notWritten(_ changes: UnifiedPushChanges, now: Double) {
+        marks.removed.formUnion(changes.removed)
+        changedRegistrations.formUnion(changes.registrations.map(\.topic).filter { registrations[$0] != nil })
+        for id in changes.received {
+            if let topic = messages[id]?.topic, let call = lines[topic]?.call, call.message == id {
+                lines[topic] = Line()
+                requests.removeAll { request in
+                    if case .call(call.number, _) = request { true } else { false }
+                }
+            }
+            messages[id] = nil
+            payloads[id] = nil
+            changedMessages.remove(id)
+        }
+        order.removeAll { messages[$0] == nil }
+        changedMessages.formUnion(changes.messages.map(\.id).filter { messages[$0] != nil })
+        marks.forgotten = changes.forgotten + marks.forgotten
+        let told = changes.entries.filter { $0.decision != .pushReceived }
+        marks.entries = Array((told + marks.entries).suffix(Self.mostEntries))
+        nextLook = min(nextLook ?? .infinity, now + Self.pauseAfterFailure)
+    }
+
+    /// Journal entries that wait for a disk that can be written again: the newest.
+    private static let mostEntries = 1_000
+    private static let pauseAfterFailure = 60.0
+}

@@ -1,0 +1,75 @@
+package import Device
+import NightshiftAPI
+import PushProtocol
+import Store
+
+/// UnifiedPush: what apps ask on the bus, and what they are told.
+extension PushService {
+    /// The session's bus as the service uses it. All calls are for any thread.
+    package struct Distribution: Sendable {
+        package var events: AsyncStream<DistributorEvent>
+        package var start: @Sendable () -> Void
+        package var perform: @Sendable (DistributorRequest) -> Void
+        package var stop: @Sendable () -> Void
+
+        package init(
+            events: AsyncStream<DistributorEvent>, start: @escaping @Sendable () -> Void = {},
+            perform: @escaping @Sendable (DistributorRequest) -> Void, stop: @escaping @Sendable () -> Void = {}
+        ) {
+            self.events = events
+            self.start = start
+            self.perform = perform
+            self.stop = stop
+        }
+
+        package init(_ distributor: UnifiedPushDistributor) {
+            self.init(
+                events: distributor.events, start: { distributor.start() }, perform: { distributor.perform($0) },
+                stop: { distributor.shutdown() })
+        }
+    }
+
+    func followDistribution() async {
+        guard let distribution = environment.distribution, !isStopping else { return }
+        distribution.start()
+        for await event in distribution.events { await heard(event) }
+    }
+
+    private func heard(_ event: DistributorEvent) async {
+        _ = await tellUnified { book, now in
+            switch event {
+            case .connected: book.connectedToBus()
+            case .disconnected: book.lostBus()
+            case .named(let isOurs): book.named(isOurs: isOurs)
+            case .register(let call, let wanted):
+                var random = SystemRandomNumberGenerator()
+                book.register(wanted, call: call, topic: UnifiedPushTopic(using: &random), now: now)
+            case .unregister(let call, let token): book.unregister(token: token, call: call, now: now)
+            case .appeared(let service): book.appeared(service)
+            case .called(let number, let outcome): book.called(number, outcome, now: now)
+            }
+        }
+    }
+
+    /// Gives the book of UnifiedPush an input, decides, and carries out what follows from it.
+    ///
+    /// - Returns: whether all of it is on disk.
+    func tellUnified(_ input: (inout UnifiedPushBook, Double) -> Void) async -> Bool {
+        guard isPrepared, !isStopping else { return false }
+        input(&unified, reading.wallSeconds)
+        return await settle()
+    }
+
+    static func write(_ changes: UnifiedPushChanges, _ transaction: StoreTransaction) throws {
+        for topic in changes.removed { try transaction.deleteUnifiedPush(topic: topic) }
+        for registration in changes.registrations {
+            try transaction.putUnifiedPush(registration, topic: registration.topic)
+        }
+        for message in changes.messages {
+            try transaction.putUnifiedPushMessage(
+                message.id, topic: message.topic, message, payload: changes.payloads[message.id])
+        }
+        try transaction.deleteUnifiedPushMessages(changes.forgotten)
+        for entry in changes.entries { try transaction.record(entry) }
+    }
+}
