@@ -85,8 +85,6 @@ struct RegionWalkTests {
         let (modem, places) = (
             try await MockLocationService(.modemManager, on: bus), try await MockLocationService(.geoClue, on: bus)
         )
-        // It stays there: nothing but the cells changes.
-        try await places.tell("SetPlace", "ddd", "52.52", "13.405", "800")
         try await modem.tell("Plug", "u", "1")
         try await modem.tell("SetCell", "s", "262,02,0001,000A,0001")
         let machine = try await SleepingMachine()
@@ -101,8 +99,10 @@ struct RegionWalkTests {
         let always = try JSON.encode(AppLocationChange(permission: .always))
         try await service.api.send("PATCH", "/v1/location/\(app.app)", always)
         try await app.launch()
-        // The last place that is known comes first.
-        #expect(try await app.wait(for: .located, within: .seconds(60)).text == "52.52,13.405,800.0")
+        try await eventually("the modem to tell its cell") { try await modem.tell("Modems").contains("signals 1") }
+        // It stays there: nothing but the cells changes.
+        try await places.tell("SetPlace", "ddd", "52.52", "13.405", "300")
+        #expect(try await app.wait(for: .located, within: .seconds(60)).text == "52.52,13.405,300.0")
         try await app.perform("background")
         try await app.waitUntilSuspended()
         try await modem.tell("SetCell", "s", "262,02,0001,000B,0001")
