@@ -68,7 +68,7 @@ import Testing
         }
         let directory = service.scratch.path("to")
         try await service.start()
-        let tracer = try await attach(fault, to: service)
+        let tracer = try await service.inject(fault.call, fault.injection)
         let requests = contents.indices.map { number in
             TaskRequest.download(origin.url("/\(number)"), to: directory, named: "\(number)")
         }
@@ -111,25 +111,6 @@ import Testing
         guard unanswered == 0 else { return }
         // The last of them are removed behind the announcement.
         try await eventually("no unfinished files, \(fault)") { service.partialFiles == [] }
-    }
-
-    private func attach(_ fault: Fault, to service: Service) async throws -> ChildProcess {
-        let pid = try #require(service.process?.pid)
-        let tracer = try ChildProcess(
-            "strace",
-            arguments: [
-                "--attach=\(pid)", "--follow-forks", "--quiet=all", "--output=\(service.scratch.path("trace"))",
-                "--trace=\(fault.call)", "--inject=\(fault.call):\(fault.injection)",
-            ])
-        try await eventually("strace to have all threads") {
-            let threads = service.names(in: "/proc/\(pid)/task")
-            return !threads.isEmpty
-                && threads.allSatisfy { thread in
-                    let status = try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/status", encoding: .utf8)
-                    return status?.contains("TracerPid:\t\(tracer.pid)\n") ?? true
-                }
-        }
-        return tracer
     }
 
     /// The ids; nil where the service was gone before it could answer.

@@ -125,6 +125,54 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
+    @Test func `R6: A crossing that the app's last process has heard is not told to the next one`() async throws {
+        let world = try World()
+        for (number, count) in [(1, 1), (2, 0)] as [(Int64, Int)] {
+            let process = try await connect(world)
+            let manager = CLLocationManager(connection: process.connection)
+            let listener = LocationListener()
+            manager.delegate = listener
+            try await listener.heard.wait(for: "its user's word") { !$0.isEmpty }
+            // The acknowledgement of the first one is lost together with its process.
+            world.service.tell(number, try crossing(.entered, "home"), wake: 7)
+            try await acknowledged(number, in: world)
+            #expect(listener.heard.read { $0.count { $0 == "entered home" } } == count)
+            process.connection.close()
+            world.service.breakStreams()
+            withExtendedLifetime(manager) {}
+        }
+        // In another state of the service the same number is another crossing, as the same one is with another number.
+        let process = try await connect(world)
+        let manager = CLLocationManager(connection: process.connection)
+        let listener = LocationListener()
+        manager.delegate = listener
+        var later = try crossing(.entered, "home")
+        later.time += 60
+        world.service.tell(3, later, wake: 7)
+        world.service.tell(4, try crossing(.entered, "home"), wake: 8)
+        try await acknowledged(3, in: world)
+        try await acknowledged(4, in: world)
+        #expect(listener.heard.read { $0.count { $0 == "entered home" } } == 2)
+        withExtendedLifetime(manager) {}
+    }
+
+    @Test func `R6: A crossing that nobody has heard is told to the app's next process`() async throws {
+        let world = try World()
+        let first = try await connect(world)
+        world.service.tell(1, try crossing(.entered, "home"), wake: 7, limit: 0.2)
+        try await acknowledged(1, in: world)
+        first.connection.close()
+        world.service.breakStreams()
+        let second = try await connect(world)
+        let manager = CLLocationManager(connection: second.connection)
+        let listener = LocationListener()
+        manager.delegate = listener
+        world.service.tell(2, try crossing(.entered, "home"), wake: 7)
+        try await acknowledged(2, in: world)
+        #expect(listener.heard.read { $0.contains("entered home") })
+        withExtendedLifetime(manager) {}
+    }
+
     @Test func `R8: A wake that nobody hears is completed in time, a line says what is missing, and the event is kept`()
         async throws
     {

@@ -277,10 +277,45 @@ import Testing
         try await app.service.state.wait(for: "the start") { $0.location.known.monitorsSignificantChanges }
         app.service.allow(.denied)
         try await app.hears("failed 1")
-        // Where the request for the start is answered behind his word, that fails as well.
-        let heard = app.listener.heard.read { $0 }
-        let failure = try #require(heard.firstIndex(of: "failed 1"))
-        #expect(heard.prefix(failure).last == "may denied", "\(heard)")
+        #expect(try await app.listener.heard.are(["may authorizedAlways", "may denied", "failed 1"]))
+    }
+
+    @Test(arguments: [true, false])
+    func `R7: A start whose answer crosses the user's no is denied once`(_ isRefused: Bool) async throws {
+        let app = try App()
+        try await app.may(.authorizedAlways)
+        let (line, gate) = ("PUT /v1/process/location/significant-changes", Gate())
+        app.service.state.update { state in
+            state.gates[line] = gate
+            if isRefused { state.refusals[line] = Problem.forbidden("Its user has said no.") }
+        }
+        app.manager.startMonitoringSignificantLocationChanges()
+        try await app.service.state.wait(for: "the start") { $0.open[line] == 1 }
+        app.service.allow(.denied)
+        try await app.hears("failed 1")
+        gate.open()
+        // Told behind the answer: what came of the start is known by then.
+        app.manager.startMonitoring(for: circle("home"))
+        try await app.hears("failed home 4")
+        let heard = ["may authorizedAlways", "may denied", "failed 1", "failed home 4"]
+        #expect(app.listener.heard.read { $0 } == heard)
+        // Started again it is answered again.
+        app.manager.startMonitoringSignificantLocationChanges()
+        #expect(try await app.listener.heard.are(heard + ["failed 1"]))
+    }
+
+    @Test func `R7: A no that comes back after a yes is told again`() async throws {
+        let app = try App()
+        try await app.may(.authorizedAlways)
+        app.manager.startMonitoringSignificantLocationChanges()
+        try await app.service.state.wait(for: "the start") { $0.location.known.monitorsSignificantChanges }
+        for count in 1...2 {
+            app.service.allow(.denied)
+            try await app.listener.heard.wait(for: "no \(count)") { $0.count { $0 == "failed 1" } == count }
+            app.service.allow(.always)
+            try await app.may(.authorizedAlways)
+        }
+        #expect(app.listener.heard.read { $0.count { $0 == "failed 1" } } == 2)
     }
 
     // MARK: - The rest

@@ -5,15 +5,20 @@ import Foundation
 /// Ends with ``stop()``, with this object, or with this process.
 package final class FakeReceiver: Sendable {
     package let port: UInt16
+    /// Seconds between two sentences.
+    private let pause: Double
     private let directory: TemporaryDirectory
     private let running = Watched<ChildProcess?>(nil)
 
     /// What a receiver in the open says of its precision (HDOP); gpsd makes 17.1 m of it.
     package static let accuracy = 17.1
 
-    /// - Parameter walk: latitudes and longitudes, a second of the walk from one to the next.
-    package init(walk: [(latitude: Double, longitude: Double)], port: UInt16? = nil) throws {
+    /// - Parameters:
+    ///   - walk: latitudes and longitudes, a second of the walk from one to the next.
+    ///   - speed: seconds of the walk that pass in one.
+    package init(walk: [(latitude: Double, longitude: Double)], speed: Double = 7, port: UInt16? = nil) throws {
         self.port = try port ?? freePort()
+        pause = 1 / (speed * Double(Self.sentencesOfSecond))
         directory = try TemporaryDirectory()
         let sentences = walk.enumerated().flatMap { Self.sentences($0.element, second: $0.offset) }
         try directory.write(sentences.joined(), to: "walk.nmea")
@@ -27,10 +32,10 @@ package final class FakeReceiver: Sendable {
     package func start() async throws {
         var environment = ProcessInfo.processInfo.environment
         environment["TMPDIR"] = directory.path
-        // The system's own Python, which has python3-gps; 20 sentences of the log in a second.
+        // The system's own Python, which has python3-gps.
         let process = try ChildProcess(
             "/usr/bin/gpsfake",
-            arguments: ["-q", "-c", "0.05", "-P", String(port), directory.path("walk.nmea")],
+            arguments: ["-q", "-c", String(pause), "-P", String(port), directory.path("walk.nmea")],
             environment: environment, errors: .inherit)
         running.update { $0 = process }
         try await eventually("gpsd, of Debian's packages gpsd, gpsd-clients and python3-gps") {
@@ -64,6 +69,8 @@ package final class FakeReceiver: Sendable {
         // gpsfake takes gpsd along where it is asked to end.
         process?.stop(SIGTERM)
     }
+
+    private static let sentencesOfSecond = 3
 
     /// The sentences of a second: that the fix has three dimensions and how precise it is, and the place, twice.
     private static func sentences(_ place: (latitude: Double, longitude: Double), second: Int) -> [String] {

@@ -139,6 +139,7 @@ extension AppMachine {
         case .signalled where exit.signal == SIGTERM && begun.allSatisfy({ $0.expiration != nil }):
             return (dropLost("It was asked to end, and did not say what came of it.", now), true)
         case .unseen where isForChances: return (dropLost("Nobody saw with what status it ended.", now), true)
+        case .unseen: return (dropHeard(now), false)
         default: return ([], false)
         }
     }

@@ -114,7 +114,9 @@ extension AppMachine {
                 begun = []
                 return ended(AppExit(time: now.date, cause: .unseen, detail: "Its program had not begun."), now)
             }
-            let dropped = dropLost("Its process ended while the service was away.", now)
+            // One of another boot may have been in the middle of its work.
+            let heard = record.process?.bootID == now.bootID && ending == nil ? dropHeard(now) : []
+            let dropped = heard + dropLost("Its process ended while the service was away.", now)
             // Nobody has seen whether it was its own fault, unless its end was asked for.
             if ending == nil { begun = [] }
             return dropped + ended(AppExit(time: now.date, cause: ending?.cause ?? .unseen), now)

@@ -97,6 +97,14 @@ extension AppMachine {
         dropBegun(why, now) { !$0.isTriedAgain }
     }
 
+    /// A program that does not link the library has ended on its own, and nobody saw with what status: it had its news, which
+    /// is not told twice.
+    mutating func dropHeard(_ now: ClockReading) -> [AppAction] {
+        guard completesByExiting else { return [] }
+        let heard = removeBegun(now) { $0.wake.source.handover == .payloads }
+        return drop(heard, "Its program has ended, and nobody saw with what status.")
+    }
+
     private mutating func dropBegun(
         _ why: String, _ now: ClockReading, where isMeant: (WakeRules) -> Bool
     ) -> [AppAction] {

@@ -313,6 +313,9 @@ package final class ServiceConnection: Sendable {
         for waiter in waiters { waiter.signal() }
     }
 
+    /// The app that the service takes this process for; nil while there is no channel.
+    var app: AppID? { state.withLock(\.hello?.app) }
+
     /// Whether the last attempt to reach the service has failed.
     var isUnreachable: Bool { state.withLock(\.isUnreachable) }
 }

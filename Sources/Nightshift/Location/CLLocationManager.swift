@@ -18,6 +18,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         /// What the delegate was told of its user's word.
         var told: CLAuthorizationStatus?
         var monitorsChanges = false
+        /// Whether the delegate has heard that its user has said no, since significant changes were started last.
+        var hasHeardDenial = false
         /// Calls of the delegate's methods that have reached the defaults.
         var unheard = 0
         var settings = Settings()
@@ -141,7 +143,10 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     /// Has the app woken when the place has changed significantly: by about 500 m or another cell, every five minutes
     /// at most. Has to be called at every launch.
     open func startMonitoringSignificantLocationChanges() {
-        state.withLock { $0.monitorsChanges = true }
+        state.withLock { state in
+            state.monitorsChanges = true
+            state.hasHeardDenial = false
+        }
         handler.add(.significantChanges(true))
         handler.listen()
     }
@@ -194,8 +199,10 @@ extension CLLocationManager {
     func hear(_ status: CLAuthorizationStatus) {
         let (delegate, isLost) = state.withLock { state -> ((any CLLocationManagerDelegate)?, Bool) in
             guard state.delegate != nil, state.told != status else { return (nil, false) }
-            let isLost = status == .denied && state.monitorsChanges && state.told != nil
+            let isLost =
+                status == .denied && state.monitorsChanges && state.told != nil && !state.hasHeardDenial
             state.told = status
+            state.hasHeardDenial = status == .denied && (isLost || state.hasHeardDenial)
             return (state.delegate, isLost)
         }
         delegate?.locationManagerDidChangeAuthorization(self)
@@ -251,9 +258,17 @@ extension CLLocationManager {
         delegate?.locationManager(self, monitoringDidFailFor: region, withError: error)
     }
 
+    /// Its user's no is told once for each start, though the answer to that may come behind it.
+    ///
     /// - Parameter reason: in a sentence.
     func hearNoChanges(_ code: CLError.Code, _ reason: String) {
-        guard monitorsChanges else { return }
+        let isNews = state.withLock { state in
+            guard state.monitorsChanges, state.delegate != nil else { return false }
+            guard code == .denied else { return true }
+            defer { state.hasHeardDenial = true }
+            return !state.hasHeardDenial
+        }
+        guard isNews else { return }
         delegate?.locationManager(self, didFailWithError: CLError(code, reason: reason))
     }
 }

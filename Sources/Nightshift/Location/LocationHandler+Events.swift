@@ -7,7 +7,9 @@ struct HeldEvent: Sendable {
     var number: Int
     var event: LocationEvent
     /// Completes the wake that has brought it; nil where that is done.
-    var done: (@Sendable () -> Void)?
+    var done: Completion?
+
+    typealias Completion = @Sendable (_ isHeard: Bool) -> Void
 }
 
 extension LocationHandler {
@@ -19,14 +21,14 @@ extension LocationHandler {
     /// - Parameters:
     ///   - limit: seconds within which the wake has to be completed. An event that nobody hears in half of that
     ///     completes its wake, and is kept for whoever comes later.
-    ///   - done: called once, when the delegates have returned.
-    func deliver(_ event: LocationEvent, within limit: Double?, done: @escaping @Sendable () -> Void) {
+    ///   - done: called once: when the delegates have returned, or when nobody is to hear of it any more.
+    func deliver(_ event: LocationEvent, within limit: Double?, done: @escaping HeldEvent.Completion) {
         if let place = event.place { state.withLock { $0.book.learn(place) } }
         // Behind `didFinishLaunching`: an `Application` is launched before the main thread is served.
         DispatchQueue.main.async { [self] in
-            if tell(event) { return done() }
+            if tell(event) { return done(true) }
             let (number, superseded) = hold(event, done)
-            superseded?()
+            superseded?(false)
             let patience = (limit ?? Self.usualLimit) / 2
             DispatchQueue.global().asyncAfter(deadline: .now() + patience) { [self] in giveUp(number) }
         }
@@ -45,8 +47,8 @@ extension LocationHandler {
     ///
     /// - Returns: what completes the wake of that.
     private func hold(
-        _ event: LocationEvent, _ done: @escaping @Sendable () -> Void
-    ) -> (number: Int, superseded: (@Sendable () -> Void)?) {
+        _ event: LocationEvent, _ done: @escaping HeldEvent.Completion
+    ) -> (number: Int, superseded: HeldEvent.Completion?) {
         state.withLock { state in
             state.lastHeld += 1
             let old = state.held.firstIndex { $0.event.region?.identifier == event.region?.identifier }
@@ -71,7 +73,7 @@ extension LocationHandler {
                 }
                 guard let taken else { continue }
                 _ = tell(taken.event)
-                taken.done?()
+                taken.done?(true)
             }
         }
     }
@@ -90,7 +92,7 @@ extension LocationHandler {
         }
         guard let held else { return }
         if isFirst { Notice.print(held.event.advice) }
-        held.done?()
+        held.done?(false)
     }
 
     /// The delegate has no method for the event that the library could call. Says so once.

@@ -218,6 +218,8 @@ final class LocationHandler: Sendable {
         DispatchQueue.main.async { [self] in
             let book = state.withLock(\.book)
             if book.status == .denied || book.status == .restricted {
+                // His word first: it may have come while the start was being answered.
+                for manager in managers { manager.hear(book.status) }
                 for manager in managers { manager.hearNoChanges(.denied, "The app's user does not let it know.") }
             } else if book.known?.canMonitorSignificantChanges != true {
                 let reason = "Nothing on this device tells of significant changes: no modem, no network location."

@@ -109,10 +109,15 @@ final class WakeHandler: Sendable {
 
     /// Has the delegates of the app's location managers hear of it.
     private func tellLocation(_ id: WakeID, _ command: ProcessCommand) {
-        guard let location = state.withLock(\.connection)?.location,
-            let event = command.decodedPayload(LocationEvent.self)
+        guard let connection = state.withLock(\.connection), let event = command.decodedPayload(LocationEvent.self)
         else { return end(id, .failed) }
-        location.deliver(event, within: command.limit) { [self] in end(id, .newData) }
+        let notes = connection.app.flatMap { HeardEvents(connection.paths, of: $0) }
+        // A process of before may have died between its delegates' return and the acknowledgement.
+        if notes?.contains(event, wake: id.number) == true { return end(id, .newData) }
+        connection.location.deliver(event, within: command.limit) { [self] isHeard in
+            if isHeard { notes?.note(event, wake: id.number) }
+            end(id, .newData)
+        }
     }
 
     private func launch(_ id: WakeID) {

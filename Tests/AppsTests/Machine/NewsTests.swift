@@ -181,6 +181,52 @@ import Testing
         #expect(app.taken.contains(.spawn(background: true, wakes: [.row(source, 1)], arguments: [])))
     }
 
+    @Test(arguments: [WakeSource.region, .significantChange, .response])
+    func `R6: A program whose end nobody saw has had its news, which is not told twice`(source: WakeSource) {
+        for isAdopted in [true, false] {
+            var app = TestApp()
+            app.setWantedWakes([.row(source, 1)])
+            app.spawned()
+            app.restartService(isAlive: isAdopted)
+            app.setWantedWakes([.row(source, 1)])
+            if isAdopted { app.exited(.unseen) }
+            let why = "Its program has ended, and nobody saw with what status."
+            #expect(app.all.contains(.finishWake(.row(source, 1), .dropped(why))), "adopted: \(isAdopted)")
+            #expect(app.machine.record.faults == 0)
+            app.setWantedWakes([.row(source, 1)])
+            app.pass(AppMachine.firstFaultPause)
+            #expect(app.all.count { $0.isSpawn } == 1)
+            // What comes later is news again.
+            app.setWantedWakes([.row(source, 2)])
+            #expect(app.taken.contains(.spawn(background: true, wakes: [.row(source, 2)], arguments: [])))
+        }
+    }
+
+    @Test func `R6: A program that had not begun, or that a power cut has ended, is started again`() {
+        for hadBegun in [true, false] {
+            var app = TestApp()
+            app.setWantedWakes([.row(.region, 1)])
+            app.spawned()
+            if hadBegun { app.now.bootID = "another boot" }
+            app.restartService(isAlive: false, hadBegun: hadBegun)
+            app.setWantedWakes([.row(.region, 1)])
+            app.pass(AppMachine.firstFaultPause)
+            #expect(app.all.count { $0.isSpawn } == 2, "begun: \(hadBegun)")
+        }
+    }
+
+    @Test func `R6: A program that the service was about to end for its time is started again`() {
+        var app = TestApp()
+        app.setWantedWakes([.row(.region, 1)])
+        app.spawned()
+        app.pass(10)
+        #expect(app.taken == [.kill])
+        app.restartService(isAlive: false)
+        app.setWantedWakes([.row(.region, 1)])
+        app.pass(AppMachine.firstFaultPause)
+        #expect(app.all.count { $0.isSpawn } == 2)
+    }
+
     // MARK: - Notifications in front
 
     @Test func `R3: Only an app that its user has in front is asked about a notification`() throws {

@@ -110,14 +110,16 @@ struct TestApp {
         acknowledgeAll()
     }
 
-    mutating func restartService(isAlive: Bool, _ phase: DozePhase = .awake, firstNumber: Int64 = 1_000_000) {
+    mutating func restartService(
+        isAlive: Bool, hadBegun: Bool = true, _ phase: DozePhase = .awake, firstNumber: Int64 = 1_000_000
+    ) {
         commands = []
         let modes = machine.modes
         machine = AppMachine(
             record: machine.record, isInstalled: machine.isInstalled, wakeLimit: machine.wakeLimit,
             firstNumber: firstNumber)
         machine.modes = modes
-        feed { $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, now: $1) }
+        feed { $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, hadBegun: hadBegun, now: $1) }
     }
 
     /// Launched by its user, and active.

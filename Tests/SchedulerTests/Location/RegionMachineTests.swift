@@ -124,6 +124,10 @@ import Testing
         var (goalEast, goalNorth) = (east, north)
         var truth: [(side: RegionState, since: Double)] = []
         var told: RegionState?
+        // Since when the device is so far past the boundary that no fix can leave it open on which side it is.
+        var clearSince: Double?
+        var clearSides: [RegionState] = []
+        var count = 0
         for step in 0..<4_000 {
             let time = Double(step)
             let way = max(
@@ -144,6 +148,13 @@ import Testing
                 to: try around.fix(
                     east + (Bool.random(using: &random) ? error : -error),
                     north + (Bool.random(using: &random) ? error : -error), accuracy: accuracy * 1.42, at: time))
+            let isClear = abs(away - radius) > RegionMachine.margin(ofRadius: radius) + 2 * 40 * 1.42
+            clearSince = isClear ? clearSince ?? time : nil
+            if let clearSince, time - clearSince > RegionMachine.dwell {
+                if machine.state != side { Issue.record("not told by \(time): it is \(side)") }
+                if clearSides.last != side { clearSides.append(side) }
+            }
+            if crossing != nil { count += 1 }
             guard let crossing else {
                 if told == nil, machine.state != .unknown { told = machine.state }
                 continue
@@ -156,5 +167,19 @@ import Testing
             #expect(now.side == state && time - now.since >= RegionMachine.dwell, "at \(time): \(crossing)")
         }
         #expect(truth.count > 1)
+        // Each that lasted was told, and no more than there were.
+        #expect(count >= clearSides.count - 1 && count < truth.count)
+    }
+
+    @Test func `R6: A fix worse than the region is large never lets the device in, and lets it out at a distance`()
+        throws
+    {
+        var machine = RegionMachine(try around.region())
+        _ = try crossings(of: &machine, [300, 0, 0, 0])
+        #expect(machine.state == .inside)
+        #expect(try crossings(of: &machine, [240, 240, 240, 240], accuracy: 150, from: 100) == [nil, nil, nil, nil])
+        #expect(try crossings(of: &machine, [300, 300, 300], accuracy: 150, from: 200) == [nil, nil, .left])
+        #expect(try crossings(of: &machine, [0, 0, 0, 0], accuracy: 100, from: 300) == [nil, nil, nil, nil])
+        #expect(machine.state == .outside)
     }
 }

@@ -1,0 +1,128 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import app_probe
+
+/// The service is killed between a crossing and the end of its wake: the crossing has its effect once.
+@Suite(.enabled(if: SleepingMachine.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
+struct CrossingOnceTests {
+    /// When the service is killed, and what the script does meanwhile.
+    enum Moment: CaseIterable {
+        /// The crossing is on disk, the script's process is about to be made.
+        case beforeLaunch
+        /// The script is at work, and ends while no service is there.
+        case endsWithoutService
+        /// The script is at work, and ends under the next service.
+        case endsUnderTheNext
+        /// The script has ended, and the service does not know it yet.
+        case behindItsEnd
+    }
+
+    @Test(.enabled(if: Machine.canTrace, "needs strace and the right to trace"))
+    func `R6: A script is started once for each crossing, wherever the service is killed`() async throws {
+        let (service, machine) = (try Service(), try await SleepingMachine())
+        defer { ProcessSweep(home: service.home).sweep(first: service.process) }
+        try await service.start(under: machine.command)
+        try await service.move(metres: 500)
+        let script = try await WatchingScript(on: service)
+        try await eventually("the side on which it is at first") {
+            try await script.status().regions.first?.state == .outside
+        }
+        let moments = Moment.allCases + Moment.allCases
+        for (number, moment) in moments.enumerated() {
+            try script.closeGate()
+            let tracer = moment == .beforeLaunch ? try await service.inject("clone", "signal=SIGKILL:when=1") : nil
+            try await service.move(metres: number % 2 == 0 ? 0 : 500)
+            if let tracer {
+                _ = try await #require(service.process).waitForExit()
+                _ = try await tracer.waitForExit()
+                #expect(try await service.wakesOnDisk() == 1 && script.begun().count == number)
+                try script.openGate()
+            } else {
+                try await eventually("the script, \(number): \(moment)") { try script.begun().count == number + 1 }
+                if moment == .behindItsEnd { try await service.process?.halt() } else { try await service.kill() }
+                if moment == .endsUnderTheNext { try await service.start(under: machine.command) }
+                try script.openGate()
+                try await eventually("what it has done") { try script.done().count == number + 1 }
+                if moment == .behindItsEnd { try await service.kill() }
+            }
+            if moment != .endsUnderTheNext { try await service.start(under: machine.command) }
+            try await eventually("the wake's end, \(number): \(moment)") {
+                try await service.wakesOnDisk() == 0 && script.done().count == number + 1
+            }
+        }
+        // Each was started once, and nothing is left that would be.
+        let kinds = moments.indices.map { $0 % 2 == 0 ? LocationEvent.Kind.entered : .left }
+        #expect(try script.begun().map(\.kind) == kinds && script.done().map(\.kind) == kinds)
+        let status = try await script.status()
+        #expect(status.wakes == moments.count && status.regions.first?.crossings == moments.count)
+        let app: AppStatus = try await service.api.get("/v1/apps/\(WatchingScript.id)")
+        #expect(app.wakes.isEmpty && app.state == .notRunning)
+    }
+
+    /// An app in the background that waits in its delegate's callback, behind a crossing.
+    private func crossed(_ machine: SleepingMachine) async throws -> (app: AppFixture, gate: String) {
+        let service = try Service()
+        let app = try AppFixture(service: service)
+        let gate = app.gate("gate")
+        try app.order { orders in
+            var location = LocationOrder()
+            let home = BlockWalk.home
+            location.regions = [RegionOrder("home", home.latitude, home.longitude, radius: 200, at: .launched)]
+            orders.location = location
+            var rule = Rule(.crossed, .hold)
+            rule.gate = gate
+            orders.rules = [rule]
+        }
+        try await service.start(under: machine.command)
+        try await service.move(metres: 500)
+        try await app.install()
+        let always = try JSON.encode(AppLocationChange(permission: .always))
+        try await service.api.send("PATCH", "/v1/location/\(app.app)", always)
+        try await app.launch()
+        try await app.wait(for: .regionStarted)
+        try await eventually("the side on which it is at first") {
+            let status: AppLocationStatus = try await service.api.get("/v1/location/\(app.app)")
+            return status.regions.first?.state == .outside
+        }
+        try await app.perform("background")
+        try await app.waitUntilSuspended()
+        try await service.move(metres: 0)
+        try await app.wait(for: .entered, within: .seconds(60))
+        return (app, gate)
+    }
+
+    @Test func `R6: A delegate that is told while the service is killed is not told again by the next one`()
+        async throws
+    {
+        let machine = try await SleepingMachine()
+        let (app, gate) = try await crossed(machine)
+        let old = try await app.api.status().processID
+        try await app.killService()
+        try app.open(gate)
+        // The library starts it; nobody else does here.
+        try await app.waitForService(besides: old)
+        try await eventually("the wake's end") { try await app.service.wakesOnDisk() == 0 }
+        #expect(app.seen(.entered).count == 1 && app.seen(.launched).count == 1)
+        try await app.waitUntilSuspended()
+    }
+
+    @Test func `R6: An app that dies with the service behind its callback hears of the crossing no more`()
+        async throws
+    {
+        let machine = try await SleepingMachine()
+        let (app, gate) = try await crossed(machine)
+        let service = try #require(app.service.process)
+        try await service.halt()
+        try app.open(gate)
+        let notes = app.service.paths.state.appending(path: "heard").path
+        try await eventually("the library's note") { !app.service.names(in: notes).isEmpty }
+        try await app.killApp()
+        try await app.service.kill()
+        try app.order { $0.location?.regions = [] }
+        try await app.service.start(under: machine.command)
+        try await eventually("the wake's end") { try await app.service.wakesOnDisk() == 0 }
+        #expect(app.seen(.entered).count == 1 && app.seen(.launched).map(\.text) == ["foreground", "background"])
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+import app_probe
+
+/// Apps that are woken by what the real sources tell of a walk, at twenty times its speed.
+@Suite(.enabled(if: SleepingMachine.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
+struct RegionWalkTests {
+    @Test func `R6: On a walk that gpsd tells a script is woken once for each crossing, the service killed behind each`()
+        async throws
+    {
+        let (receiver, machine) = (try FakeReceiver(walk: BlockWalk().places, speed: 20), try await SleepingMachine())
+        let service = try Service(environment: ["NIGHTSHIFT_GPSD": "127.0.0.1:\(receiver.port)"])
+        defer { ProcessSweep(home: service.home).sweep(first: service.process) }
+        try await service.start(under: machine.command)
+        try await receiver.start()
+        defer { receiver.stop() }
+        let script = try await WatchingScript(on: service)
+        for count in 1...2 {
+            try await eventually("crossing \(count)", within: .seconds(300)) { try script.done().count >= count }
+            try await service.kill()
+            try await service.start(under: machine.command)
+        }
+        try await eventually("the end of every wake") { try await service.wakesOnDisk() == 0 }
+        // As seen before whatever comes next.
+        let status = try await script.status()
+        let events = Array(try script.begun().prefix(status.regions.first?.crossings ?? 0))
+        #expect(events.count >= 2 && events.count == status.regions.first?.crossings, "\(status)")
+        // The walk begins outside.
+        for (number, event) in events.enumerated() {
+            #expect(event.kind == (number % 2 == 0 ? .entered : .left))
+            let place = try #require(event.place.flatMap { Coordinate(latitude: $0.latitude, longitude: $0.longitude) })
+            let home = BlockWalk.home
+            let center = try #require(Coordinate(latitude: home.latitude, longitude: home.longitude))
+            #expect((place.distance(to: center) < BlockWalk.radius) == (event.kind == .entered))
+        }
+    }
+
+    @Test func `R6: On a walk that GeoClue tells a suspended app is woken once for each crossing`() async throws {
+        let bus = try await PrivateBus.started()
+        let mock = try await MockLocationService(.geoClue, on: bus)
+        let machine = try await SleepingMachine()
+        let service = try Service(environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address, "NIGHTSHIFT_GPSD": "none"])
+        let app = try AppFixture(service: service) { orders in
+            var location = LocationOrder()
+            let home = BlockWalk.home
+            location.regions = [
+                RegionOrder("home", home.latitude, home.longitude, radius: BlockWalk.radius, at: .launched)
+            ]
+            location.regions[0].asksForState = true
+            orders.location = location
+        }
+        let walk = Task { try await Self.walk(mock) }
+        defer { walk.cancel() }
+        try await service.start(under: machine.command)
+        try await app.install()
+        let always = try JSON.encode(AppLocationChange(permission: .always))
+        try await service.api.send("PATCH", "/v1/location/\(app.app)", always)
+        try await app.launch()
+        #expect(try await app.wait(for: .regionState, within: .seconds(60)).text == "outside")
+        try await app.perform("background")
+        try await app.waitUntilSuspended()
+        try await app.wait(for: .entered, within: .seconds(300))
+        try await app.wait(for: .left, within: .seconds(300))
+        let crossings = app.seen().filter { $0.event == .entered || $0.event == .left }
+        #expect(crossings.map(\.event) == [.entered, .left] && crossings.allSatisfy { $0.description == "home" })
+        #expect(app.seen(.launched).count == 1 && app.seen(.regionState).map(\.text) == ["outside", "inside", "outside"])
+    }
+
+    /// Has GeoClue tell the places of the walk, until the task is cancelled.
+    private static func walk(_ mock: MockLocationService) async throws {
+        let (places, start) = (BlockWalk().places, ContinuousClock.now)
+        while !Task.isCancelled {
+            let second = Int(saturating: (ContinuousClock.now - start) / .seconds(1) * Double(SleepingMachine.speed))
+            let place = places[second % places.count]
+            try await mock.tell("SetPlace", "ddd", "\(place.latitude)", "\(place.longitude)", "15")
+            // A source tells a few places in a second, however fast the walk is.
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    @Test func `R7: Another cell of the modem wakes a suspended app, and launches one that is gone`() async throws {
+        let bus = try await PrivateBus.started()
+        let (modem, places) = (
+            try await MockLocationService(.modemManager, on: bus), try await MockLocationService(.geoClue, on: bus)
+        )
+        try await modem.tell("Plug", "u", "1")
+        try await modem.tell("SetCell", "s", "262,02,0001,000A,0001")
+        let machine = try await SleepingMachine()
+        let service = try Service(environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address, "NIGHTSHIFT_GPSD": "none"])
+        let app = try AppFixture(service: service) { orders in
+            var location = LocationOrder()
+            location.changesFrom = .launched
+            orders.location = location
+        }
+        try await service.start(under: machine.command)
+        try await app.install()
+        let always = try JSON.encode(AppLocationChange(permission: .always))
+        try await service.api.send("PATCH", "/v1/location/\(app.app)", always)
+        try await app.launch()
+        try await eventually("the modem to tell its cell") { try await modem.tell("Modems").contains("signals 1") }
+        // It stays there: nothing but the cells changes.
+        try await places.tell("SetPlace", "ddd", "52.52", "13.405", "300")
+        #expect(try await app.wait(for: .located, within: .seconds(60)).text == "52.52,13.405,300.0")
+        try await app.perform("background")
+        try await app.waitUntilSuspended()
+        try await modem.tell("SetCell", "s", "262,02,0001,000B,0001")
+        try await app.wait(for: .located, count: 2, within: .seconds(120))
+        try await app.waitUntilSuspended()
+        #expect(app.seen(.launched).count == 1)
+
+        try app.order { $0.location?.changesFrom = .launchedInBackground }
+        try await app.quit()
+        try await modem.tell("SetCell", "s", "262,02,0001,000C,0001")
+        try await app.wait(for: .located, count: 3, within: .seconds(120))
+        #expect(app.seen(.launched).map(\.text) == ["foreground", "background"])
+        #expect(app.seen(.launched).last?.description == "location")
+        try await app.waitUntilSuspended()
+        let status: AppLocationStatus = try await service.api.get("/v1/location/\(app.app)")
+        #expect(status.wakes == 3 && app.seen(.located).count == 3 && app.seen(.locationFailed).isEmpty)
+        // The cells are nobody's business.
+        let journal = try await service.cli(["journal", "--since", "all"]).output
+        #expect(journal.contains("another place") && !journal.contains("000B") && !journal.contains("52.52"), "\(journal)")
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// An app that is a script, and watches a region around ``BlockWalk/home``: it writes down what it is started for and, once a
+/// gate is open, that it has done it.
+struct WatchingScript {
+    static let id = "org.example.Walker"
+    let service: Service
+
+    /// Installs it; its user lets it be woken always.
+    init(on service: Service) async throws {
+        self.service = service
+        try service.scratch.write("", to: "gate")
+        let script = try service.scratch.write(
+            """
+            news=$(cat "$NIGHTSHIFT_PAYLOAD") || exit 1
+            printf '%s\\n' "$news" >>'\(service.scratch.path("begun"))'
+            while [ ! -e '\(service.scratch.path("gate"))' ]; do sleep 0.05; done
+            printf '%s\\n' "$news" >>'\(service.scratch.path("done"))'
+            """, to: "woken")
+        let entry = try service.scratch.write(
+            """
+            [Desktop Entry]
+            Type=Application
+            Name=Walker
+            Exec=sleep 60
+            X-Nightshift-Wake=sh \(script)
+            X-Nightshift-LocationReason=It counts the times that you come home.
+
+            """, to: "\(Self.id).desktop")
+        let (home, radius) = (BlockWalk.home, Int(saturating: BlockWalk.radius))
+        for command in [
+            ["app", "install", entry], ["app", "location", Self.id, "--always"],
+            ["region", "add", "home", "\(home.latitude),\(home.longitude)", "\(radius)", "--app", Self.id],
+        ] {
+            let outcome = try await service.cli(command)
+            try #require(outcome.code == 0, "\(outcome.output)\(outcome.errors)")
+        }
+    }
+
+    func closeGate() throws { try FileManager.default.removeItem(atPath: service.scratch.path("gate")) }
+
+    func openGate() throws { try service.scratch.write("", to: "gate") }
+
+    /// What its processes were started for, one behind the other.
+    func begun() throws -> [LocationEvent] { try events("begun") }
+
+    /// What they have done.
+    func done() throws -> [LocationEvent] { try events("done") }
+
+    private func events(_ name: String) throws -> [LocationEvent] {
+        guard let lines = try? String(contentsOfFile: service.scratch.path(name), encoding: .utf8) else { return [] }
+        // The last line may still be written.
+        return try lines.split(separator: "\n", omittingEmptySubsequences: false).dropLast().flatMap {
+            try JSON.decode([LocationEvent].self, from: Data($0.utf8))
+        }
+    }
+
+    func status() async throws -> AppLocationStatus { try await service.api.get("/v1/location/\(Self.id)") }
+}
+
+extension Service {
+    /// How many wakes are kept on disk that no app has completed.
+    func wakesOnDisk() async throws -> Int {
+        let outcome = try await ChildProcess.run(
+            "sqlite3", ["-readonly", "-cmd", ".timeout 10000", paths.database.path, "SELECT count(*) FROM wakes"])
+        return try #require(Int(outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)), "\(outcome.errors)")
+    }
+
+    /// Sets the device's place, so many metres north of ``BlockWalk/home``.
+    func move(metres: Double) async throws {
+        let place = BlockWalk.place(east: 0, north: metres)
+        let change = DeviceChange(overrides: [.location: "\(place.latitude),\(place.longitude),5"])
+        try await api.send("PATCH", "/v1/device", try JSON.encode(change))
+    }
+}

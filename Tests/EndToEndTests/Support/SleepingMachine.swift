@@ -1,0 +1,82 @@
+import Foundation
+import TestSupport
+
+/// A machine that sleeps for nineteen of twenty seconds, as far as a service can tell that is started under ``command``.
+///
+/// Its clock that counts time asleep (CLOCK_BOOTTIME) goes at twenty times its speed, and so do timers by that; those that
+/// count time awake go as ever. What is planned by the first, as when to ask the receiver, comes sooner by as much; what apps
+/// are given is counted by the second, and stays.
+final class SleepingMachine: Sendable {
+    /// Put before the service's program. Services under the same command see the same clock.
+    let command: [String]
+    private let directory: TemporaryDirectory
+
+    static let speed = 20
+    static let isPossible = Machine.has("cc") || Machine.has("clang")
+
+    init() async throws {
+        directory = try TemporaryDirectory(in: "/tmp")
+        let (source, library) = (try directory.write(Self.clock, to: "clock.c"), directory.path("clock.so"))
+        let built = try await ChildProcess.run(
+            Machine.has("cc") ? "cc" : "clang", ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"],
+            within: .seconds(60))
+        guard built.code == 0 else { throw NotPossibleHere(description: built.errors) }
+        var now = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &now)
+        command = ["env", "LD_PRELOAD=\(library)", "BOOT_CLOCK_BASE=\(now.tv_sec)", "BOOT_CLOCK_SPEED=\(Self.speed)"]
+    }
+
+    /// Put before the C library's own by the loader. The thread that asks the sources of places waits in poll(2).
+    private static let clock = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <poll.h>
+        #include <pthread.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/timerfd.h>
+        #include <time.h>
+        enum { most = 65536 };
+        static char is_boot_timer[most];
+        static double base, speed = 1;
+        __attribute__((constructor)) static void begin(void) {
+            if (getenv("BOOT_CLOCK_BASE")) base = atof(getenv("BOOT_CLOCK_BASE"));
+            if (getenv("BOOT_CLOCK_SPEED")) speed = atof(getenv("BOOT_CLOCK_SPEED"));
+        }
+        static double seconds(const struct timespec *time) { return time->tv_sec + time->tv_nsec / 1e9; }
+        static struct timespec time_of(double seconds) {
+            struct timespec time = {(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
+            return time;
+        }
+        int clock_gettime(clockid_t clock, struct timespec *time) {
+            static int (*real)(clockid_t, struct timespec *);
+            if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+            int result = real(clock, time);
+            if (result == 0 && clock == CLOCK_BOOTTIME) *time = time_of(base + (seconds(time) - base) * speed);
+            return result;
+        }
+        int timerfd_create(int clock, int flags) {
+            int (*real)(int, int) = dlsym(RTLD_NEXT, "timerfd_create");
+            int descriptor = real(clock, flags);
+            if (descriptor >= 0 && descriptor < most) is_boot_timer[descriptor] = clock == CLOCK_BOOTTIME;
+            return descriptor;
+        }
+        int timerfd_settime(int descriptor, int flags, const struct itimerspec *new, struct itimerspec *old) {
+            int (*real)(int, int, const struct itimerspec *, struct itimerspec *) = dlsym(RTLD_NEXT, "timerfd_settime");
+            struct itimerspec value = *new;
+            double moment = seconds(&new->it_value);
+            if (descriptor >= 0 && descriptor < most && is_boot_timer[descriptor] && moment > 0) {
+                moment = flags & TFD_TIMER_ABSTIME ? base + (moment - base) / speed : moment / speed;
+                value.it_value = time_of(moment > 1e-9 ? moment : 1e-9);
+            }
+            return real(descriptor, flags, &value, old);
+        }
+        int poll(struct pollfd *polled, nfds_t count, int milliseconds) {
+            int (*real)(struct pollfd *, nfds_t, int) = dlsym(RTLD_NEXT, "poll");
+            char name[16] = "";
+            pthread_getname_np(pthread_self(), name, sizeof name);
+            if (milliseconds > 0 && !strcmp(name, "location")) milliseconds = (int)(milliseconds / speed) + 1;
+            return real(polled, count, milliseconds);
+        }
+        """
+}
