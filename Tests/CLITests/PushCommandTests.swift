@@ -159,7 +159,8 @@ struct PushCommandTests {
         status.unifiedPush = [registration]
         let lines = report.lines(status)
         #expect(!lines.contains { $0.contains("No app has registered") })
-        #expect(lines.contains { $0.contains("org.example.Chat (An account") && $0.contains("3 waiting. The app cannot") })
+        #expect(
+            lines.contains { $0.contains("org.example.Chat (An account") && $0.contains("3 waiting. The app cannot") })
         #expect(lines.contains { $0.contains("https://push.example.org/up/00ff") })
         #expect(lines.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 } })
         #expect(DoctorChecks.finding(status).result == .warn, "it is enrolled nowhere")
