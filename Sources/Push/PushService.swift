@@ -133,9 +133,11 @@ package actor PushService {
     /// Decides, until ``stop()``.
     package func run() async {
         await tell { _, _ in }
-        await companions.run(by: self, beside: [
-            { await $0.followClock() }, { await $0.followLink() }, { await $0.followDistribution() },
-        ])
+        await companions.run(
+            by: self,
+            beside: [
+                { await $0.followClock() }, { await $0.followLink() }, { await $0.followDistribution() },
+            ])
     }
 
     package func stop() {

@@ -27,8 +27,8 @@ package struct DeviceChannel: Sendable {
         case sign([UInt8])
         /// The gateway has made this device. The channel is done.
         case enrolled(DeviceID)
-        /// Pushes come from now on; a keep-alive is wanted at least so often, in seconds. Endpoints of UnifiedPush begin with this
-        /// URL; nil where the gateway has none.
+        /// Pushes come from now on; a keep-alive is wanted at least so often, in seconds. Endpoints of UnifiedPush
+        /// begin with this URL; nil where the gateway has none.
         case connected(keepAlive: UInt32, endpoints: String? = nil)
         /// Write the push to the disk, and then call ``DeviceChannel/stored(_:)``.
         case store(Message)
@@ -94,7 +94,8 @@ package struct DeviceChannel: Sendable {
             state = .open
             // What changed while the signature was checked.
             return [
-                .connected(keepAlive: keepAlive, endpoints: endpoints), .send(.topics(topics)), .send(.state(deviceState)),
+                .connected(keepAlive: keepAlive, endpoints: endpoints), .send(.topics(topics)),
+                .send(.state(deviceState)),
             ]
         case (.open, .message(let message)):
             guard storing.count < Self.storingLimit || storing.contains(message.id) else {

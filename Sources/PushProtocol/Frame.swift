@@ -6,8 +6,8 @@
 package enum Frame: Sendable, Hashable {
     // From the gateway.
     case hello(version: UInt8, nonce: [UInt8])
-    /// `endpoints` is the gateway's public URL, to which `/up/` and a token are appended for an endpoint of UnifiedPush; nil where it
-    /// gives none.
+    /// `endpoints` is the gateway's public URL, to which `/up/` and a token are appended for an endpoint of
+    /// UnifiedPush; nil where it gives none.
     case connected(keepAlive: UInt32, endpoints: String? = nil)
     case enrolled(DeviceID)
     case message(Message)

@@ -145,4 +145,27 @@ struct PushCommandTests {
         #expect(await other.run("push", "why", "org.example.Mail", "--json") == .whole)
         #expect(try JSON.decode(AppPushStatus.self, from: Data(other.output.text.utf8)) == Self.mail)
     }
+
+    @Test func `B7: Registrations for UnifiedPush and what waits for their apps are told`() {
+        let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
+        var registration = UnifiedPushStatus(
+            app: AppID(rawValue: "org.example.Chat"), about: "An account\u{1b}[2J", version: 2,
+            sentence: "The app cannot be reached.")
+        registration.waiting = 3
+        registration.endpoint = "https://push.example.org/up/00ff"
+        registration.last = Samples.ago(600)
+        var status = PushStatus(connection: .open, sentence: "The gateway is connected.", apps: [])
+        #expect(report.lines(status).contains { $0.contains("No app has registered") })
+        status.unifiedPush = [registration]
+        let lines = report.lines(status)
+        #expect(!lines.contains { $0.contains("No app has registered") })
+        #expect(
+            lines.contains { $0.contains("org.example.Chat (An account") && $0.contains("3 waiting. The app cannot") })
+        #expect(lines.contains { $0.contains("https://push.example.org/up/00ff") })
+        #expect(lines.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 } })
+        #expect(DoctorChecks.finding(status).result == .warn, "it is enrolled nowhere")
+        status.enrolment = Self.device.enrolment
+        let finding = DoctorChecks.finding(status)
+        #expect(finding.result == .ok && "\(finding)".contains("3 messages wait"))
+    }
 }

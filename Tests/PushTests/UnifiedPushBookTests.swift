@@ -40,7 +40,8 @@ import Testing
         var scene = UnifiedPushScene()
         scene.registered()
         for (service, token) in [
-            ("nodots", "t"), (":1.5", "t"), ("org.1x", "t"), ("org..x", "t"), ("org.ex'ample", "t"), ("org.example", ""),
+            ("nodots", "t"), (":1.5", "t"), ("org.1x", "t"), ("org..x", "t"), ("org.ex'ample", "t"),
+            ("org.example", ""),
             ("org.example", String(repeating: "t", count: 101)), ("org.example.Other", "secret"),
         ] {
             let call = scene.register(token, service: service)
@@ -58,7 +59,9 @@ import Testing
         #expect(sentence.contains("nightshift push enrol"))
     }
 
-    @Test func `B7: A registration without a token in time has not come about, and neither has one that the gateway refuses`() {
+    @Test
+    func `B7: A registration without a token in time has not come about, and neither has one that the gateway refuses`()
+    {
         var scene = UnifiedPushScene()
         let late = scene.register("late")
         scene.passToLook()
@@ -116,7 +119,10 @@ import Testing
         #expect(scene.state(id) == .delivered)
     }
 
-    @Test func `B7: A message goes when it expires, when its app refuses it again and again, and at once where it may not wait`() {
+    @Test
+    func
+        `B7: A message goes when it expires, when its app refuses it again and again, and at once where it may not wait`()
+    {
         var scene = UnifiedPushScene()
         scene.registered()
         let short = scene.receive(expires: 30)
@@ -296,7 +302,9 @@ import Testing
             let topic = scene.topic(token)
             let own = scene.messages.values.filter { $0.topic == topic }.sorted { $0.number < $1.number }.map(\.id)
             var heard: [String] = []
-            for case .message(_, let id) in scene.taken where own.contains(id) && !heard.contains(id) { heard.append(id) }
+            for case .message(_, let id) in scene.taken where own.contains(id) && !heard.contains(id) {
+                heard.append(id)
+            }
             #expect(heard == own)
         }
     }

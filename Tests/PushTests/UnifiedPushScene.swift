@@ -114,7 +114,8 @@ struct UnifiedPushScene: Sendable {
         _ number: UInt64, _ bytes: [UInt8], topic: String, expires: Double? = 86_400, name: String? = nil
     ) -> Message {
         Message(
-            id: PushID(high: 9, low: number), topic: topic, timestamp: 0, expiry: expires.map { Int64(saturating: now + $0) },
+            id: PushID(high: 9, low: number), topic: topic, timestamp: 0,
+            expiry: expires.map { Int64(saturating: now + $0) },
             priority: .considerate, type: .unifiedpush, collapseID: name, isFromStorage: false, payload: bytes)
     }
 

@@ -26,11 +26,14 @@ import Testing
         try await scene.deliver([Self.message(1, topic), Self.message(2, topic)])
         try await bus.requests.wait(for: "the first message") { $0.compactMap(Self.call).count == 2 }
         var status = try await scene.service.status()
-        #expect(status.unifiedPush?.map(\.waiting) == [2] && status.unifiedPush?.first?.app.rawValue == "org.example.Chat")
+        #expect(
+            status.unifiedPush?.map(\.waiting) == [2] && status.unifiedPush?.first?.app.rawValue == "org.example.Chat")
         #expect(try await scene.service.status(of: AppID(rawValue: "org.example.Chat")).unifiedPush?.count == 1)
         for number in 2...3 {
             let call = try #require(bus.requests.read { $0.compactMap(Self.call).last })
-            #expect(call.call.content == .message([UInt8(number - 1)], id: Self.message(UInt64(number - 1), topic).id.description))
+            #expect(
+                call.call.content
+                    == .message([UInt8(number - 1)], id: Self.message(UInt64(number - 1), topic).id.description))
             bus.say(.called(number: call.number, .returned))
             if number == 2 {
                 try await bus.requests.wait(for: "the second message") { $0.compactMap(Self.call).count == 3 }
@@ -81,7 +84,9 @@ import Testing
         }
         scene.gate.close(true)
         scene.gateway.send(Self.message(1, topic))
-        try await scene.gateway.state.wait(for: "the connection to be given up") { $0.connections.last?.isOpen == false }
+        try await scene.gateway.state.wait(for: "the connection to be given up") {
+            $0.connections.last?.isOpen == false
+        }
         #expect(scene.gateway.state.read { $0.acknowledged.isEmpty })
         #expect(bus.requests.read { $0.compactMap(Self.call).count } == 1)
         scene.gate.close(false)
@@ -116,7 +121,8 @@ final class ScriptedBus: Sendable {
     var distribution: PushService.Distribution {
         let (requests, continuation) = (requests, continuation)
         return PushService.Distribution(
-            events: events, perform: { request in requests.update { $0.append(request) } }, stop: { continuation.finish() })
+            events: events, perform: { request in requests.update { $0.append(request) } },
+            stop: { continuation.finish() })
     }
 
     func say(_ event: DistributorEvent) { continuation.yield(event) }

@@ -48,8 +48,8 @@ package struct GatewaySettings: Sendable {
     package var environment = KeyRecord.Environment.production
     /// How devices reach the gateway: for enrolment.
     package var publicName = "localhost"
-    /// What endpoints of UnifiedPush begin with, as senders reach the providers' port: without a slash at the end. Nil for the
-    /// public name and that port.
+    /// What endpoints of UnifiedPush begin with, as senders reach the providers' port: without a slash at the end. Nil
+    /// for the public name and that port.
     package var publicURL: String?
 
     package var silent = TokenBucket.Settings.standard

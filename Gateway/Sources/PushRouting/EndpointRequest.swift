@@ -2,8 +2,8 @@ package import PushProtocol
 
 /// A request to an endpoint of UnifiedPush, as its head gives it.
 ///
-/// Rules of RFC 8030, sections 5 and 6.2, and of UnifiedPush's "server interface". The token in the path is the capability: whoever
-/// has it may send, so other authorization is not looked at.
+/// Rules of RFC 8030, sections 5 and 6.2, and of UnifiedPush's "server interface". The token in the path is the
+/// capability: whoever has it may send, so other authorization is not looked at.
 package struct EndpointRequest: Sendable {
     package enum Action: Sendable {
         /// Asks whether this is an endpoint.
@@ -24,7 +24,8 @@ package struct EndpointRequest: Sendable {
     /// - Parameter fields: names in lower case.
     package init(method: String, path: String, fields: [(name: String, value: String)]) throws(EndpointAnswer) {
         let parts = path.dropFirst(Self.prefix.count).split(separator: "/", omittingEmptySubsequences: false)
-        guard path.hasPrefix(Self.prefix), let token = parts.first, (1...ProtocolLimits.tokenLength).contains(token.utf8.count)
+        guard path.hasPrefix(Self.prefix), let token = parts.first,
+            (1...ProtocolLimits.tokenLength).contains(token.utf8.count)
         else { throw .notFound }
         self.token = String(token)
         switch parts.count {
@@ -59,8 +60,8 @@ package struct MessageHeaders: Sendable, Hashable {
         case normal
         case high
 
-        /// A dozing device is sent only what is urgent at once, and one that is not in use nothing of low urgency: it comes along
-        /// with the next exchange.
+        /// A dozing device is sent only what is urgent at once, and one that is not in use nothing of low urgency: it
+        /// comes along with the next exchange.
         package var priority: PushPriority {
             switch self {
             case .veryLow, .low: .whenAwake

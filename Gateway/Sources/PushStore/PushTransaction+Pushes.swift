@@ -37,7 +37,8 @@ extension PushTransaction {
         return (stored, replaced, slot.isKept ? try makeRoom(for: stored) : [])
     }
 
-    /// Takes the oldest messages of UnifiedPush from storage that are more than is kept: first the registration's, then the device's.
+    /// Takes the oldest messages of UnifiedPush from storage that are more than is kept: first the registration's, then
+    /// the device's.
     private func makeRoom(for stored: StoredPush) throws -> [PushID] {
         let device = stored.push.device.data
         let ofRegistration = try db.cachedStatement(

@@ -44,12 +44,15 @@ class Desktop:
             "PATH": os.environ["PATH"], "HOME": self.folder, "NIGHTSHIFT_HOME": os.path.join(self.folder, "home"),
             "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent", "DBUS_SESSION_BUS_ADDRESS": self.address}
         self.running = []
+        # Of its own: the bus looks at its folder of services again whenever something changes there.
+        os.mkdir(os.path.join(self.folder, "services"))
         if is_activatable:
-            self.write(NAME + ".service", f"[D-BUS Service]\nName={NAME}\nExec={' '.join(self.command())}\n")
-        self.write("bus.conf", BUS.format(address=self.address, folder=self.folder))
+            self.write("services/" + NAME + ".service", f"[D-BUS Service]\nName={NAME}\nExec={' '.join(self.command())}\n")
+        self.write("bus.conf", BUS.format(address=self.address, folder=os.path.join(self.folder, "services")))
         bus = subprocess.Popen(
             ["dbus-daemon", "--config-file=" + os.path.join(self.folder, "bus.conf"), "--nofork", "--nopidfile",
-             "--print-address"], stdout=subprocess.PIPE, env=self.environment)
+             "--print-address"], stdout=subprocess.PIPE, stderr=open(os.path.join(self.folder, "bus.log"), "ab"),
+            env=self.environment)
         bus.stdout.readline()
         self.running.append(bus)
         self.start()

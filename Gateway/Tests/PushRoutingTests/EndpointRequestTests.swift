@@ -34,7 +34,8 @@ import Testing
         #expect(status("POST", "/up/a", ("ttl", "1"), ("ttl", "1")) == 400)
     }
 
-    @Test(arguments: zip(MessageHeaders.Urgency.allCases, [PushPriority.whenAwake, .whenAwake, .considerate, .immediate]))
+    @Test(
+        arguments: zip(MessageHeaders.Urgency.allCases, [PushPriority.whenAwake, .whenAwake, .considerate, .immediate]))
     func `R5, B7: Urgency becomes a priority`(urgency: MessageHeaders.Urgency, priority: PushPriority) throws {
         #expect(try headers(("ttl", "1"), ("urgency", urgency.rawValue)).urgency.priority == priority)
         #expect(try headers(("ttl", "1")).urgency == .normal)
@@ -45,7 +46,8 @@ import Testing
         #expect(status("GET", "/up/a") == nil && status("HEAD", "/up/a") == nil)
         #expect(status("DELETE", "/up/a/\(PushID(high: 1, low: 2))") == nil)
         #expect(status("DELETE", "/up/a") == 405 && status("GET", "/up/a/\(PushID(high: 1, low: 2))") == 405)
-        for path in ["/up/", "/up", "/u", "/up//", "/up/a/b", "/up/a/b/c", "/up/\(String(repeating: "a", count: 129))"] {
+        for path in ["/up/", "/up", "/u", "/up//", "/up/a/b", "/up/a/b/c", "/up/\(String(repeating: "a", count: 129))"]
+        {
             #expect(status("GET", path) == 404, "\(path)")
         }
     }
@@ -56,7 +58,8 @@ import Testing
             var headers = try headers(("ttl", "\(ttl)"))
             headers.topic = topic
             return try Push(
-                headers, body: [UInt8](repeating: 200, count: count), device: DeviceID(high: 0, low: 1), topic: "t", id: id,
+                headers, body: [UInt8](repeating: 200, count: count), device: DeviceID(high: 0, low: 1), topic: "t",
+                id: id,
                 now: .at(0))
         }
         #expect(try push(1).slot == .message(id) && push(4_096, topic: "x").slot == .named("x"))

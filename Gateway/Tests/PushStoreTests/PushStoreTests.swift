@@ -186,7 +186,9 @@ import Testing
         #expect(again.replaced == [message(1_000, topics[0]).id] && again.evicted == [])
         // By size.
         let size = 4_096
-        for number in 2_000..<UInt64(2_000 + KeptMessages.bytes / size) { _ = try await put(message(number, topics[1], size: size)) }
+        for number in 2_000..<UInt64(2_000 + KeptMessages.bytes / size) {
+            _ = try await put(message(number, topics[1], size: size))
+        }
         #expect(try await put(message(3_000, topics[1])).evicted == [message(2_000, topics[1]).id])
         // Of the device.
         var evicted: [PushID] = []

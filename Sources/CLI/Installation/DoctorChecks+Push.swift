@@ -14,7 +14,9 @@ extension DoctorChecks {
         let registrations = status.unifiedPush ?? []
         let count = status.apps.count(where: \.isRegistered) + registrations.count
         guard let enrolment = status.enrolment else {
-            guard count > 0 else { return .ok("push", "this device is enrolled at no push gateway, and no app asks for one") }
+            guard count > 0 else {
+                return .ok("push", "this device is enrolled at no push gateway, and no app asks for one")
+            }
             return .warn(
                 "push", "\(count) registrations, and this device is enrolled at no push gateway",
                 advice: "nightshift push enrol URL, as 'nightshift-gateway enrolment create' prints it")

@@ -12,8 +12,8 @@ final class SessionBoard<Request: Sendable, Event: Sendable>: Sendable {
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<Event>.Continuation
-    /// An eventfd(2), readable when there is something to do; closed with this object, so that nobody uses the number of
-    /// another file.
+    /// An eventfd(2), readable when there is something to do; closed with this object, so that nobody uses the number
+    /// of another file.
     let descriptor: Int32
 
     init(continuation: AsyncStream<Event>.Continuation) {

@@ -28,7 +28,8 @@ protocol SessionBusConnection: AnyObject, SendableMetatype {
 
 /// The thread that listens to the session's bus for one part of the service, and tells the board.
 ///
-/// It sleeps in poll(2). Where there is no session bus it waits for one to appear; a bus that goes away is connected to again.
+/// It sleeps in poll(2). Where there is no session bus it waits for one to appear; a bus that goes away is connected to
+/// again.
 final class SessionListener<Connection: SessionBusConnection> {
     typealias Board = SessionBoard<Connection.Request, Connection.Event>
 
@@ -136,7 +137,8 @@ final class SessionListener<Connection: SessionBusConnection> {
         reconnection.failed(hasAppeared: hasAppeared, now: now)
     }
 
-    /// Where the session's bus is: as the service was told, as the session's manager tells others, or where systemd has it.
+    /// Where the session's bus is: as the service was told, as the session's manager tells others, or where systemd has
+    /// it.
     private static func address(
         _ environment: [String: String], _ session: () -> [String: String]?
     ) -> String? {

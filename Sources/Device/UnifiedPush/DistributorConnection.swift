@@ -27,7 +27,8 @@ final class DistributorConnection: SessionBusConnection {
     private static let startPatience = 130.0
     /// Seconds for an app to answer.
     private static let answerPatience = 30.0
-    /// Connectors of version 1 need not answer: one that is there and has not refused within these seconds has taken the call.
+    /// Connectors of version 1 need not answer: one that is there and has not refused within these seconds has taken
+    /// the call.
     private static let silence = 5.0
 
     /// Begins to connect, and asks for the name. Where somebody has it, it comes when they are gone.
@@ -129,7 +130,9 @@ final class DistributorConnection: SessionBusConnection {
     }
 
     private func watch(_ services: Set<String>) throws(BusFailure) {
-        for (changed, member) in [(services.subtracting(watched), "AddMatch"), (watched.subtracting(services), "RemoveMatch")] {
+        for (changed, member) in [
+            (services.subtracting(watched), "AddMatch"), (watched.subtracting(services), "RemoveMatch"),
+        ] {
             for service in changed {
                 let call = try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, member)
                 try call.append(
@@ -208,7 +211,8 @@ final class DistributorConnection: SessionBusConnection {
             return [.named(isOurs: message.isSignal(MessageBus.daemon, "NameAcquired"))]
         }
         guard message.isSignal(MessageBus.daemon, "NameOwnerChanged"), let service = try? message.readText(),
-            watched.contains(service), (try? message.readText()) != nil, let owner = try? message.readText(), !owner.isEmpty
+            watched.contains(service), (try? message.readText()) != nil, let owner = try? message.readText(),
+            !owner.isEmpty
         else { return nil }
         return [.appeared(service: service)]
     }

@@ -32,7 +32,8 @@ import Testing
         let lines = try scene.lines().filter { $0["version"] != nil }
         #expect(lines.map { $0["call"] as? String } == ["NewEndpoint", "Message", "Unregistered"])
         #expect(lines.allSatisfy { $0["version"] as? Int == version.rawValue })
-        #expect(lines[0]["endpoint"] as? String == "https://push.example/up/1" && lines[0]["token"] as? String == "secret")
+        #expect(
+            lines[0]["endpoint"] as? String == "https://push.example/up/1" && lines[0]["token"] as? String == "secret")
         #expect(lines[1]["id"] as? String == "m-1")
         #expect(lines[1]["message"] as? String == bytes.map { String(format: "%02x", $0) }.joined())
         // To confirm, version 1 names no token.
@@ -98,7 +99,8 @@ import Testing
         let name = "org.unifiedpush.Distributor.nightshift"
         let path = "/org/unifiedpush/Distributor"
         let described = try await scene.bus.call(name, path, "org.freedesktop.DBus.Introspectable", "Introspect")
-        #expect(described.contains("org.unifiedpush.Distributor1") && described.contains("org.unifiedpush.Distributor2"))
+        #expect(
+            described.contains("org.unifiedpush.Distributor1") && described.contains("org.unifiedpush.Distributor2"))
         for (path, interface, method, arguments) in [
             ("/", "org.unifiedpush.Distributor2", "Register", ["a{sv}", "0"]),
             (path, "org.unifiedpush.Distributor3", "Register", ["a{sv}", "0"]),
@@ -154,7 +156,8 @@ private final class DistributorScene: Sendable {
         self.version = version
         let directory = try TemporaryDirectory()
         self.directory = directory
-        let command = (["/usr/bin/python3", Self.script, app, directory.path("log"), "--version", "\(version.rawValue)"])
+        let command =
+            (["/usr/bin/python3", Self.script, app, directory.path("log"), "--version", "\(version.rawValue)"])
         bus = try PrivateBus(commands: isActivatable ? [app: command.joined(separator: " ")] : [:])
         try await bus.start()
         let distributor = UnifiedPushDistributor(environment: ["DBUS_SESSION_BUS_ADDRESS": bus.address])

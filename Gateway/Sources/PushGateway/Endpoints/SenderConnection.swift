@@ -5,7 +5,8 @@ import PushRouting
 
 /// The connection of a sender to endpoints of UnifiedPush that speaks HTTP/1.1.
 ///
-/// Belongs to its event loop. Requests come one by one: what is sent behind one that is not answered waits in the pipeline.
+/// Belongs to its event loop. Requests come one by one: what is sent behind one that is not answered waits in the
+/// pipeline.
 final class SenderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

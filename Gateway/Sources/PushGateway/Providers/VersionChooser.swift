@@ -3,8 +3,8 @@ import PushProtocol
 
 /// Finds out which version of HTTP a connection speaks, by its first bytes, and makes way.
 ///
-/// HTTP/2 begins with `PRI`, which is no method of HTTP/1.1 (RFC 9113, section 3.4). What was agreed on by ALPN is not asked: some
-/// provider libraries offer nothing there and speak HTTP/2. Belongs to its event loop.
+/// HTTP/2 begins with `PRI`, which is no method of HTTP/1.1 (RFC 9113, section 3.4). What was agreed on by ALPN is not
+/// asked: some provider libraries offer nothing there and speak HTTP/2. Belongs to its event loop.
 final class VersionChooser: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -181,7 +181,8 @@ extension UnifiedPushBook {
         guard isOnBus else { return nil }
         var line = lines[topic] ?? Line()
         guard line.call == nil else { return nil }
-        let announces = registration.endpoint != nil && !registration.isAnnounced && line.announcements < Self.announcements
+        let announces =
+            registration.endpoint != nil && !registration.isAnnounced && line.announcements < Self.announcements
         let message = order.first { messages[$0]?.topic == topic && messages[$0]?.state == .waiting }
         guard announces || message != nil else {
             lines[topic] = line
@@ -225,7 +226,8 @@ extension UnifiedPushBook {
         return requests
     }
 
-    /// The transaction failed: what it was to write is part of the next one. What came has not come, since the gateway sends it again.
+    /// The transaction failed: what it was to write is part of the next one. What came has not come, since the gateway
+    /// sends it again.
     package mutating func notWritten(_ changes: UnifiedPushChanges, now: Double) {
         marks.removed.formUnion(changes.removed)
         changedRegistrations.formUnion(changes.registrations.map(\.topic).filter { registrations[$0] != nil })

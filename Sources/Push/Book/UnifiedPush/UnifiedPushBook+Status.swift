@@ -27,7 +27,9 @@ extension UnifiedPushBook {
         if let error = registration.error { return error }
         if registration.gatewayToken == nil { return "It waits for its endpoint from the gateway." }
         if !isOnBus { return "There is no session's bus on which the app could be reached." }
-        if let first = waiting.first { return first.sentence.isEmpty ? "A message is on its way to the app." : first.sentence }
+        if let first = waiting.first {
+            return first.sentence.isEmpty ? "A message is on its way to the app." : first.sentence
+        }
         if !registration.isAnnounced { return "The app does not know its endpoint yet; it is told when it is reached." }
         return "Messages are handed on as they come."
     }

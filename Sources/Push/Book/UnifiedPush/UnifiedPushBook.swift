@@ -6,8 +6,9 @@ package import Store
 
 /// Everything that is known of UnifiedPush: who is registered, what came, and what an app is told when.
 ///
-/// Pure: what happens on the bus and at the gateway goes in. ``look(_:)`` decides, ``takeChanges()`` gives what one transaction writes,
-/// and ``takeRequests()`` what the bus is asked once it is written. Times are seconds since 1970. See `docs/decisions/0047`.
+/// Pure: what happens on the bus and at the gateway goes in. ``look(_:)`` decides, ``takeChanges()`` gives what one
+/// transaction writes, and ``takeRequests()`` what the bus is asked once it is written. Times are seconds since 1970.
+/// See `docs/decisions/0047`.
 package struct UnifiedPushBook: Sendable {
     /// By their topics.
     package internal(set) var registrations: [String: UnifiedPushRegistration] = [:]
@@ -128,7 +129,9 @@ package struct UnifiedPushBook: Sendable {
             }
         } catch {
             requests.append(.answer(call: call, .failed(error.failure, error.sentence)))
-            note(.pushRegistered, AppID(rawValue: wanted.service), "UnifiedPush: it is not registered. \(error.sentence)", now)
+            note(
+                .pushRegistered, AppID(rawValue: wanted.service),
+                "UnifiedPush: it is not registered. \(error.sentence)", now)
         }
     }
 
