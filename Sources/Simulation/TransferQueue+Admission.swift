@@ -23,10 +23,9 @@ extension TransferQueue {
 
     private mutating func stopForbidden(_ moment: DeviceMoment, _ now: ClockReading) {
         for index in running {
-            let needs = needs(of: transfers[index])
-            guard let reason = needs.hold(moment) else { continue }
+            guard let interruption = Interruption(moment, needs(of: transfers[index])) else { continue }
             interrupt(
-                index, reason, detail: needs.detail(of: reason, moment), inputs: needs.inputs(moment), now)
+                index, interruption.reason, detail: interruption.detail, inputs: interruption.inputs, now)
         }
     }
 

@@ -45,6 +45,14 @@ import Testing
         #expect(store.journalSignal.last == 1)
     }
 
+    @Test(.timeLimit(.minutes(20))) func aPulseThatCameBeforeTheWaitIsNotLost() async throws {
+        let store = try await StoreFixture.inMemory()
+        let wakes = store.journalSignal.wakes
+        store.journalSignal.wakeWaiters()
+        await store.journalSignal.wait(past: 0, since: wakes)
+        #expect(store.journalSignal.wakes == wakes + 1 && store.journalSignal.last == 0)
+    }
+
     @Test(.timeLimit(.minutes(20)), arguments: 1...50) func aCancelledWaitEnds(_ seed: Int) async throws {
         let store = try await StoreFixture.inMemory()
         let waiting = Task { await store.journalSignal.wait(past: 0) }

@@ -1,4 +1,5 @@
 package import NightshiftAPI
+package import Scheduler
 
 /// Why the service itself ends an exchange.
 package enum Interruption: Hashable, Sendable {
@@ -8,6 +9,18 @@ package enum Interruption: Hashable, Sendable {
     case hold(WaitReason, detail: String?, inputs: [String: String])
     /// Its connection is taken for dead: it goes on at once over another one.
     case reconnect
+
+    /// What a moment makes of a transfer that runs; nil where it may go on.
+    ///
+    /// - Parameters:
+    ///   - needs: of its task.
+    ///   - awaitsResponse: whether nothing can move before the server has answered.
+    package init?(_ moment: DeviceMoment, _ needs: HeldClass, awaitsResponse: Bool = false) {
+        guard let reason = needs.hold(moment) else { return nil }
+        // An upload that has sent all its bytes costs nothing more, and would have to send them again.
+        if awaitsResponse, reason != .network { return nil }
+        self = .hold(reason, detail: needs.detail(of: reason, moment), inputs: needs.inputs(moment))
+    }
 
     package var reason: WaitReason {
         switch self {

@@ -43,11 +43,10 @@ extension TransferRun {
     ///
     /// - Parameter awaitsResponse: whether nothing can move before the server has answered.
     package mutating func momentChanged(_ moment: DeviceMoment, awaitsResponse: Bool) -> [TransferAction] {
-        let needs = record.needs
-        guard !isEnding, let reason = needs.hold(moment) else { return [] }
-        // An upload that has sent all its bytes costs nothing more, and would have to send them again.
-        if awaitsResponse, reason != .network { return [] }
-        return interrupt(.hold(reason, detail: needs.detail(of: reason, moment), inputs: needs.inputs(moment)))
+        guard !isEnding,
+            let interruption = Interruption(moment, record.needs, awaitsResponse: awaitsResponse)
+        else { return [] }
+        return interrupt(interruption)
     }
 
     /// Its connection may be dead: it has a short time to show that it still carries something.
