@@ -75,8 +75,7 @@ struct RegionWalkTests {
             let second = Int(saturating: (ContinuousClock.now - start) / .seconds(1) * Double(SleepingMachine.speed))
             let place = places[second % places.count]
             try await mock.tell("SetPlace", "ddd", "\(place.latitude)", "\(place.longitude)", "15")
-            // A source tells a few places in a second, however fast the walk is.
-            try await Task.sleep(for: .milliseconds(200))
+            try await passTime(.milliseconds(200), because: "a source tells a few places in a second")
         }
     }
 
