@@ -185,8 +185,10 @@ extension AppWalk {
             let isReplaced = isNews(wake.source) && !isKnown && rows[identity]?.through ?? 0 > wake.through
             // It was in front, where nothing could tell it.
             let isMute = isForFront(wake) && (process ?? lastEnded)?.links == false
+            // It had it at its launch, as far as is known.
+            let isHeard = hasEndedUnseen && process == nil && isNews(wake.source) && !machine.record.linksLibrary
             if !isExpired(wake), !isEnded, !isLost, !cannotBegin, !calledOff.contains(wake.through), !isUnheard,
-                !isReplaced, !isMute
+                !isReplaced, !isMute, !isHeard
             {
                 fail("\(wake) is given up for no reason.")
             }

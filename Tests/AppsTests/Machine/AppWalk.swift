@@ -52,6 +52,8 @@ struct AppWalk {
     /// What the app acknowledges just now, and the last process that has ended.
     var acknowledging: ProcessCommand?
     var result = RefreshResult.newData
+    /// Whether the process has just ended without anybody having seen how.
+    private(set) var hasEndedUnseen = false
     private(set) var lastEnded: Process?
     private(set) var lastStatus: Int32?
     private var nextProcess: Int32 = 1
@@ -220,7 +222,9 @@ struct AppWalk {
         let (toldAt, killedAt) = (budget?.toldAt, killedAt)
         self.killedAt = nil
         lastEnded = ended
+        hasEndedUnseen = exit.cause == .unseen
         feed("exited") { $0.exited(exit, now: $1) }
+        hasEndedUnseen = false
         if machine.record.lastExit?.cause == .backgroundTimeout, !ended.links {
             fail("It was ended for not answering, and nobody could ask it.")
         }
@@ -250,6 +254,8 @@ struct AppWalk {
         if budget?.from == nil { budget?.from = now.awakeSeconds }
         killedAt = nil
         let (wanted, phase) = (wanted, phase)
+        hasEndedUnseen = !isAlive
+        defer { hasEndedUnseen = false }
         feed("a new service, the process \(isAlive ? "lives" : "is gone")") {
             $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, now: $1) + $0.setWantedWakes(wanted, now: $1)
         }
