@@ -11,6 +11,8 @@ struct FreshnessCover: Sendable {
     static let wholeStepSeconds = 600
     static let steps = 144
     static let stepsOfFreshness = 6
+    /// Of what a fetch gains at its best moment, what it has to gain before that, and after it.
+    private static let (leastEarly, leastLate) = (0.95, 0.7)
 
     /// What a fetch at each step gains: how likely it is that something is opened that would not be fresh without it.
     private let gains: [Double]
@@ -47,29 +49,24 @@ struct FreshnessCover: Sendable {
     }
 
     func plan(price: Double) -> Plan {
-        guard most > price else { return Plan() }
-        var values = [Double](repeating: 0, count: Self.steps + 1)
-        var chosen = [Bool](repeating: false, count: Self.steps)
-        for step in stride(from: Self.steps - 1, through: 0, by: -1) {
-            values[step] = values[step + 1]
-            guard gains[step] > price else { continue }
-            let value = gains[step] - price + values[min(Self.steps, step + pause)]
-            if value > values[step + 1] {
-                values[step] = value
-                chosen[step] = true
-            }
-        }
         var plan = Plan()
-        var step = 0
-        while step < Self.steps {
-            guard chosen[step] else {
-                step += 1
-                continue
+        guard most > price else { return plan }
+        // What the rest of the day is worth from each step on, and how many fetches that takes.
+        var values = [Double](repeating: 0, count: Self.steps + 1)
+        var counts = [Int](repeating: 0, count: Self.steps + 1)
+        for step in stride(from: Self.steps - 1, through: 0, by: -1) {
+            let after = min(Self.steps, step + pause)
+            let value = gains[step] - price + values[after]
+            if gains[step] > price, value > values[step + 1] {
+                values[step] = value
+                counts[step] = counts[after] + 1
+                plan.first = step
+            } else {
+                values[step] = values[step + 1]
+                counts[step] = counts[step + 1]
             }
-            if plan.first == nil { plan.first = step }
-            plan.count += 1
-            step += pause
         }
+        plan.count = counts[0]
         return plan
     }
 
@@ -78,12 +75,19 @@ struct FreshnessCover: Sendable {
         most > 0 ? gains.firstIndex { $0 >= 0.9 * most } : nil
     }
 
-    /// Up to how many steps after `step`, at most `limit`, a fetch gains almost as much: less so before a habit than in an even day.
-    func patience(at step: Int, limit: Int) -> Int {
-        let least = 0.7 * gains[step]
-        var steps = 0
-        while steps < limit, step + steps + 1 < Self.steps, gains[step + steps + 1] >= least { steps += 1 }
-        return steps
+    /// The steps around `step` at which a fetch gains almost as much, so that it can share a wake.
+    ///
+    /// Before it hardly anything may be lost: what a fetch covers that is fresh anyway is gone from the budget. After it more may be, since
+    /// an hour that is covered later is covered all the same; so a window closes before a habit, and stays open through an even day.
+    func window(around step: Int) -> ClosedRange<Int> {
+        var (opens, closes) = (step, step)
+        while opens > 0, gains[opens - 1] >= Self.leastEarly * gains[step] { opens -= 1 }
+        while closes + 1 < Self.steps, closes - step < Self.stepsOfFreshness,
+            gains[closes + 1] >= Self.leastLate * gains[step]
+        {
+            closes += 1
+        }
+        return opens...closes
     }
 
     var gainNow: Double { gains[0] }
