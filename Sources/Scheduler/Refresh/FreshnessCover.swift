@@ -11,8 +11,8 @@ struct FreshnessCover: Sendable {
     static let wholeStepSeconds = 600
     static let steps = 144
     static let stepsOfFreshness = 6
-    /// Of what a fetch gains at its best moment, what it has to gain before that, and after it.
-    private static let (leastEarly, leastLate) = (0.95, 0.7)
+    /// Of what a fetch gains at its best moment: what it has to gain before that, and what may be lost by waiting after it.
+    private static let (leastEarly, mostLost) = (0.95, 0.25)
 
     /// What a fetch at each step gains: how likely it is that something is opened that would not be fresh without it.
     private let gains: [Double]
@@ -46,12 +46,15 @@ struct FreshnessCover: Sendable {
         /// The step of the first one; nil where none is.
         var first: Int?
         var count = 0
+        fileprivate var price: Double
+        /// What the rest of the day is worth from each step on; empty where nothing is worth its price.
+        fileprivate var values: [Double] = []
     }
 
     func plan(price: Double) -> Plan {
-        var plan = Plan()
+        var plan = Plan(price: price)
         guard most > price else { return plan }
-        // What the rest of the day is worth from each step on, and how many fetches that takes.
+        // From each step on: what the rest of the day is worth, and how many fetches that takes.
         var values = [Double](repeating: 0, count: Self.steps + 1)
         var counts = [Int](repeating: 0, count: Self.steps + 1)
         for step in stride(from: Self.steps - 1, through: 0, by: -1) {
@@ -67,6 +70,7 @@ struct FreshnessCover: Sendable {
             }
         }
         plan.count = counts[0]
+        plan.values = values
         return plan
     }
 
@@ -75,18 +79,20 @@ struct FreshnessCover: Sendable {
         most > 0 ? gains.firstIndex { $0 >= 0.9 * most } : nil
     }
 
-    /// The steps around `step` at which a fetch gains almost as much, so that it can share a wake.
+    /// The steps around the first fetch at which it costs little to fetch instead, so that it can share a wake.
     ///
-    /// Before it hardly anything may be lost: what a fetch covers that is fresh anyway is gone from the budget. After it more may be, since
-    /// an hour that is covered later is covered all the same; so a window closes before a habit, and stays open through an even day.
-    func window(around step: Int) -> ClosedRange<Int> {
-        var (opens, closes) = (step, step)
-        while opens > 0, gains[opens - 1] >= Self.leastEarly * gains[step] { opens -= 1 }
-        while closes + 1 < Self.steps, closes - step < Self.stepsOfFreshness,
-            gains[closes + 1] >= Self.leastLate * gains[step]
-        {
-            closes += 1
+    /// Before it a fetch has to gain almost as much: what it covers that is fresh anyway is gone from the budget. After it, what it costs is
+    /// how much less the day is worth with the first fetch there: little in an even day that has no more fetches anyway, much before a habit,
+    /// and much where there are fetches enough to cover what is missed meanwhile.
+    func window(of plan: Plan) -> ClosedRange<Int>? {
+        guard let first = plan.first else { return nil }
+        let least = plan.values[first] - Self.mostLost * gains[first]
+        func isWorth(_ step: Int) -> Bool {
+            gains[step] - plan.price + plan.values[min(Self.steps, step + pause)] >= least
         }
+        var (opens, closes) = (first, first)
+        while opens > 0, gains[opens - 1] >= Self.leastEarly * gains[first] { opens -= 1 }
+        while closes + 1 < Self.steps, closes - first < Self.stepsOfFreshness, isWorth(closes + 1) { closes += 1 }
         return opens...closes
     }
 

@@ -304,17 +304,16 @@ extension RefreshPlanner {
     private func setMoment(of candidate: inout Candidate, _ floor: Double, _ now: LocalMoment) {
         guard let app = apps[candidate.id], candidate.share < .infinity else { return }
         let price = max(Self.leastGain, self.price * candidate.share)
-        let paid = candidate.isUnused ? nil : candidate.cover.plan(price: price).first
+        let paid = candidate.isUnused ? nil : candidate.cover.plan(price: price)
         let last = max(app.refreshed ?? app.known, app.fetchEnded ?? app.known)
         let interval = candidate.isUnused ? floor * Self.unusedFloors : floor
         let free = now.seconds - min(last, now.seconds) >= interval ? candidate.cover.best : nil
-        guard let step = paid.map({ min($0, free ?? $0) }) ?? free else { return }
+        guard let step = paid?.first.map({ min($0, free ?? $0) }) ?? free else { return }
         func time(_ step: Int) -> Double { now.seconds + Double(step) * FreshnessCover.stepSeconds }
         candidate.due = time(step)
         // Its floor has no window: a moment that is put off is another one the next day.
         candidate.window = time(step)...time(step)
-        if tuning.sharesWakes, step == paid {
-            let window = candidate.cover.window(around: step)
+        if tuning.sharesWakes, let paid, step == paid.first, let window = candidate.cover.window(of: paid) {
             candidate.window = time(window.lowerBound)...time(window.upperBound)
         }
     }
@@ -348,7 +347,7 @@ extension RefreshPlanner {
                 // Nobody is woken for what cannot be paid.
                 if budget.shortage(of: candidate.cost) == nil { firstClose = min(firstClose, closes) }
             } else {
-                setWindow(closing: nil, of: candidate.id)
+                setWindow(closing: lasts, of: candidate.id)
                 let reason: RefreshHold = candidate.isFresh ? .fresh : .later
                 plan.holds[candidate.id] = RefreshPlan.Held(
                     reason: reason, until: due, window: candidate.window)
