@@ -58,10 +58,12 @@ package struct PlannedPlay {
             let look = (isAwake ? lookAgain : wakeDevice) ?? .infinity
             guard min(fetch, look) < end else { return }
             if fetch <= look {
-                let (at, app) = ending.removeFirst()
-                planner.fetchEnded(app, .newData, took: .expected, now: moment(at))
-                // The device is still awake from the fetch.
-                plan(at, isAwake: true)
+                // Those that end together are one look. The device is still awake from them.
+                while let (at, app) = ending.first, at == fetch {
+                    ending.removeFirst()
+                    planner.fetchEnded(app, .newData, took: .expected, now: moment(at))
+                }
+                plan(fetch, isAwake: true)
             } else {
                 plan(look, isAwake: isAwake)
             }

@@ -11,6 +11,8 @@ struct FreshnessCover: Sendable {
     static let wholeStepSeconds = 600
     static let steps = 144
     static let stepsOfFreshness = 6
+    /// Of what a fetch gains at its best moment: what it has to gain before that, and what may be lost by waiting after it.
+    private static let (leastEarly, mostLost) = (0.95, 0.25)
 
     /// What a fetch at each step gains: how likely it is that something is opened that would not be fresh without it.
     private let gains: [Double]
@@ -44,32 +46,31 @@ struct FreshnessCover: Sendable {
         /// The step of the first one; nil where none is.
         var first: Int?
         var count = 0
+        fileprivate var price: Double
+        /// What the rest of the day is worth from each step on; empty where nothing is worth its price.
+        fileprivate var values: [Double] = []
     }
 
     func plan(price: Double) -> Plan {
-        guard most > price else { return Plan() }
+        var plan = Plan(price: price)
+        guard most > price else { return plan }
+        // From each step on: what the rest of the day is worth, and how many fetches that takes.
         var values = [Double](repeating: 0, count: Self.steps + 1)
-        var chosen = [Bool](repeating: false, count: Self.steps)
+        var counts = [Int](repeating: 0, count: Self.steps + 1)
         for step in stride(from: Self.steps - 1, through: 0, by: -1) {
-            values[step] = values[step + 1]
-            guard gains[step] > price else { continue }
-            let value = gains[step] - price + values[min(Self.steps, step + pause)]
-            if value > values[step + 1] {
+            let after = min(Self.steps, step + pause)
+            let value = gains[step] - price + values[after]
+            if gains[step] > price, value > values[step + 1] {
                 values[step] = value
-                chosen[step] = true
+                counts[step] = counts[after] + 1
+                plan.first = step
+            } else {
+                values[step] = values[step + 1]
+                counts[step] = counts[step + 1]
             }
         }
-        var plan = Plan()
-        var step = 0
-        while step < Self.steps {
-            guard chosen[step] else {
-                step += 1
-                continue
-            }
-            if plan.first == nil { plan.first = step }
-            plan.count += 1
-            step += pause
-        }
+        plan.count = counts[0]
+        plan.values = values
         return plan
     }
 
@@ -78,12 +79,21 @@ struct FreshnessCover: Sendable {
         most > 0 ? gains.firstIndex { $0 >= 0.9 * most } : nil
     }
 
-    /// Up to how many steps after `step`, at most `limit`, a fetch gains almost as much: less so before a habit than in an even day.
-    func patience(at step: Int, limit: Int) -> Int {
-        let least = 0.7 * gains[step]
-        var steps = 0
-        while steps < limit, step + steps + 1 < Self.steps, gains[step + steps + 1] >= least { steps += 1 }
-        return steps
+    /// The steps around the first fetch at which it costs little to fetch instead, so that it can share a wake.
+    ///
+    /// Before it a fetch has to gain almost as much: what it covers that is fresh anyway is gone from the budget. After it, what it costs is
+    /// how much less the day is worth with the first fetch there: little in an even day that has no more fetches anyway, much before a habit,
+    /// and much where there are fetches enough to cover what is missed meanwhile.
+    func window(of plan: Plan) -> ClosedRange<Int>? {
+        guard let first = plan.first else { return nil }
+        let least = plan.values[first] - Self.mostLost * gains[first]
+        func isWorth(_ step: Int) -> Bool {
+            gains[step] - plan.price + plan.values[min(Self.steps, step + pause)] >= least
+        }
+        var (opens, closes) = (first, first)
+        while opens > 0, gains[opens - 1] >= Self.leastEarly * gains[first] { opens -= 1 }
+        while closes + 1 < Self.steps, closes - first < Self.stepsOfFreshness, isWorth(closes + 1) { closes += 1 }
+        return opens...closes
     }
 
     var gainNow: Double { gains[0] }

@@ -51,7 +51,7 @@ package enum RefreshHold: String, Hashable, Sendable, Codable, CaseIterable {
         case .othersGainMore: "The budget goes to apps that are more likely to be opened."
         case .energyBudget: "The energy that the device spends on fetches is used up for now."
         case .dataBudget: "The data that the device spends on fetches is used up for now."
-        case .sharedWake: "Its moment has come; it waits a few minutes for a wake that it can share."
+        case .sharedWake: "Its moment has come; it waits, an hour at most, for a wake that it can share."
         }
     }
 }

@@ -18,6 +18,8 @@ extension RefreshPlanner {
     /// Openings a day of an app that nothing is known of, and for how many days that counts.
     private static let priorOpenings = 1.0
     private static let priorDays = 2.0
+    /// For how many days it counts that an app is opened when the device is used.
+    private static let shapeDays = 4.0
     /// Sessions that have to be expected within an hour for its user not to be asleep.
     private static let leastPresence = 0.15
 
@@ -28,9 +30,10 @@ extension RefreshPlanner {
         /// Of a day's budget.
         var share: Double
         var cost: RefreshCost
-        /// Seconds since 1970 of the best moment, and up to when it is almost as good; nil where the next day has none.
+        /// Seconds since 1970 of the best moment; nil where the next day has none.
         var due: Double?
-        var closes = 0.0
+        /// Seconds since 1970 between which a fetch is almost as good.
+        var window = 0.0...0.0
         var isFresh: Bool
         var isUnused: Bool
     }
@@ -41,9 +44,10 @@ extension RefreshPlanner {
     package mutating func plan(
         _ conditions: RefreshConditions, now: LocalMoment, looksAhead: Bool = true
     ) -> RefreshPlan {
-        var plan = decide(conditions, now: now)
+        var forecast: Forecast?
+        var plan = decide(conditions, &forecast, now: now)
         // A device in use does not sleep before it is left, which is told.
-        if looksAhead, !rhythm.isInUse { plan.wakeDevice = nextWake(conditions, from: plan.lookAgain, now) }
+        if looksAhead, !rhythm.isInUse { plan.wakeDevice = nextWake(conditions, from: plan.lookAgain, forecast, now) }
         return plan
     }
 
@@ -52,14 +56,16 @@ extension RefreshPlanner {
     /// What is planned moves while time passes without use, so most looks would find that a later moment has come to look better. All
     /// of that is known now: the looks are played on a copy of this planner. Windows that open meanwhile, and the price, are taken over from it,
     /// so that the look for which the device is woken decides as the copy did.
-    private mutating func nextWake(_ conditions: RefreshConditions, from look: Double?, _ now: LocalMoment) -> Double? {
-        var conditions = conditions
+    private mutating func nextWake(
+        _ conditions: RefreshConditions, from look: Double?, _ forecast: Forecast?, _ now: LocalMoment
+    ) -> Double? {
+        var (conditions, forecast) = (conditions, forecast)
         conditions.isAwake = false
         var (look, copy) = (look, self)
         for _ in 0..<Self.mostTrials {
             guard let time = look else { return nil }
             let before = copy
-            let plan = copy.decide(conditions, now: now.adding(time - now.seconds))
+            let plan = copy.decide(conditions, &forecast, now: now.adding(time - now.seconds))
             guard plan.wake.isEmpty else {
                 for (id, app) in before.apps { setWindow(closing: app.closes, of: id) }
                 (price, pricedAt) = (before.price, before.pricedAt)
@@ -70,10 +76,15 @@ extension RefreshPlanner {
         return look
     }
 
-    private mutating func decide(_ conditions: RefreshConditions, now: LocalMoment) -> RefreshPlan {
+    /// - Parameter known: what was expected at the look before, which holds for its day as long as nothing happens.
+    private mutating func decide(
+        _ conditions: RefreshConditions, _ known: inout Forecast?, now: LocalMoment
+    ) -> RefreshPlan {
         advance(to: now)
         var plan = RefreshPlan()
-        let outlook = Outlook(rhythm, now)
+        let forecast = known.flatMap { $0.day == now.day ? $0 : nil } ?? Forecast(self, now)
+        known = forecast
+        let outlook = Outlook(rhythm, forecast.presence, now)
         var candidates: [Candidate] = []
         for id in order {
             guard let app = apps[id] else { continue }
@@ -82,7 +93,7 @@ extension RefreshPlanner {
                 setWindow(closing: nil, of: id)
                 if held.reason.endsWithTime { plan.look(at: held.until, after: now.seconds) }
             } else {
-                candidates.append(candidate(id, app, outlook, now))
+                candidates.append(candidate(id, app, forecast, outlook, now))
             }
         }
         updatePrice(candidates, now)
@@ -129,12 +140,77 @@ extension RefreshPlanner {
 
     // MARK: - What it is worth
 
-    /// When the device is likely to be used in the next day.
-    private struct Outlook {
+    /// How often something is expected to be used in each step of a workday, and of a day off.
+    private struct Rates {
+        static let stepsOfSlot = UsageModel.slotSeconds / FreshnessCover.wholeStepSeconds
+        var days: [[Double]]
+
+        init(slots: [[Double]]) {
+            days = slots.map { day in
+                (0..<FreshnessCover.steps).map { step in day[step / Self.stepsOfSlot] / Double(Self.stepsOfSlot) }
+            }
+        }
+
+        /// What is expected up to each step from now, summed, for a day and the hour after it.
+        func summed(_ now: LocalMoment) -> [Double] {
+            let count = FreshnessCover.steps + FreshnessCover.stepsOfFreshness + 1
+            var sums = [0.0]
+            sums.reserveCapacity(count + 1)
+            var sum = 0.0
+            var day = now.day
+            // Steps of now and of the day do not begin together: what counts is the one in which a step begins.
+            var step = now.secondOfDay / FreshnessCover.wholeStepSeconds
+            var rates = days[UsageModel.isDayOff(day) ? 1 : 0]
+            for _ in 0..<count {
+                sum += rates[step]
+                sums.append(sum)
+                step += 1
+                if step == FreshnessCover.steps {
+                    step = 0
+                    day += 1
+                    rates = days[UsageModel.isDayOff(day) ? 1 : 0]
+                }
+            }
+            return sums
+        }
+    }
+
+    /// What is expected of a day and those after it, by what was learned so far.
+    private struct Forecast {
+        var day: Int
         /// Sessions of the device by half-hour, on workdays and on days off.
         var sessions: [[Double]]
-        /// The same of an app that nothing is known of.
-        var prior: [[Double]]
+        var presence: Rates
+        var apps: [AppID: Rates] = [:]
+
+        init(_ planner: RefreshPlanner, _ now: LocalMoment) {
+            day = now.day
+            // 07:00 to 23:00, as long as nobody knows better.
+            let usual = (0..<UsageModel.slotCount).map { (14..<46).contains($0) ? 20.0 / 32 : 0 }
+            sessions = [false, true].map { planner.rhythm.expectation(onDayOff: $0, prior: usual, weight: 0.25) }
+            presence = Rates(slots: sessions)
+            let shapes = sessions.map { day in
+                let sum = day.reduce(0, +)
+                return day.map { sum > 0 ? $0 / sum : 0 }
+            }
+            for (id, app) in planner.apps where app.interval != .never {
+                let days = [false, true].map { isDayOff in
+                    let shape = shapes[isDayOff ? 1 : 0]
+                    let first = shape.map { $0 * RefreshPlanner.priorOpenings }
+                    let rate = app.usage.expectation(
+                        onDayOff: isDayOff, prior: first, weight: RefreshPlanner.priorDays
+                    ).reduce(0, +)
+                    // How often it is opened is known sooner than when: until then, when the device is used.
+                    return app.usage.expectation(
+                        onDayOff: isDayOff, prior: shape.map { $0 * rate }, weight: RefreshPlanner.shapeDays)
+                }
+                apps[id] = Rates(slots: days)
+            }
+        }
+    }
+
+    /// When the device is likely to be used in the next day.
+    private struct Outlook {
         /// Whether somebody is expected within an hour of each step.
         var isPresent: [Bool]
         var isAsleep: Bool
@@ -143,15 +219,8 @@ extension RefreshPlanner {
         /// Whether a session of the device has just begun.
         var isBeginning: Bool
 
-        init(_ rhythm: UsageModel, _ now: LocalMoment) {
-            // 07:00 to 23:00, as long as nobody knows better.
-            let usual = (0..<UsageModel.slotCount).map { (14..<46).contains($0) ? 20.0 / 32 : 0 }
-            sessions = [false, true].map { rhythm.expectation(onDayOff: $0, prior: usual, weight: 0.25) }
-            prior = sessions.map { day in
-                let sum = day.reduce(0, +)
-                return day.map { sum > 0 ? $0 / sum * RefreshPlanner.priorOpenings : 0 }
-            }
-            let expected = RefreshPlanner.summed(sessions, now)
+        init(_ rhythm: UsageModel, _ presence: Rates, _ now: LocalMoment) {
+            let expected = presence.summed(now)
             isPresent = (0..<FreshnessCover.steps).map {
                 expected[$0 + FreshnessCover.stepsOfFreshness] - expected[$0] >= RefreshPlanner.leastPresence
             }
@@ -164,37 +233,17 @@ extension RefreshPlanner {
         }
     }
 
-    /// What is expected up to each step from now, summed, for a day and the hour after it.
-    private static func summed(_ days: [[Double]], _ now: LocalMoment) -> [Double] {
-        let count = FreshnessCover.steps + FreshnessCover.stepsOfFreshness + 1
-        var sums = [0.0]
-        sums.reserveCapacity(count + 1)
-        let stepsOfSlot = Double(UsageModel.slotSeconds) / FreshnessCover.stepSeconds
-        var sum = 0.0
-        var (day, second) = (now.day, now.secondOfDay)
-        for _ in 0..<count {
-            let profile = days[UsageModel.isDayOff(day) ? 1 : 0]
-            sum += profile[second / UsageModel.slotSeconds] / stepsOfSlot
-            sums.append(sum)
-            second += FreshnessCover.wholeStepSeconds
-            if second >= 86_400 {
-                second -= 86_400
-                day += 1
-            }
-        }
-        return sums
-    }
-
-    private func candidate(_ id: AppID, _ app: RefreshApp, _ outlook: Outlook, _ now: LocalMoment) -> Candidate {
-        let days = [false, true].map {
-            app.usage.expectation(onDayOff: $0, prior: outlook.prior[$0 ? 1 : 0], weight: Self.priorDays)
-        }
-        var openings = Self.summed(days, now)
+    private func candidate(
+        _ id: AppID, _ app: RefreshApp, _ forecast: Forecast, _ outlook: Outlook, _ now: LocalMoment
+    ) -> Candidate {
+        let rates = forecast.apps[id] ?? forecast.presence
+        var openings = rates.summed(now)
         if outlook.isBeginning {
             // Of the sessions of this time of day, those in which it is opened.
             let (kind, slot) = (UsageModel.isDayOff(now.day) ? 1 : 0, now.secondOfDay / UsageModel.slotSeconds)
-            let sessions = outlook.sessions[kind][slot]
-            let share = sessions > 0 ? min(0.9, days[kind][slot] / sessions) : 0
+            let sessions = forecast.sessions[kind][slot]
+            let opened = rates.days[kind][slot * Rates.stepsOfSlot] * Double(Rates.stepsOfSlot)
+            let share = sessions > 0 ? min(0.9, opened / sessions) : 0
             for step in 1..<openings.count { openings[step] += share }
         }
         let fresh = app.freshUntil(now.seconds) - now.seconds
@@ -222,13 +271,20 @@ extension RefreshPlanner {
             }
             return sum <= ahead
         }
-        guard let smallest, !isAffordable(0) else {
+        guard let smallest else {
             price = 0
             return
         }
-        // Nothing gains more than one opening.
+        // Nothing gains more than one opening. Most prices are near the one before.
         var (low, high) = (0.0, 1 / smallest)
-        for _ in 0..<12 {
+        for guess in [price * 0.875, price * 1.125] where guess > low && guess < high {
+            if isAffordable(guess) { high = guess } else { low = guess }
+        }
+        if low == 0, isAffordable(0) {
+            price = 0
+            return
+        }
+        for _ in 0..<12 where high - low > max(high / 64, 1 / smallest / 4_096) {
             let middle = (low + high) / 2
             if isAffordable(middle) { high = middle } else { low = middle }
         }
@@ -248,20 +304,18 @@ extension RefreshPlanner {
     private func setMoment(of candidate: inout Candidate, _ floor: Double, _ now: LocalMoment) {
         guard let app = apps[candidate.id], candidate.share < .infinity else { return }
         let price = max(Self.leastGain, self.price * candidate.share)
-        let paid = candidate.isUnused ? nil : candidate.cover.plan(price: price).first
+        let paid = candidate.isUnused ? nil : candidate.cover.plan(price: price)
         let last = max(app.refreshed ?? app.known, app.fetchEnded ?? app.known)
         let interval = candidate.isUnused ? floor * Self.unusedFloors : floor
         let free = now.seconds - min(last, now.seconds) >= interval ? candidate.cover.best : nil
-        guard let step = [paid, free].compactMap(\.self).min() else { return }
-        let due = now.seconds + Double(step) * FreshnessCover.stepSeconds
-        let limit = Int(saturating: tuning.late / FreshnessCover.stepSeconds)
-        candidate.due = due
-        guard step == paid else {
-            // Its floor: a moment that is put off is another one the next day.
-            candidate.closes = due
-            return
+        guard let step = paid?.first.map({ min($0, free ?? $0) }) ?? free else { return }
+        func time(_ step: Int) -> Double { now.seconds + Double(step) * FreshnessCover.stepSeconds }
+        candidate.due = time(step)
+        // Its floor has no window: a moment that is put off is another one the next day.
+        candidate.window = time(step)...time(step)
+        if tuning.sharesWakes, let paid, step == paid.first, let window = candidate.cover.window(of: paid) {
+            candidate.window = time(window.lowerBound)...time(window.upperBound)
         }
-        candidate.closes = due + Double(candidate.cover.patience(at: step, limit: limit)) * FreshnessCover.stepSeconds
     }
 
     // MARK: - Whom, and together with whom
@@ -285,18 +339,19 @@ extension RefreshPlanner {
                 plan.look(at: now.seconds + Self.longestLook, after: now.seconds)
                 continue
             }
-            if due - tuning.early <= now.seconds {
-                let closes = min(apps[candidate.id]?.closes ?? candidate.closes, candidate.closes)
+            let (opens, lasts) = (candidate.window.lowerBound, candidate.window.upperBound)
+            if opens <= now.seconds {
+                let closes = min(apps[candidate.id]?.closes ?? lasts, lasts)
                 setWindow(closing: closes, of: candidate.id)
                 open.append((candidate, closes))
                 // Nobody is woken for what cannot be paid.
                 if budget.shortage(of: candidate.cost) == nil { firstClose = min(firstClose, closes) }
             } else {
-                setWindow(closing: nil, of: candidate.id)
+                setWindow(closing: lasts, of: candidate.id)
                 let reason: RefreshHold = candidate.isFresh ? .fresh : .later
                 plan.holds[candidate.id] = RefreshPlan.Held(
-                    reason: reason, until: due, window: (due - tuning.early)...candidate.closes)
-                plan.look(at: candidate.closes, after: now.seconds)
+                    reason: reason, until: due, window: candidate.window)
+                plan.look(at: lasts, after: now.seconds)
             }
         }
         let runs = conditions.isAwake || firstClose <= now.seconds

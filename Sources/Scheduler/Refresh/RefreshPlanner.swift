@@ -135,18 +135,15 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
 
 /// What may be chosen about the planner.
 package struct RefreshTuning: Hashable, Sendable, Codable {
-    /// Seconds before its best moment from which a fetch joins a wake that happens anyway.
-    package var early = 900.0
-    /// Seconds after it up to which it waits for one, as long as it gains almost the same.
-    package var late = 1_800.0
+    /// Whether a fetch may begin around its best moment, at a wake that others have too.
+    package var sharesWakes = true
 
     package init() {}
 
     /// Every fetch at its own best moment.
     package static let alone: RefreshTuning = {
         var tuning = RefreshTuning()
-        tuning.early = 0
-        tuning.late = 0
+        tuning.sharesWakes = false
         return tuning
     }()
 }

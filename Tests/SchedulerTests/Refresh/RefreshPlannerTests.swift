@@ -52,8 +52,24 @@ import Testing
         let before = scene.fetches.count
         // A day on which it is not used.
         scene.pass(to: 8 * 24)
-        #expect((8...16).contains(scene.fetches.count - before))
+        // An hour apart from 06:30 to 23:00.
+        #expect((8...17).contains(scene.fetches.count - before))
         #expect(scene.hours(.mail, from: 48).allSatisfy { (6.5...23).contains($0) })
+    }
+
+    @Test func `How often an app is opened is known sooner than when: until then, when the device is used`() {
+        var scene = RefreshScene(fetchesADay: 8)
+        scene.add(.feed, .game)
+        for day in 0..<3 {
+            for hour in 8..<22 {
+                // Both are opened in the morning, one of them often; the device is used all day.
+                let app: AppID = hour == 9 && day == 0 ? .game : (9..<13).contains(hour) ? .feed : .mail
+                scene.use(app, at: Double(day) * 24 + Double(hour))
+            }
+        }
+        scene.pass(to: 96)
+        func afternoons(_ app: AppID) -> Int { scene.hours(app, from: 48).count { (14..<22).contains($0) } }
+        #expect(afternoons(.feed) > afternoons(.game))
     }
 
     @Test func `What was not used for weeks gets almost nothing`() {
