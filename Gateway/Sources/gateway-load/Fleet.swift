@@ -168,7 +168,9 @@ actor Fleet {
                 }
             }
         let address = index / Self.perAddress
-        if address > 0 { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: "127.0.0.\(1 + address)", port: 0)) }
+        if address > 0 {
+            bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: "127.0.0.\(1 + address)", port: 0))
+        }
         let channel: any Channel
         do {
             channel = try await bootstrap.connect(host: host, port: port).get()

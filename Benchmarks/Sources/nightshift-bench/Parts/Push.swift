@@ -98,7 +98,8 @@ struct Push {
     private func h2load(_ count: Int, _ urls: [String], _ fields: [String]) throws -> Double {
         let folder = bench.memory.path
         let (body, list, output) = ("\(folder)/payload", "\(folder)/urls", "\(folder)/h2load")
-        try #"{"aps":{"alert":{"title":"Dear reader","body":"You have mail"},"badge":3},"note":"about a hundred bytes"}"#
+        try
+            #"{"aps":{"alert":{"title":"Dear reader","body":"You have mail"},"badge":3},"note":"about a hundred bytes"}"#
             .write(toFile: body, atomically: true, encoding: .utf8)
         try urls.joined(separator: "\n").write(toFile: list, atomically: true, encoding: .utf8)
         try? FileManager.default.removeItem(atPath: output)
@@ -160,7 +161,8 @@ struct Push {
         try? FileManager.default.removeItem(atPath: output)
         try ChildProcess.require(
             [
-                "curl", "-q", "--silent", "--verbose", "--trace-time", "--http2", "--insecure", "--max-time", "20", "-H",
+                "curl", "-q", "--silent", "--verbose", "--trace-time", "--http2", "--insecure", "--max-time", "20",
+                "-H",
                 "authorization: bearer \(bearer)", "-H", "apns-topic: \(PushGateway.topic)", "-H",
                 "apns-push-type: background", "-H", "apns-priority: 5", "--data-binary",
                 #"{"aps":{"content-available":1},"note":\#(note)}"#, url,
@@ -180,7 +182,9 @@ struct Push {
         let gateway = try gateway("gateway-devices")
         defer { gateway.stop() }
         let output = "\(gateway.folder)/report"
-        let arguments = ["--devices", "\(devices)", "--gateway", "\(gateway.view.processID)", "--storm", "\(devices / 2)"]
+        let arguments = [
+            "--devices", "\(devices)", "--gateway", "\(gateway.view.processID)", "--storm", "\(devices / 2)",
+        ]
         try ChildProcess.require(gateway.load(arguments), log: output, limit: 900)
         let report = try JSONDecoder().decode(DevicesReport.self, from: try Data(contentsOf: URL(filePath: output)))
         guard let memory = report.memory?.perConnection, let storm = report.storm else {

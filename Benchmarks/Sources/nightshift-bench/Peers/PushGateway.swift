@@ -21,7 +21,8 @@ final class PushGateway {
         let log = "\(folder)/log"
         try ChildProcess.require(
             [
-                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                "2",
                 "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
                 "\(folder)/tls.key", "-out", "\(folder)/tls.pem",
             ], log: log, limit: 30)
