@@ -77,6 +77,8 @@ package final class Gateway: Sendable {
         }
         let devices = try await listen(settings.devices, places: self.devices, limit: settings.deviceLimit) {
             [self] channel, leave in
+            // Whoever does not read is not read: answers that nobody takes would fill the memory.
+            try channel.pipeline.syncOperations.addHandler(BackPressureHandler())
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: forDevices.context))
             try channel.pipeline.syncOperations.addHandler(DeviceConnection(gateway: self, closed: leave))
         }
@@ -124,6 +126,8 @@ package final class Gateway: Sendable {
         to channel: any Channel, tls: TLSFiles?, judge: CertificateJudge?, closed: @escaping @Sendable () -> Void
     ) throws {
         let pipeline = channel.pipeline.syncOperations
+        // As for devices: an answer to a request is not held back by HTTP/2's own windows.
+        try pipeline.addHandler(BackPressureHandler())
         let box = CertificateBox()
         if let tls, let judge {
             try pipeline.addHandler(

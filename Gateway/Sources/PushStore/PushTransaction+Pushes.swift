@@ -94,5 +94,5 @@ extension StoredPush {
 }
 
 extension Identifier {
-    var data: Data { Data(bytes) }
+    var data: Data { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Data($0) } }
 }
