@@ -143,6 +143,7 @@ package final class Gateway: Sendable {
         } else if let tls {
             try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
         }
+        try pipeline.addHandler(WriteGatherer())
         try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(Int64(settings.providerIdle))))
         let connection = ProviderConnection(settings: settings, certificate: box, closed: closed)
         let shared = NIOLoopBound(connection, eventLoop: channel.eventLoop)
