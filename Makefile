@@ -32,7 +32,7 @@ formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 .PHONY: gateway-release gateway-bench install-gateway uninstall-gateway
 
 help:
-	@echo 'make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)'
+	@echo "make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)"
 	@echo 'make demo-push         watch a push wake an app, and its alert shown when that has fetched (builds the gateway)'
 	@echo 'make install PREFIX=   build and install nightshift, nightshiftd, systemd units, completions and documents'
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
