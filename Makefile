@@ -10,7 +10,10 @@ override PREFIX := $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 bindir := $(PREFIX)/bin
 # Where systemd looks for user units below /usr, /usr/local and ~/.local alike.
 unitdir := $(PREFIX)/share/systemd/user
+# And for system units.
+systemunitdir := $(PREFIX)/lib/systemd/system
 docdir := $(PREFIX)/share/doc/nightshift
+gatewaydocdir := $(PREFIX)/share/doc/nightshift-gateway
 bashdir := $(PREFIX)/share/bash-completion/completions
 zshdir := $(PREFIX)/share/zsh/site-functions
 fishdir := $(PREFIX)/share/fish/vendor_completions.d
@@ -18,20 +21,29 @@ fishdir := $(PREFIX)/share/fish/vendor_completions.d
 # Static, so that what is installed does not need the toolchain that built it.
 release := --configuration release --static-swift-stdlib
 binaries := $(shell pwd)/.build/release
+gateway := --package-path Gateway --scratch-path .build-gateway-release $(release)
+gatewaybinaries := $(shell pwd)/.build-gateway-release/release
+# Whether a benchmark's parts need the gateway: all of them, or that of pushes.
+gatewaybench := $(if $(findstring --only,$(BENCH)),$(if $(findstring push,$(BENCH)),gateway-bench),gateway-bench)
 formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-push test gateway-test tsan bench release install uninstall format lint clean
+.PHONY: gateway-release gateway-bench install-gateway uninstall-gateway
 
 help:
-	@echo 'make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)'
+	@echo "make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)"
 	@echo 'make demo-push         watch a push wake an app, and its alert shown when that has fetched (builds the gateway)'
 	@echo 'make install PREFIX=   build and install nightshift, nightshiftd, systemd units, completions and documents'
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
+	@echo 'make install-gateway PREFIX=, make uninstall-gateway PREFIX='
+	@echo '                       the same for the push gateway, a service of the system on a machine of its own'
 	@echo 'make test LOAD=        every test; with LOAD=8, beside eight busy loops'
 	@echo 'make gateway-test      build the push gateway, and test it with provider libraries from PyPI'
 	@echo 'make tsan              the tests under the thread sanitizer'
 	@echo 'make bench             measure against curl, wget2, aria2 and axel; writes docs/benchmarks.md'
+	@echo "make bench BENCH='--only push'"
+	@echo '                       a part of it alone, here the push gateway; only prints'
 	@echo 'make format, make lint rewrite to the house format; check it'
 	@echo 'make clean             remove what was built'
 
@@ -63,13 +75,20 @@ release:
 	$(SWIFT) build $(release) --product nightshiftd
 	$(SWIFT) build $(release) --product nightshift
 
-bench: release
+gateway-release:
+	@scripts/packages.sh build
+	$(SWIFT) build $(gateway) --product nightshift-gateway
+
+gateway-bench: gateway-release
+	$(SWIFT) build $(gateway) --product gateway-load
+
+bench: release $(gatewaybench)
 	@scripts/packages.sh bench
 	$(SWIFT) build $(release) --product misbehaving-origin
 	$(SWIFT) build $(release) --product freshness-report
 	$(SWIFT) build $(release) --product receiver-report
 	$(SWIFT) build --package-path Benchmarks --scratch-path .build-bench --configuration release
-	.build-bench/release/nightshift-bench --binaries $(binaries) --output docs/benchmarks.md $(BENCH)
+	.build-bench/release/nightshift-bench --binaries $(binaries) --gateway $(gatewaybinaries) --output docs/benchmarks.md $(BENCH)
 
 install: release
 	install -D -m 755 $(binaries)/nightshift $(DESTDIR)$(bindir)/nightshift
@@ -93,6 +112,27 @@ uninstall:
 	rm -f $(DESTDIR)$(bashdir)/nightshift $(DESTDIR)$(zshdir)/_nightshift $(DESTDIR)$(fishdir)/nightshift.fish
 	rm -rf $(DESTDIR)$(docdir)
 
+install-gateway: gateway-release
+	install -D -m 755 $(gatewaybinaries)/nightshift-gateway $(DESTDIR)$(bindir)/nightshift-gateway
+	install -d $(DESTDIR)$(systemunitdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) \
+		$(DESTDIR)$(gatewaydocdir)
+	sed 's|^ExecStart=[^ ]*nightshift-gateway|ExecStart=$(bindir)/nightshift-gateway|; s|^Documentation=.*|Documentation=file:$(gatewaydocdir)/push-gateway.md|' \
+		packaging/systemd/nightshift-gateway.service >$(DESTDIR)$(systemunitdir)/nightshift-gateway.service
+	chmod 644 $(DESTDIR)$(systemunitdir)/nightshift-gateway.service
+	$(gatewaybinaries)/nightshift-gateway --generate-completion-script bash >$(DESTDIR)$(bashdir)/nightshift-gateway
+	$(gatewaybinaries)/nightshift-gateway --generate-completion-script zsh >$(DESTDIR)$(zshdir)/_nightshift-gateway
+	$(gatewaybinaries)/nightshift-gateway --generate-completion-script fish >$(DESTDIR)$(fishdir)/nightshift-gateway.fish
+	install -m 644 LICENSE docs/push-gateway.md $(DESTDIR)$(gatewaydocdir)/
+	@echo
+	@echo 'Installed. It needs a certificate and its key in /etc/nightshift-gateway, tls.pem and tls.key; then:'
+	@echo '    systemctl daemon-reload && systemctl enable --now nightshift-gateway && nightshift-gateway doctor'
+
+uninstall-gateway:
+	rm -f $(DESTDIR)$(bindir)/nightshift-gateway $(DESTDIR)$(systemunitdir)/nightshift-gateway.service
+	rm -f $(DESTDIR)$(bashdir)/nightshift-gateway $(DESTDIR)$(zshdir)/_nightshift-gateway
+	rm -f $(DESTDIR)$(fishdir)/nightshift-gateway.fish
+	rm -rf $(DESTDIR)$(gatewaydocdir)
+
 format:
 	$(SWIFT) format --in-place --recursive $(formatted)
 
@@ -100,4 +140,4 @@ lint:
 	$(SWIFT) format lint --strict --recursive $(formatted)
 
 clean:
-	rm -rf .build .build-tsan .build-bench .build-consumers .build-gateway .build-gateway-clients Benchmarks/.build
+	rm -rf .build .build-tsan .build-bench .build-consumers .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build

@@ -66,5 +66,10 @@ let package = Package(
         .executableTarget(
             name: "nightshift-gateway",
             dependencies: ["PushGateway", "PushRouting", "PushStore", argumentParser, logging], swiftSettings: strict),
+        // Plays many devices, for measuring. It is no product: nobody installs it.
+        .executableTarget(
+            name: "gateway-load",
+            dependencies: ["PushGateway", "PushProtocol", argumentParser, crypto, nioCore, nioPosix, nioSSL],
+            swiftSettings: strict),
     ]
 )

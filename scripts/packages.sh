@@ -12,7 +12,7 @@ test=(
     gpsd gpsd-clients python3-gps jq
     sway foot openbox xdotool x11-utils xvfb xterm chromium chromium-driver
 )
-bench=(aria2 axel wget2 curl nginx openssl)
+bench=(aria2 axel wget2 curl nginx openssl nghttp2-client)
 gateway=(python3-venv nghttp2-client)
 push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl)
 

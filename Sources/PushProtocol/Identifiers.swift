@@ -23,15 +23,16 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
 
     /// Nil for whatever is not the canonical form; upper-case digits are taken where `lenient`.
     package init?(_ text: String, lenient: Bool = false) {
-        let utf8 = Array(text.utf8)
-        guard utf8.count == 36 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(16)
-        var pending: UInt8?
-        for (index, character) in utf8.enumerated() {
-            if [8, 13, 18, 23].contains(index) {
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        var count = 0
+        for character in text.utf8 {
+            defer { count += 1 }
+            switch count {
+            case 8, 13, 18, 23:
                 guard character == 0x2D else { return nil }
                 continue
+            case 36...: return nil
+            default: break
             }
             let digit: UInt8
             switch character {
@@ -40,14 +41,11 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
             case 0x41...0x46 where lenient: digit = character - 0x41 + 10
             default: return nil
             }
-            if let first = pending {
-                bytes.append(first << 4 | digit)
-                pending = nil
-            } else {
-                pending = digit
-            }
+            high = high << 4 | low >> 60
+            low = low << 4 | UInt64(digit)
         }
-        self.init(bytes: bytes)
+        guard count == 36 else { return nil }
+        self.init(high: high, low: low)
     }
 
     package var bytes: [UInt8] {
@@ -56,17 +54,22 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        var text = ""
-        text.reserveCapacity(36)
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { text.append("-") }
-            text.append(Self.digits[Int(byte >> 4)])
-            text.append(Self.digits[Int(byte & 15)])
+        String(unsafeUninitializedCapacity: 36) { text in
+            var at = 0
+            for index in 0..<32 {
+                // Behind the first eight digits, and three times behind four more.
+                if index == 8 || index == 12 || index == 16 || index == 20 {
+                    text[at] = 0x2D
+                    at += 1
+                }
+                let half = index < 16 ? high : low
+                let digit = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (index & 15))) & 15
+                text[at] = digit < 10 ? 0x30 + digit : 0x61 + digit - 10
+                at += 1
+            }
+            return at
         }
-        return text
     }
-
-    private static let digits = Array("0123456789abcdef")
 }
 
 /// A push, as `apns-id` names it.

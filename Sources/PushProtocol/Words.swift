@@ -6,9 +6,12 @@ package enum PushType: UInt8, Sendable, Hashable, CaseIterable {
     case unifiedpush
 
     package init?(name: String) {
-        guard let type = Self.allCases.first(where: { $0.name == name && $0 != .unifiedpush }) else { return nil }
+        guard let type = Self.byName[name], type != .unifiedpush else { return nil }
         self = type
     }
+
+    /// Names are those of the cases, which are slow to ask for.
+    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
     /// As the header spells it.
     package var name: String { "\(self)" }

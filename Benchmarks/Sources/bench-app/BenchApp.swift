@@ -3,7 +3,7 @@ import Nightshift
 import Synchronization
 
 /// `bench-app URL COUNT`: adds COUNT downloads of URL whenever it comes to the front and none is under way, and prints
-/// what its delegate hears of them.
+/// what its delegate hears of them, and of pushes.
 @main final class BenchApp: ApplicationDelegate {
     private let listener = Listener()
     private var session: URLSession?
@@ -40,6 +40,15 @@ import Synchronization
         completionHandler: @escaping @Sendable () -> Void
     ) {
         listener.complete(completionHandler)
+    }
+
+    func application(
+        _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
+        fetchCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void
+    ) {
+        let now = Date.now.timeIntervalSince1970
+        say("pushed \((userInfo["note"] as? Int) ?? -1) \(now)")
+        completionHandler(.newData)
     }
 }
 

@@ -65,6 +65,7 @@ struct Main {
         case .apps: try Apps(bench: bench).run()
         case .freshness: try Freshness(bench: bench).run()
         case .receiver: try Receiver(bench: bench).run()
+        case .push: try Push(bench: bench).run()
         }
     }
 }
@@ -74,7 +75,7 @@ extension Options.Part {
     fileprivate var isOfNightshiftAlone: Bool {
         switch self {
         case .tail, .cap, .trip, .upload, .backlog, .latency, .stop, .idle, .apps: true
-        case .throughput, .small, .http2, .freshness, .receiver: false
+        case .throughput, .small, .http2, .freshness, .receiver, .push: false
         }
     }
 }

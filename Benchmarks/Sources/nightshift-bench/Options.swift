@@ -4,6 +4,8 @@ import Foundation
 struct Options {
     /// Where `nightshift` and `nightshiftd` are.
     var binaries = ".build/release"
+    /// Where `nightshift-gateway` and `gateway-load` are.
+    var gateway = ".build-gateway-release/release"
     /// Where the same programs of an earlier version are, to be measured in the same run; nowhere unless given.
     var earlier: String?
     /// Where the document is written after a whole run; nowhere unless given.
@@ -33,15 +35,16 @@ struct Options {
         case apps
         case freshness
         case receiver
+        case push
     }
 
     static let usage = """
-        Usage: nightshift-bench [--binaries DIR] [--earlier DIR] [--output FILE] [--disk DIR] [--memory DIR]
+        Usage: nightshift-bench [--binaries DIR] [--gateway DIR] [--earlier DIR] [--output FILE] [--disk DIR] [--memory DIR]
                                 [--only \(Part.allCases.map(\.rawValue).joined(separator: "|"))] [--rounds N] [--quick]
                                 [--trace FILE]
 
         Measures Nightshift's release binaries in DIR (.build/release) side by side with curl, wget2, aria2
-        and axel on loopback. --earlier measures the release binaries of another version in DIR in the same run, round by round
+        and axel on loopback, and those of the push gateway in --gateway (.build-gateway-release/release). --earlier measures the release binaries of another version in DIR in the same run, round by round
         where there are rounds; then no FILE is written. --only (repeatable) runs some parts only; then, and with --quick, no FILE is written.
         --trace (repeatable) gives the part freshness the use of apps, in the format of docs/simulation.md; no FILE either.
         """
@@ -56,6 +59,7 @@ struct Options {
         while let option = rest.popFirst() {
             switch option {
             case "--binaries": binaries = try value(option)
+            case "--gateway": gateway = try value(option)
             case "--earlier": earlier = try value(option)
             case "--output": output = try value(option)
             case "--disk": disk = try value(option)

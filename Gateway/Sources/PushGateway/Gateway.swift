@@ -82,6 +82,8 @@ package final class Gateway: Sendable {
         }
         let devices = try await listen(settings.devices, places: self.devices, limit: settings.deviceLimit) {
             [self] channel, leave in
+            // Whoever does not read is not read: answers that nobody takes would fill the memory.
+            try channel.pipeline.syncOperations.addHandler(BackPressureHandler())
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: forDevices.context))
             try channel.pipeline.syncOperations.addHandler(DeviceConnection(gateway: self, closed: leave))
         }
@@ -129,6 +131,8 @@ package final class Gateway: Sendable {
         to channel: any Channel, tls: TLSFiles?, judge: CertificateJudge?, closed: @escaping @Sendable () -> Void
     ) throws {
         let pipeline = channel.pipeline.syncOperations
+        // As for devices: an answer to a request is not held back by HTTP/2's own windows.
+        try pipeline.addHandler(BackPressureHandler())
         let box = CertificateBox()
         if let tls, let judge {
             try pipeline.addHandler(
@@ -144,6 +148,7 @@ package final class Gateway: Sendable {
         } else if let tls {
             try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
         }
+        try pipeline.addHandler(WriteGatherer())
         try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(Int64(settings.providerIdle))))
         try pipeline.addHandler(
             VersionChooser(closed: closed) { [self] channel, version in

@@ -5,11 +5,16 @@ import Synchronization
 /// was asked for.
 final class GroupCommit: Sendable {
     private struct Operation {
-        /// Does the work inside the transaction; what it returns is called once the transaction's end is known.
-        var perform: @Sendable (Database) -> @Sendable (StoreError?) -> Void
+        /// Does the work inside the transaction; what it returns is called once the transaction's end is known. Throws
+        /// where the work fails.
+        var perform: @Sendable (Database) throws -> Settlement
+        /// The same within a savepoint: work that fails leaves nothing, and the rest of the transaction stays.
+        var performAlone: @Sendable (Database) -> Settlement
         /// Answers when there is no transaction to work in.
         var refuse: @Sendable (StoreError) -> Void
     }
+
+    private typealias Settlement = @Sendable (StoreError?) -> Void
 
     private let writer: any DatabaseWriter
     private let pending = Mutex<[Operation]>([])
@@ -28,6 +33,10 @@ final class GroupCommit: Sendable {
     ) {
         let operation = Operation(
             perform: { db in
+                let value = try body(db)
+                return { failure in completion(failure.map { .failure($0) } ?? .success(value)) }
+            },
+            performAlone: { db in
                 let outcome = Self.inSavepoint(db, body)
                 return { failure in completion(failure.map { .failure($0) } ?? outcome) }
             },
@@ -46,22 +55,39 @@ final class GroupCommit: Sendable {
                 defer { operations = [] }
                 return operations
             }
-            var settlements: [@Sendable (StoreError?) -> Void] = []
             do {
-                try db.inTransaction(.immediate) {
-                    settlements = operations.map { $0.perform(db) }
-                    return .commit
-                }
-                for settle in settlements { settle(nil) }
+                for settle in try Self.commit(operations, db) { settle(nil) }
             } catch {
                 let failure = StoreError(error)
-                if settlements.isEmpty {
-                    for operation in operations { operation.refuse(failure) }
-                } else {
-                    for settle in settlements { settle(failure) }
-                }
+                for operation in operations { operation.refuse(failure) }
             }
         }
+    }
+
+    /// Does all of the work in one transaction; gives what is to be called when it has ended well.
+    ///
+    /// A savepoint for each would cost as much as a small piece of work does, and hardly ever is one needed: where some
+    /// work fails, the transaction is rolled back and everything is done again, each within its own. So `body` may be
+    /// run twice, but what the first time did is gone.
+    private static func commit(_ operations: [Operation], _ db: Database) throws -> [Settlement] {
+        var settlements: [Settlement] = []
+        settlements.reserveCapacity(operations.count)
+        var hasFailed = false
+        try db.inTransaction(.immediate) {
+            do {
+                for operation in operations { settlements.append(try operation.perform(db)) }
+                return .commit
+            } catch {
+                hasFailed = true
+                return .rollback
+            }
+        }
+        guard hasFailed else { return settlements }
+        try db.inTransaction(.immediate) {
+            settlements = operations.map { $0.performAlone(db) }
+            return .commit
+        }
+        return settlements
     }
 
     private static func inSavepoint<Value>(

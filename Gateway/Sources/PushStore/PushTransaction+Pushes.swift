@@ -15,14 +15,11 @@ extension PushTransaction {
         let device = push.device.data
         var replaced: [PushID] = []
         for slot in slots {
-            let arguments: StatementArguments = [device, push.topic, slot.text]
-            let select = try db.cachedStatement(
-                sql: "SELECT id FROM push WHERE device = ? AND topic = ? AND slot = ?")
-            guard let old = try Data.fetchOne(select, arguments: arguments).flatMap({ PushID(bytes: $0) }) else {
-                continue
-            }
-            replaced.append(old)
-            try run("DELETE FROM push WHERE device = ? AND topic = ? AND slot = ?", arguments)
+            let delete = try db.cachedStatement(
+                sql: "DELETE FROM push WHERE device = ? AND topic = ? AND slot = ? RETURNING id")
+            // All of them, so that the statement comes to its end; there is at most one.
+            let ids = try Data.fetchAll(delete, arguments: [device, push.topic, slot.text])
+            replaced += ids.compactMap { PushID(bytes: $0) }
         }
         try run(
             """
@@ -132,5 +129,5 @@ extension StoredPush {
 }
 
 extension Identifier {
-    var data: Data { Data(bytes) }
+    var data: Data { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Data($0) } }
 }

@@ -27,82 +27,51 @@ struct Apps {
             service.stop()
         }
 
-        let latencies = try wake(service, wakes)
+        let app = BenchApplication(bench: bench, service: service, id: Self.id)
+        let latencies = try wake(app, wakes)
         section.rows.append([
             "Wake: p50, p99", Format.milliseconds(latencies.median) + " ms",
             Format.milliseconds(latencies.percentile(99)) + " ms",
         ])
         try service.ask(["app", "quit", Self.id])
-        let rate = try deliver(service, events)
+        let rate = try deliver(app, events)
         section.rows.append(["Events", Format.number(rate, 0) + " per second", ""])
-        if let added = log(service).last(where: { $0.hasPrefix("added \(events) in ") }),
+        if let added = app.log().last(where: { $0.hasPrefix("added \(events) in ") }),
             let seconds = Double(added.dropFirst("added \(events) in ".count))
         {
             let each = Format.milliseconds(seconds / Double(events))
             section.rows.append(["`resume()`, each on disk when it returns", each + " ms", ""])
         }
-        section.rows += try idle(service)
+        section.rows += try idle(app)
         return section
     }
 
-    private func install(_ service: Service, _ arguments: String) throws {
-        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "bench-app")
-        let entry = "\(bench.disk.path)/\(Self.id).desktop"
-        let text = """
-            [Desktop Entry]
-            Type=Application
-            Name=Bench
-            Exec=\(program.path) \(arguments)
-            X-Nightshift-BackgroundModes=transfer;
-
-            """
-        try text.write(toFile: entry, atomically: true, encoding: .utf8)
-        try service.ask(["app", "install", entry])
-    }
-
-    private func log(_ service: Service) -> [String] {
-        let path = "\(service.home)/state/apps/\(Self.id).log"
-        return ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n").map(String.init)
-    }
-
-    private func wait(_ what: String, _ seconds: Double, until isSo: () throws -> Bool) throws {
-        let start = Instant()
-        while try !isSo() {
-            guard start.elapsed < seconds else { throw BenchError("\(what) did not happen in \(seconds) s") }
-            usleep(5_000)
-        }
-    }
-
-    private func state(_ service: Service) throws -> String {
-        try service.client().require("GET", "/v1/apps/\(Self.id)").json()["state"] as? String ?? ""
-    }
-
-    private func wake(_ service: Service, _ count: Int) throws -> [Double] {
-        try install(service, "\(bench.origin.plain)/slow/wake.bin 1")
+    private func wake(_ app: BenchApplication, _ count: Int) throws -> [Double] {
+        try app.install("\(bench.origin.plain)/slow/wake.bin 1", modes: "transfer")
         for round in 0..<count {
-            try service.ask(round == 0 ? ["app", "launch", Self.id] : ["app", "activate", Self.id])
-            try wait("the download's start", 20) { log(service).count { $0.hasPrefix("added") } == round + 1 }
-            try service.ask(["app", "background", Self.id])
-            try wait("the suspension", 10) { try state(service) == "suspended" }
-            try wait("the wake", 20) { log(service).count { $0.hasPrefix("completed") } == round + 1 }
-            try wait("the rest", 20) { try state(service) == "suspended" }
+            try app.service.ask(round == 0 ? ["app", "launch", Self.id] : ["app", "activate", Self.id])
+            try app.wait("the download's start", 20) { app.log().count { $0.hasPrefix("added") } == round + 1 }
+            try app.service.ask(["app", "background", Self.id])
+            try app.wait("the suspension", 10) { try app.state() == "suspended" }
+            try app.wait("the wake", 20) { app.log().count { $0.hasPrefix("completed") } == round + 1 }
+            try app.wait("the rest", 20) { try app.state() == "suspended" }
         }
-        return log(service).compactMap { line in
+        return app.log().compactMap { line in
             line.hasPrefix("finished ") ? Double(line.dropFirst("finished ".count)) : nil
         }
     }
 
-    private func deliver(_ service: Service, _ count: Int) throws -> Double {
+    private func deliver(_ app: BenchApplication, _ count: Int) throws -> Double {
         // Its log tells of earlier launches too.
-        let before = log(service).count { $0.hasPrefix("completed") }
-        try install(service, "\(bench.origin.plain)/event.bin \(count)")
-        try service.ask(["app", "launch", Self.id])
-        try wait("the downloads' acceptance", 20) { log(service).contains { $0.hasPrefix("added \(count) ") } }
+        let before = app.log().count { $0.hasPrefix("completed") }
+        try app.install("\(bench.origin.plain)/event.bin \(count)", modes: "transfer")
+        try app.service.ask(["app", "launch", Self.id])
+        try app.wait("the downloads' acceptance", 20) { app.log().contains { $0.hasPrefix("added \(count) ") } }
         // Force-quit would cancel them; this is a crash.
-        try service.ask(["app", "kill", Self.id])
-        let early = log(service).count { $0.hasPrefix("completed") } - before
-        try wait("the events", 180) { log(service).count { $0.hasPrefix("completed") } - before == count }
-        let times = log(service).filter { $0.hasPrefix("completed ") }.dropFirst(before + early).compactMap {
+        try app.service.ask(["app", "kill", Self.id])
+        let early = app.log().count { $0.hasPrefix("completed") } - before
+        try app.wait("the events", 180) { app.log().count { $0.hasPrefix("completed") } - before == count }
+        let times = app.log().filter { $0.hasPrefix("completed ") }.dropFirst(before + early).compactMap {
             Double($0.dropFirst("completed ".count))
         }
         guard let first = times.first, let last = times.last, last > first else {
@@ -111,15 +80,15 @@ struct Apps {
         return Double(times.count - 1) / (last - first)
     }
 
-    private func idle(_ service: Service) throws -> [[String]] {
-        try wait("the rest", 60) { try state(service) == "suspended" }
-        try service.ask(["app", "quit", Self.id])
+    private func idle(_ app: BenchApplication) throws -> [[String]] {
+        try app.wait("the rest", 60) { try app.state() == "suspended" }
+        try app.service.ask(["app", "quit", Self.id])
         // One that wants nothing.
-        try install(service, "\(bench.origin.plain)/event.bin 0")
-        try service.ask(["app", "launch", Self.id])
+        try app.install("\(bench.origin.plain)/event.bin 0", modes: "transfer")
+        try app.service.ask(["app", "launch", Self.id])
         Thread.sleep(forTimeInterval: 5)
-        let app = try service.client().require("GET", "/v1/apps/\(Self.id)").json()
-        guard let process = app["processID"] as? Int else { throw BenchError("the app is gone") }
+        let known = try app.service.client().require("GET", "/v1/apps/\(Self.id)").json()
+        guard let process = known["processID"] as? Int else { throw BenchError("the app is gone") }
         let view = ProcessView(processID: pid_t(process))
         let switches = try view.voluntarySwitches()
         Thread.sleep(forTimeInterval: 15)

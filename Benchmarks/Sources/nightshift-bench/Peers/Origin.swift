@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// nginx on loopback ports of its own: plain, TLS, HTTP/2 over TLS, slow below `/slow/`, uploads below `/uploads/`.
+/// nginx on loopback ports of its own: plain, TLS, HTTP/2 over TLS, slow below `/slow/`, uploads below `/uploads/`, an empty 200 below `/empty/`.
 final class Origin {
     /// What it serves.
     let root: String
@@ -57,6 +57,7 @@ final class Origin {
                 ssl_certificate_key \(key);
                 root \(root);
                 location /slow/ { alias \(root)/; limit_rate 256k; }
+                location /empty/ { return 200; }
                 location /uploads/ { dav_methods PUT; client_max_body_size 0; }
             }
         }

@@ -63,6 +63,15 @@ final class Service {
         }
     }
 
+    /// What the command line prints for a question that takes no time.
+    func answer(_ arguments: [String]) throws -> String {
+        let output = "\(home)/answer"
+        try? FileManager.default.removeItem(atPath: output)
+        try ChildProcess.require(
+            ["\(binaries)/nightshift"] + arguments, environment: ["NIGHTSHIFT_HOME": home], log: output, limit: 30)
+        return try String(contentsOfFile: output, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
     /// - Parameter connections: how many it is to use; by default it finds out itself.
     func download(_ job: Job, connections: Int? = nil, limit: Double) throws -> Cost {
         try run(

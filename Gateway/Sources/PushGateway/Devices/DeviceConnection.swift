@@ -18,7 +18,10 @@ final class DeviceConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var device: DeviceID?
     private var number: UInt64?
-    private var patience: Scheduled<Void>?
+    /// Ends the connection where nothing comes. It goes off no later than at ``patienceEnd``, and looks at that then: to
+    /// cancel a timer with every byte costs the more the more connections there are.
+    private var patience: (at: NIODeadline, timer: Scheduled<Void>)?
+    private var patienceEnd = NIODeadline.distantFuture
     /// The earliest time at which a held push may have its turn.
     private var turn: (at: Int64, timer: Scheduled<Void>)?
 
@@ -46,7 +49,7 @@ final class DeviceConnection: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        patience?.cancel()
+        patience?.timer.cancel()
         turn?.timer.cancel()
         channel.lost()
         self.context = nil
@@ -67,11 +70,23 @@ final class DeviceConnection: ChannelInboundHandler {
     }
 
     private func restartPatience() {
-        patience?.cancel()
-        guard let context, channel.state != .closed else { return }
-        patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(channel.patience))) {
-            self.perform(self.channel.timedOut())
+        guard context != nil, channel.state != .closed else { return }
+        patienceEnd = .now() + .seconds(Int64(channel.patience))
+        if let patience {
+            guard patienceEnd < patience.at else { return }
+            patience.timer.cancel()
         }
+        armPatience()
+    }
+
+    private func armPatience() {
+        guard let context else { return }
+        let timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: patienceEnd) {
+            self.patience = nil
+            guard self.channel.state != .closed else { return }
+            if self.patienceEnd > .now() { self.armPatience() } else { self.perform(self.channel.timedOut()) }
+        }
+        patience = (patienceEnd, timer)
     }
 
     // MARK: - What the gateway wants of the device

@@ -22,6 +22,10 @@ final class ProviderStream: ChannelInboundHandler {
     private var isTooLarge = false
     private var isAnswered = false
     private var hasHead = false
+    /// Whether the last piece has come.
+    private var isWhole = false
+    /// Whether a piece has come since the last end of a read.
+    private var hasNews = false
     private var id: PushID
     private var patience: Scheduled<Void>?
 
@@ -52,10 +56,10 @@ final class ProviderStream: ChannelInboundHandler {
             // Trailers say nothing that matters here.
             if !hasHead { read(headers.headers) }
             hasHead = true
-            if headers.endStream { requested() } else { wait(context) }
+            heard(headers.endStream)
         case .data(let data):
             if case .byteBuffer(let buffer) = data.data { read(buffer) }
-            if data.endStream { requested() } else { wait(context) }
+            heard(data.endStream)
         default: break
         }
     }
@@ -80,7 +84,20 @@ final class ProviderStream: ChannelInboundHandler {
         body.append(contentsOf: buffer.readableBytesView)
     }
 
-    /// The next piece has to come within the gateway's patience.
+    private func heard(_ isWhole: Bool) {
+        self.isWhole = self.isWhole || isWhole
+        hasNews = true
+        if isWhole { requested() }
+    }
+
+    /// The next piece has to come within the gateway's patience. Most requests are whole at once, and need no timer, which
+    /// costs the more to cancel the more connections there are.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if hasNews, !isWhole { wait(context) }
+        hasNews = false
+        context.fireChannelReadComplete()
+    }
+
     private func wait(_ context: ChannelHandlerContext) {
         patience?.cancel()
         patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(gateway.settings.bodyPatience))) {

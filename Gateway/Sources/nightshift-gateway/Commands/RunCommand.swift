@@ -83,6 +83,8 @@ struct Run: AsyncParsableCommand {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         var logger = Logger(label: "nightshift-gateway")
         logger.logLevel = .info
+        // A connection needs one each.
+        DescriptorLimit.raise()
         let gateway = try await Gateway(settings: settings(), logger: logger)
         let ports = try await gateway.start()
         let plain = ports.plainProviders.map { " plain=\($0)" } ?? ""

@@ -1,0 +1,17 @@
+import Glibc
+
+/// How many files and connections this process may have open at once.
+package enum DescriptorLimit {
+    /// Raises it as far as the system allows without asking; gives what it is then.
+    ///
+    /// Systems begin programs with 1,024, for the sake of those that use `select`, and expect others to raise it.
+    @discardableResult
+    package static func raise() -> Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 0 }
+        var raised = limit
+        raised.rlim_cur = limit.rlim_max
+        let isRaised = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0
+        return Int(clamping: isRaised ? raised.rlim_cur : limit.rlim_cur)
+    }
+}

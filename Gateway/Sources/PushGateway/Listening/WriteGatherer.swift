@@ -1,0 +1,60 @@
+import NIOCore
+
+/// Puts what is written and flushed piece by piece within one turn of the event loop into one piece.
+///
+/// A commit answers many requests of a connection at once. Each answer flushes for itself, which would cost a TLS record
+/// and a call of the kernel each, for 60 bytes. Belongs to its event loop.
+final class WriteGatherer: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Bytes that are passed on without waiting for more: a TLS record has no more than 16 KiB.
+    private static let limit = 16_384
+
+    private var pending: ByteBuffer?
+    private var promise: EventLoopPromise<Void>?
+    /// Whether a flush is due at the end of this turn.
+    private var isDue = false
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        var data = unwrapOutboundIn(data)
+        if (pending?.readableBytes ?? 0) + data.readableBytes > Self.limit { passOn(context) }
+        if pending == nil {
+            pending = data
+        } else {
+            pending?.writeBuffer(&data)
+        }
+        // A later piece's promise is kept no earlier than that of an earlier one.
+        if self.promise == nil { self.promise = promise } else { self.promise?.futureResult.cascade(to: promise) }
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        guard !isDue else { return }
+        isDue = true
+        context.eventLoop.assumeIsolated().execute {
+            self.isDue = false
+            self.passOn(context)
+            context.flush()
+        }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        passOn(context)
+        context.flush()
+        context.close(mode: mode, promise: promise)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        passOn(context)
+        context.fireChannelInactive()
+    }
+
+    private func passOn(_ context: ChannelHandlerContext) {
+        guard let pending else { return }
+        let promise = promise
+        (self.pending, self.promise) = (nil, nil)
+        context.write(wrapOutboundOut(pending), promise: promise)
+    }
+}

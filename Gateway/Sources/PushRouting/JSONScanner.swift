@@ -1,0 +1,257 @@
+/// Reads JSON (RFC 8259) once, from its first byte to its last, and keeps nothing: for payloads of which a few words count.
+///
+/// Takes no more than Foundation's parser takes in UTF-8, and no less but for a comma behind the last member of an object, which no
+/// other parser takes.
+struct JSONScanner {
+    /// These bytes are no JSON.
+    struct Malformed: Error {}
+
+    /// A name in an object, as it is written.
+    struct Key {
+        /// What stands between the quotes.
+        fileprivate var bytes: Slice<UnsafeBufferPointer<UInt8>>
+        fileprivate var hasEscapes: Bool
+
+        func `is`(_ name: StaticString) -> Bool {
+            let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+            return hasEscapes ? unescaped.elementsEqual(name) : bytes.elementsEqual(name)
+        }
+
+        /// The name without its escapes. Those above ASCII are of no name that is looked for, and become zeros.
+        private var unescaped: [UInt8] {
+            var result: [UInt8] = []
+            var index = bytes.startIndex
+            while index < bytes.endIndex {
+                var byte = bytes[index]
+                index += 1
+                if byte == 0x5C {
+                    byte = bytes[index]
+                    index += 1
+                    if byte == 0x75 {
+                        let code = bytes[index..<(index + 4)].reduce(0) { $0 << 4 | Int(JSONScanner.digit($1) ?? 0) }
+                        byte = UInt8(exactly: code).flatMap { $0 < 0x80 ? $0 : nil } ?? 0
+                        index += 4
+                    } else {
+                        byte = JSONScanner.escape(byte)
+                    }
+                }
+                result.append(byte)
+            }
+            return result
+        }
+    }
+
+    /// Objects and arrays within each other.
+    private static let depthLimit = 512
+
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var index = 0
+    private var depth = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        self.bytes = bytes
+    }
+
+    static func isUnicode(_ bytes: [UInt8]) -> Bool {
+        bytes.allSatisfy { $0 < 0x80 } || String(validating: bytes, as: UTF8.self) != nil
+    }
+
+    // MARK: - Documents
+
+    /// Reads a document that is an object. `member` is given each name, and reads or skips its value.
+    mutating func document(
+        _ member: (inout JSONScanner, Key) throws(Malformed) -> Void
+    ) throws(Malformed) {
+        // A byte order mark is tolerated by most readers.
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
+        skipSpace()
+        try object(member)
+        skipSpace()
+        guard index == bytes.count else { throw Malformed() }
+    }
+
+    var isAtObject: Bool { peek == 0x7B }
+
+    /// Reads an object, whose first byte is next.
+    mutating func object(_ member: (inout JSONScanner, Key) throws(Malformed) -> Void) throws(Malformed) {
+        try enter(0x7B)
+        if leave(0x7D) { return }
+        repeat {
+            skipSpace()
+            let key = try string()
+            skipSpace()
+            try take(0x3A)
+            skipSpace()
+            try member(&self, key)
+            skipSpace()
+        } while skip(0x2C)
+        guard leave(0x7D) else { throw Malformed() }
+    }
+
+    private mutating func array() throws(Malformed) {
+        try enter(0x5B)
+        if leave(0x5D) { return }
+        repeat {
+            skipSpace()
+            try skipValue()
+            skipSpace()
+        } while skip(0x2C)
+        guard leave(0x5D) else { throw Malformed() }
+    }
+
+    private mutating func enter(_ byte: UInt8) throws(Malformed) {
+        try take(byte)
+        depth += 1
+        guard depth <= Self.depthLimit else { throw Malformed() }
+        skipSpace()
+    }
+
+    private mutating func leave(_ byte: UInt8) -> Bool {
+        guard skip(byte) else { return false }
+        depth -= 1
+        return true
+    }
+
+    // MARK: - Values
+
+    mutating func skipValue() throws(Malformed) {
+        switch peek {
+        case 0x7B: try object { (scanner, _) throws(Malformed) in try scanner.skipValue() }
+        case 0x5B: try array()
+        case 0x22: _ = try string()
+        case 0x74: try word("true")
+        case 0x66: try word("false")
+        case 0x6E: try word("null")
+        default: _ = try number()
+        }
+    }
+
+    /// Reads a value; gives its whole number where it is a number, and 1 and 0 for `true` and `false`.
+    mutating func integer() throws(Malformed) -> Int? {
+        switch peek {
+        case 0x74:
+            try word("true")
+            return 1
+        case 0x66:
+            try word("false")
+            return 0
+        case 0x2D?, 0x30?, 0x31?, 0x32?, 0x33?, 0x34?, 0x35?, 0x36?, 0x37?, 0x38?, 0x39?:
+            return Int(exactly: try number().rounded(.towardZero))
+        default:
+            try skipValue()
+            return nil
+        }
+    }
+
+    private mutating func word(_ word: StaticString) throws(Malformed) {
+        for byte in UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount) { try take(byte) }
+    }
+
+    private mutating func number() throws(Malformed) -> Double {
+        let start = index
+        _ = skip(0x2D)
+        if !skip(0x30) { try digits() }
+        if skip(0x2E) { try digits() }
+        if skip(0x65) || skip(0x45) {
+            if !skip(0x2B) { _ = skip(0x2D) }
+            try digits()
+        }
+        // One that is too large for a number is none that an app could read.
+        guard let value = Double(String(decoding: bytes[start..<index], as: UTF8.self)), value.isFinite else {
+            throw Malformed()
+        }
+        return value
+    }
+
+    private mutating func digits() throws(Malformed) {
+        let start = index
+        while let byte = peek, (0x30...0x39).contains(byte) { index += 1 }
+        guard index > start else { throw Malformed() }
+    }
+
+    private mutating func string() throws(Malformed) -> Key {
+        try take(0x22)
+        let start = index
+        var hasEscapes = false
+        while let byte = peek {
+            index += 1
+            switch byte {
+            case 0x22: return Key(bytes: bytes[start..<(index - 1)], hasEscapes: hasEscapes)
+            case 0x5C:
+                hasEscapes = true
+                try skipEscape()
+            case 0..<0x20: throw Malformed()
+            default: break
+            }
+        }
+        throw Malformed()
+    }
+
+    private mutating func skipEscape() throws(Malformed) {
+        guard let byte = peek else { throw Malformed() }
+        index += 1
+        guard byte == 0x75 else {
+            guard Self.escape(byte) != 0 else { throw Malformed() }
+            return
+        }
+        switch try codeUnit() {
+        case 0xD800..<0xDC00:
+            // The first half of a pair is nothing without the second.
+            try take(0x5C)
+            try take(0x75)
+            guard (0xDC00..<0xE000).contains(try codeUnit()) else { throw Malformed() }
+        case 0xDC00..<0xE000: throw Malformed()
+        default: break
+        }
+    }
+
+    private mutating func codeUnit() throws(Malformed) -> Int {
+        var value = 0
+        for _ in 0..<4 {
+            guard let byte = peek, let digit = Self.digit(byte) else { throw Malformed() }
+            value = value << 4 | Int(digit)
+            index += 1
+        }
+        return value
+    }
+
+    // MARK: - Bytes
+
+    private var peek: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+    private mutating func skip(_ byte: UInt8) -> Bool {
+        guard peek == byte else { return false }
+        index += 1
+        return true
+    }
+
+    private mutating func take(_ byte: UInt8) throws(Malformed) {
+        guard skip(byte) else { throw Malformed() }
+    }
+
+    private mutating func skipSpace() {
+        while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
+    }
+
+    /// What an escape stands for that is one letter; 0 where it is none.
+    fileprivate static func escape(_ letter: UInt8) -> UInt8 {
+        switch letter {
+        case 0x22, 0x5C, 0x2F: letter
+        case 0x62: 0x08
+        case 0x66: 0x0C
+        case 0x6E: 0x0A
+        case 0x72: 0x0D
+        case 0x74: 0x09
+        default: 0
+        }
+    }
+
+    fileprivate static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
+}

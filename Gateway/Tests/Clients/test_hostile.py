@@ -1,0 +1,270 @@
+"""Devices and providers that mean harm: nobody is let in, nobody else is harmed, and memory stays bounded."""
+
+import json
+import os
+import random
+import resource
+import select
+import struct
+import subprocess
+import time
+import unittest
+
+import hyperframe.frame
+
+from device import Closed, Device, field, frame, noise
+from gateway import OTHER_KEY, OTHER_TEAM, OTHER_TOPIC, TOPIC, Gateway
+from provider import Provider
+
+BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
+LOAD = os.environ.get("NIGHTSHIFT_GATEWAY_LOAD", os.path.join(os.path.dirname(BINARY), "gateway-load"))
+ROUNDS = int(os.environ.get("GATEWAY_FUZZ_ROUNDS", "100"))
+# 10000 takes some minutes with a debug build.
+IDLE = int(os.environ.get("GATEWAY_IDLE_DEVICES", "500"))
+MEBIBYTE = 1 << 20
+
+
+def mutated(chance, frames):
+    """Frames with a few mistakes, as bytes."""
+    frames = list(frames)
+    for _ in range(chance.randrange(3)):
+        index = chance.randrange(len(frames))
+        frames.insert(chance.randrange(len(frames) + 1), frames[index] if chance.random() < 0.5 else frames.pop(index))
+    data = bytearray(b"".join(frames))
+    for _ in range(chance.randrange(1, 4)):
+        at = chance.randrange(len(data))
+        kind = chance.randrange(5)
+        if kind == 0:
+            data[at] = chance.randrange(256)
+        elif kind == 1:
+            data[at] ^= 1 << chance.randrange(8)
+        elif kind == 2:
+            del data[at:at + chance.randrange(1, 9)]
+        elif kind == 3:
+            data[at:at] = chance.randbytes(chance.randrange(1, 9))
+        else:
+            # A length that says much.
+            data[at:at + 4] = struct.pack(">I", chance.choice([0, 65_535, 65_536, 65_537, 1 << 31, (1 << 32) - 1]))
+        if not data:
+            return chance.randbytes(1)
+    return bytes(data)
+
+
+class Hostile(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway(BINARY, "--request-rate", "1000000").__enter__()
+        self.victim = Device.new(self.gateway)
+        self.token = self.victim.register(TOPIC)
+        self.authorization = "bearer " + self.gateway.token()
+        self.memory = self.resident()
+
+    def tearDown(self):
+        self.victim.disconnect()
+        self.gateway.__exit__()
+
+    def resident(self):
+        with open(f"/proc/{self.gateway.process.pid}/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+
+    def check_alive(self, growth):
+        """Nobody else is here, a push still reaches its device, and memory has not grown by more than this."""
+        while self.gateway.admin("status")[0]["deviceConnections"] != 1:
+            time.sleep(0.05)
+        before = len(self.victim.messages)
+        answer = Provider(self.gateway).push(self.token, authorization=self.authorization, apns_topic=TOPIC)
+        self.assertEqual(answer.status, 200)
+        self.victim.wait(lambda: len(self.victim.messages) > before)
+        self.assertLess(self.resident() - self.memory, growth)
+
+    def read_out(self, device):
+        """What the gateway says until it ends the connection, or says nothing for a while."""
+        kinds = []
+        try:
+            while device.socket.pending() or select.select([device.socket], [], [], 0.3)[0]:
+                kinds.append(device.read()[0])
+        except (Closed, OSError):
+            pass
+        return kinds
+
+    def test_fuzzed_strangers(self):
+        """R5: Frames with mistakes, of somebody without a key, let nobody in."""
+        seed = int(os.environ.get("NIGHTSHIFT_SEED", random.randrange(1 << 30)))
+        chance = random.Random(seed)
+        for _ in range(ROUNDS):
+            device = Device(self.gateway)
+            device.open()
+            device.id = self.victim.id
+            signature = device.key.sign(b"nightshift push connect 1\0" + device.id + device.nonce)
+            connect = frame(
+                "connect", field("version", b"\1"), field("device", device.id), field("signature", signature),
+                field("keepAlive", struct.pack(">I", 60)), field("state", b"\1"),
+                field("choice", b"\1" + TOPIC.encode()))
+            enrol = frame("enrol", field("code", b"x" * 32), field("key", noise(32)), field("name", b"x"))
+            register = frame("register", field("request", b"\0\0\0\1"), field("topic", TOPIC.encode()))
+            try:
+                device.socket.sendall(mutated(chance, chance.choice([[connect], [enrol], [enrol, connect, register]])))
+            except OSError:
+                pass
+            for kind in self.read_out(device):
+                self.assertEqual(kind, "goAway", f"seed {seed}")
+            device.socket.close()
+        self.check_alive(growth=32 * MEBIBYTE)
+
+    def test_fuzzed_devices(self):
+        """R5: Frames with mistakes, of a device that was let in, harm that device alone."""
+        seed = int(os.environ.get("NIGHTSHIFT_SEED", random.randrange(1 << 30)))
+        chance = random.Random(seed)
+        device = Device(self.gateway)
+        self.assertEqual(device.enrol(self.gateway.enrolment_code()), "enrolled")
+        topic = field("topic", TOPIC.encode())
+        valid = [
+            frame("ping", field("keepAlive", struct.pack(">I", 60))), frame("state", field("state", b"\2")),
+            frame("topics", field("choice", b"\2" + TOPIC.encode()), field("choice", b"\4" + OTHER_TOPIC.encode())),
+            frame("acknowledge", field("push", noise(16))),
+            frame("register", field("request", b"\0\0\0\1"), topic, field("fresh", b"\1")),
+            frame("unregister", field("request", b"\0\0\0\2"), topic),
+            frame("goAway", field("refusal", b"\1"), field("text", b"x"), field("retryAfter", b"\0\0\0\0")),
+            frame("hello", field("version", b"\1"), field("nonce", noise(32))),
+        ]
+        for _ in range(ROUNDS):
+            device.open()
+            signature = device.key.sign(b"nightshift push connect 1\0" + device.id + device.nonce)
+            device.send(
+                "connect", field("version", b"\1"), field("device", device.id), field("signature", signature),
+                field("keepAlive", struct.pack(">I", 60)), field("state", b"\1"))
+            self.assertEqual(device.read()[0], "connected", f"seed {seed}")
+            try:
+                device.socket.sendall(mutated(chance, chance.sample(valid, chance.randrange(1, len(valid)))))
+            except OSError:
+                pass
+            for kind in self.read_out(device):
+                self.assertIn(kind, ("goAway", "pong", "registered", "unregistered", "refused"), f"seed {seed}")
+            device.socket.close()
+        self.check_alive(growth=32 * MEBIBYTE)
+
+    def test_replay(self):
+        """R5: A handshake that was recorded, byte for byte, is refused the next time."""
+        device = Device(self.gateway)
+        self.assertEqual(device.enrol(self.gateway.enrolment_code()), "enrolled")
+        device.open()
+        signature = device.key.sign(b"nightshift push connect 1\0" + device.id + device.nonce)
+        recorded = frame(
+            "connect", field("version", b"\1"), field("device", device.id), field("signature", signature),
+            field("keepAlive", struct.pack(">I", 60)), field("state", b"\1"))
+        device.socket.sendall(recorded)
+        self.assertEqual(device.read()[0], "connected")
+        device.socket.close()
+        device.open()
+        device.socket.sendall(recorded)
+        self.assertEqual(device.read()[0], "goAway")
+        device.socket.close()
+        self.check_alive(growth=32 * MEBIBYTE)
+
+    def test_another(self):
+        """R5: A device learns, ends and acknowledges nothing of another's."""
+        provider = Provider(self.gateway)
+        self.victim.disconnect()
+        answer = provider.push(self.token, authorization=self.authorization, apns_topic=TOPIC)
+        push = answer.headers["apns-id"]
+        thief = Device.new(self.gateway)
+        self.assertNotEqual(thief.register(TOPIC), self.token)
+        self.assertNotEqual(thief.register(TOPIC, fresh=True), self.token)
+        thief.send("acknowledge", field("push", bytes.fromhex(push.replace("-", ""))))
+        self.assertEqual(thief.ask("unregister", TOPIC)[0], "unregistered")
+        thief.ping()
+        self.assertEqual(thief.messages, [])
+        thief.disconnect()
+        self.assertEqual(
+            [row["token"] for row in self.gateway.admin("device", "show", uuid_of(self.victim.id))[0]["tokens"]],
+            [self.token])
+        self.assertEqual(self.victim.connect(), "connected")
+        self.victim.wait(lambda: self.victim.messages)
+        self.check_alive(growth=32 * MEBIBYTE)
+
+    def test_other_team(self):
+        """R5: A provider of another team cannot send to a token that it knows, whatever topic it names."""
+        authorization = "bearer " + self.gateway.token(OTHER_KEY, OTHER_TEAM)
+        for topic, reason in ((TOPIC, "TopicDisallowed"), (OTHER_TOPIC, "DeviceTokenNotForTopic")):
+            answer = Provider(self.gateway).push(self.token, authorization=authorization, apns_topic=topic)
+            self.assertEqual((answer.status, answer.reason), (400, reason))
+        # Its key does not make it the other team.
+        forged = "bearer " + self.gateway.token(OTHER_KEY, "TEAM000001")
+        answer = Provider(self.gateway).push(self.token, authorization=forged, apns_topic=TOPIC)
+        self.assertEqual((answer.status, answer.reason), (403, "InvalidProviderToken"))
+        self.assertEqual(self.victim.messages, [])
+        self.check_alive(growth=32 * MEBIBYTE)
+
+    def test_device_that_does_not_read(self):
+        """R5: A device that asks on and on and never reads is not read any more, either."""
+        device = Device(self.gateway)
+        self.assertEqual(device.enrol(self.gateway.enrolment_code()), "enrolled")
+        device.open()
+        signature = device.key.sign(b"nightshift push connect 1\0" + device.id + device.nonce)
+        device.send(
+            "connect", field("version", b"\1"), field("device", device.id), field("signature", signature),
+            field("keepAlive", struct.pack(">I", 60)), field("state", b"\1"))
+        self.assertEqual(device.read()[0], "connected")
+        self.flood(device.socket, frame("ping", field("keepAlive", struct.pack(">I", 60))) * 1_000)
+        device.socket.close()
+        self.check_alive(growth=48 * MEBIBYTE)
+
+    def test_provider_that_does_not_read(self):
+        """R5: A provider that sends on and on and never reads its answers is not read any more, either."""
+        provider = Provider(self.gateway)
+        answer = provider.push(self.token, authorization=self.authorization, apns_topic=TOPIC)
+        self.assertEqual(answer.status, 200)
+        # The library would stop at the limit of streams that it believes to be open, so the frames are made by hand.
+        block = provider.h2.encoder.encode([(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "x")])
+        stream = provider.h2.get_next_available_stream_id()
+
+        def requests():
+            nonlocal stream
+            data = b""
+            for _ in range(500):
+                head = hyperframe.frame.HeadersFrame(stream, data=block)
+                head.flags |= {"END_HEADERS", "END_STREAM"}
+                data += head.serialize()
+                stream += 2
+            return data
+
+        self.flood(provider.socket, requests)
+        provider.close()
+        self.check_alive(growth=48 * MEBIBYTE)
+
+    def flood(self, connection, data):
+        """Sends until nothing is taken any more, the other side hangs up, or it has been far too much."""
+        connection.settimeout(3)
+        sent = 0
+        try:
+            while sent < 64 * MEBIBYTE:
+                piece = data() if callable(data) else data
+                connection.sendall(piece)
+                sent += len(piece)
+        except OSError:
+            pass
+        self.assertLess(sent, 64 * MEBIBYTE, "everything was taken")
+
+    @unittest.skipUnless(os.path.exists(LOAD), "gateway-load is not built")
+    def test_idle(self):
+        """R5, B7: Very many devices that say nothing: none is lost, a push still passes, each costs little."""
+        result = subprocess.run(
+            [LOAD, "--devices", str(IDLE), "--port", str(self.gateway.device_port), "--socket",
+             self.gateway.path("state/admin.sock"), "--authority", self.gateway.path("authority.pem"), "--gateway",
+             str(self.gateway.process.pid), "--parallel", "32", "--hold", "5", "--storm", str(IDLE // 2)],
+            capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual((report["enrolment"]["failures"], report["connection"]["failures"], report["lost"]), (0, 0, 0))
+        self.assertLess(report["memory"]["perConnection"], 64 * 1024)
+        print(f"\n    {report['memory']['perConnection'] / 1000:.1f} kB for each of {IDLE} idle devices, "
+              f"half of them back {report['storm']['seconds']:.1f} s after a cut", end=" ")
+        self.check_alive(growth=IDLE * 64 * 1024 + 32 * MEBIBYTE)
+
+
+def uuid_of(identifier):
+    text = identifier.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
