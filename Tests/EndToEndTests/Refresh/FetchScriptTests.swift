@@ -22,6 +22,7 @@ import Testing
         let app = try await feed.status()
         #expect(app.state == .notRunning && app.faults == 0)
         // After a failure the planner leaves it alone for a while, and says so.
+        try await feed.switchRefresh(on: true)
         #expect(try await feed.refresh().hold == "failures")
     }
 

@@ -19,7 +19,8 @@ final class FetchingScript: Sendable {
 
     var api: ServiceAPI { service.api }
 
-    /// Starts the service and installs an app whose wakes run `script`, which finds its own folder as `$FOLDER`.
+    /// Starts the service and installs an app whose wakes run `script`, which finds its own folder as `$FOLDER`. It is fetched for when
+    /// that is asked for: an app that nothing is known of may be fetched for at once, or in hours, by the time of day.
     ///
     /// - Parameter keys: lines of the entry behind the others.
     func install(_ script: String, modes: String = "fetch;", keys: String = "X-Nightshift-FetchInterval=minimum")
@@ -38,7 +39,13 @@ final class FetchingScript: Sendable {
             X-Nightshift-BackgroundModes=\(modes)
             \(keys)
             """, to: "\(Self.id).desktop")
+        try await switchRefresh(on: false)
         try await api.post("/v1/apps", InstallRequest(entry: entry), as: AppStatus.self)
+    }
+
+    /// Whether the service fetches by itself. While it does not, only those fetches begin that are asked for.
+    func switchRefresh(on isOn: Bool) async throws {
+        try await api.send("PATCH", "/v1/refresh", Data(#"{"isOn": \#(isOn)}"#.utf8))
     }
 
     func refresh() async throws -> AppRefreshStatus { try await api.get("/v1/refresh/\(Self.id)") }
