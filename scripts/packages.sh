@@ -13,7 +13,7 @@ test=(
     sway foot openbox xdotool x11-utils xvfb xterm chromium chromium-driver
 )
 bench=(aria2 axel wget2 curl nginx openssl nghttp2-client)
-gateway=(python3-venv nghttp2-client)
+gateway=(python3-venv nghttp2-client dbus-daemon python3-dbus python3-gi)
 push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl)
 
 wanted=()
