@@ -83,6 +83,34 @@ package enum Slot: UInt8, Sendable, Hashable, CaseIterable {
     case latest = 0
     /// The silent push that the rate limit holds back.
     case held = 1
+
+    /// A part of a key: short, and another one for each slot.
+    package var text: String {
+        switch self {
+        case .latest: "l"
+        case .held: "h"
+        }
+    }
+
+    package init?(text: String) {
+        guard let slot = Self.allCases.first(where: { $0.text == text }) else { return nil }
+        self = slot
+    }
+}
+
+/// Where a stored push is: enough to take it, and never a newer one, from storage.
+package struct StoredPlace: Sendable, Hashable {
+    package var id: PushID
+    package var topic: String
+    package var slot: Slot
+    package var sequence: Int64
+
+    package init(id: PushID, topic: String, slot: Slot, sequence: Int64) {
+        self.id = id
+        self.topic = topic
+        self.slot = slot
+        self.sequence = sequence
+    }
 }
 
 /// A push in storage.
@@ -99,5 +127,9 @@ package struct StoredPush: Sendable, Hashable {
         self.slot = slot
         self.sequence = sequence
         self.heldUntil = heldUntil
+    }
+
+    package var place: StoredPlace {
+        StoredPlace(id: push.id, topic: push.topic, slot: slot, sequence: sequence)
     }
 }

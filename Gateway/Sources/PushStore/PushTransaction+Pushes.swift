@@ -74,7 +74,16 @@ package struct StoreCounts: Sendable, Hashable {
     package var devices: Int
     package var tokens: Int
     package var stored: Int
-    package var held: Int
+    /// Nil where they are counted as stored.
+    package var held: Int?
+
+    package init(teams: Int, devices: Int, tokens: Int, stored: Int, held: Int?) {
+        self.teams = teams
+        self.devices = devices
+        self.tokens = tokens
+        self.stored = stored
+        self.held = held
+    }
 }
 
 extension StoredPush {

@@ -22,7 +22,7 @@ import Testing
         #expect(route.committed(push.stored(), replaced: [], now: .at(0)) == [sent])
         #expect(
             route.acknowledged(push.id, connection: 1)
-                == [.remove(push.id, [.delivered])])
+                == [.remove(push.stored().place, [.delivered])])
         #expect(route.acknowledged(push.id, connection: 1) == [])
     }
 
@@ -38,7 +38,7 @@ import Testing
                 == [.send(push.message(isFromStorage: true), connection: 1)])
         #expect(
             route.acknowledged(push.id, connection: 1)
-                == [.remove(push.id, [.deliveredFromStorage])])
+                == [.remove(push.stored().place, [.deliveredFromStorage])])
     }
 
     @Test func `R4, R5, B6: Three silent pushes: two pass, the third is held and rides along with the next alert`() {
@@ -69,7 +69,7 @@ import Testing
             ])
         #expect(
             route.acknowledged(third.id, connection: 1)
-                == [.remove(third.id, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
+                == [.remove(held.place, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
     }
 
     @Test func `R4, R5: A held push leaves when it has its turn, and not before`() {
