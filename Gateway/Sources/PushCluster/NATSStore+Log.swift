@@ -1,6 +1,6 @@
 import Foundation
 package import PushProtocol
-package import PushRouting
+import PushRouting
 package import PushStore
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Foundation
 package import PushProtocol
+import PushRouting
 package import PushStore
 
 extension NATSStore {

@@ -1,4 +1,4 @@
-package import PushProtocol
+import PushProtocol
 
 /// What is different where several gateways share a store: a push is stored by one, and its device is with another.
 extension DeviceRoute {

@@ -124,6 +124,12 @@ package struct ProviderRecords: Sendable, Hashable {
     package var teams: [TeamRecord] = []
     package var keys: [KeyRecord] = []
     package var topics: [TopicRecord] = []
+
+    package init(teams: [TeamRecord] = [], keys: [KeyRecord] = [], topics: [TopicRecord] = []) {
+        self.teams = teams
+        self.keys = keys
+        self.topics = topics
+    }
 }
 
 /// A push that is durable, and those whose place it has taken.
