@@ -39,6 +39,7 @@ struct JetStream: Sendable {
 
     private struct Acknowledgement: Decodable {
         var seq: UInt64?
+        var duplicate: Bool?
         var error: Failure?
     }
 
@@ -69,7 +70,12 @@ struct JetStream: Sendable {
         completion: @escaping Completion<Written>
     ) {
         var headers: [(name: String, value: String)] = []
-        if let last { headers.append(("Nats-Expected-Last-Subject-Sequence", "\(last)")) }
+        if let last {
+            headers.append(("Nats-Expected-Last-Subject-Sequence", "\(last)"))
+            // In a cluster, servers before 2.10 compare before the replicas agree, and two that come together both pass.
+            // Ids are compared behind the agreement: of all writes over one value, one is the first.
+            headers.append(("Nats-Msg-Id", "\(subject):\(last)"))
+        }
         if isRemoval { headers.append(("KV-Operation", "DEL")) }
         connection.request(subject, data, headers: headers) { result in
             completion(
@@ -77,7 +83,9 @@ struct JetStream: Sendable {
                     guard let answer = try? JSONDecoder().decode(Acknowledgement.self, from: Data(bytes)) else {
                         return .failure(StoreError(.other, "NATS answered what nobody understands."))
                     }
-                    if answer.error?.err_code == Failure.wrongLastSequence { return .success(.overtaken) }
+                    if answer.error?.err_code == Failure.wrongLastSequence || answer.duplicate == true {
+                        return .success(.overtaken)
+                    }
                     if let error = answer.error { return .failure(error.error) }
                     return .success(.at(answer.seq ?? 0))
                 })

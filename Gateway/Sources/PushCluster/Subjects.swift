@@ -73,3 +73,8 @@ struct Subjects: Sendable {
         return byte < 16 ? "0" + digits : digits
     }
 }
+
+extension NATSStore {
+    /// Any text as one token of a subject.
+    package static func token(_ text: String) -> String { Subjects.token(text) }
+}
