@@ -232,7 +232,11 @@ package struct DeviceRoute: Sendable {
         if isShared { for row in rows { noteSilent(row) } }
         for row in rows.sorted(by: { $0.sequence < $1.sequence }) {
             let push = row.push
-            if isShared, !isNews(row) { continue }
+            if isShared, !isNews(row) {
+                // A gateway that died may have left a held one behind whose place was taken.
+                if row.slot == .held { actions.append(.remove(row.place, [])) }
+                continue
+            }
             if connection?.sending[push.id] != nil || acknowledged.contains(push.id) { continue }
             if push.isExpired(now) {
                 actions.append(.remove(row.place, [.discarded(.expired)]))
@@ -256,7 +260,8 @@ package struct DeviceRoute: Sendable {
                 continue
             }
             // Another gateway may let one pass at this very moment: the store says which of the two it is.
-            if isShared, row.slot == .held, !waits, !occasion.claimed.contains(push.topic) {
+            let hasItsTurn = row.slot == .held && !waits
+            if isShared, hasItsTurn, occasion.company == nil, !occasion.claimed.contains(push.topic) {
                 mayHaveWaiting = true
                 actions.append(.claim(topic: push.topic, connection: number))
                 continue
@@ -266,7 +271,7 @@ package struct DeviceRoute: Sendable {
                 if connection?.backlog?.merge(occasion) == nil { connection?.backlog = occasion }
                 continue
             }
-            let company = waits ? occasion.company : nil
+            let company = waits || (isShared && hasItsTurn) ? occasion.company : nil
             // One that has its turn counts as one that passes; what rides along is free.
             if row.slot == .held, company == nil { _ = buckets[push.topic]?.take(settings, now: now.bootSeconds) }
             let isFromStorage = !isItself || row.slot == .held
