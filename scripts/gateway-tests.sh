@@ -12,7 +12,7 @@ scripts/packages.sh build gateway
 if [ "$#" -eq 0 ]; then
     swift build --package-path Gateway --scratch-path "$scratch" --build-tests
     swift test --package-path Gateway --scratch-path "$scratch" --skip-build
-    set -- test_reasons test_clients test_delivery test_trouble test_service test_load
+    set -- test_reasons test_clients test_delivery test_trouble test_service test_load test_cluster
 else
     swift build --package-path Gateway --scratch-path "$scratch"
 fi

@@ -13,8 +13,8 @@ test=(
     sway foot openbox xdotool x11-utils xvfb xterm chromium chromium-driver
 )
 bench=(aria2 axel wget2 curl nginx openssl)
-gateway=(python3-venv nghttp2-client)
-push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl)
+gateway=(python3-venv nghttp2-client nats-server libnats-dev)
+push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl libnats-dev)
 
 wanted=()
 for group in "$@"; do

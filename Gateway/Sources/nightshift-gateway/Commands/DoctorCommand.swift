@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PushGateway
+import PushStore
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Looks for what keeps a gateway from working.")
