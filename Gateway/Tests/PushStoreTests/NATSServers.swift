@@ -55,9 +55,10 @@ final class NATSServers {
     /// A store on these servers, as soon as they have found each other.
     func store(replicas: Int) async throws -> NATSStore {
         while true {
-            do {
+            do throws(StoreError) {
                 return try await NATSStore(NATSSettings(servers: urls, replicas: replicas, streams: 2))
-            } catch let error as StoreError where error.code == .unavailable {
+            } catch {
+                guard error.code == .unavailable else { throw error }
                 guard processes.allSatisfy(\.isRunning) else {
                     throw Failure(description: "A nats-server has ended.")
                 }

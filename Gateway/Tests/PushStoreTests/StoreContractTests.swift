@@ -125,11 +125,12 @@ import Testing
     ) async throws {
         let world = try await World(kind)
         let key = [UInt8](repeating: 2, count: 32)
+        let (store, second) = (world.store, world.second)
         for round in 0..<10 as Range<UInt8> {
             try await world.store.addEnrolment(hash: [2, round], name: "phone", expiresAt: 1_000, now: 5)
-            async let one = world.store.enrol(
+            async let one = store.enrol(
                 DeviceID(high: 2, low: UInt64(round)), hash: [2, round], key: key.map { $0 &+ round }, name: nil, now: 6)
-            async let other = world.second.enrol(
+            async let other = second.enrol(
                 DeviceID(high: 3, low: UInt64(round)), hash: [2, round], key: key.map { $0 &+ round &+ 100 }, name: "x",
                 now: 6)
             let devices = try await [one, other].compactMap(\.self)
