@@ -23,7 +23,7 @@ SEED = int(os.environ.get("GATEWAY_CLUSTER_SEED", str(random.randrange(1 << 32))
 DEVICES = 6
 TOPICS = [TOPIC, "org.example.News", "org.example.Chat"]
 # Seconds within which servers have found each other, and what was missed is read.
-PATIENCE = 120
+PATIENCE = 60
 
 
 def free_ports(count):
