@@ -103,16 +103,16 @@ class Sender(threading.Thread):
         self.stops = False
 
     def run(self):
-        provider = None
+        provider = authorization = None
         while not self.stops:
-            node = random.choice(self.test.nodes)
             try:
-                provider = provider or Provider(node)
+                if provider is None:
+                    node = random.choice(self.test.nodes)
+                    provider, authorization = Provider(node), "bearer " + node.token()
                 self.number += 1
                 body = json.dumps({"aps": {"alert": "x"}, "n": self.number}).encode()
                 answer = provider.push(
-                    self.device.tokens[self.topic], body, apns_topic=self.topic,
-                    authorization="bearer " + node.token())
+                    self.device.tokens[self.topic], body, apns_topic=self.topic, authorization=authorization)
                 if answer.status == 200:
                     self.accepted.append(self.number)
                     continue

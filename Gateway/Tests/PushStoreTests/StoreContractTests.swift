@@ -147,9 +147,9 @@ import Testing
         kind: Kind
     ) async throws {
         let world = try await World(kind)
-        func register(_ fresh: String, wanted: Bool, limit: Int = 9) async throws -> [String?] {
+        func register(_ fresh: String, wanted: Bool, limit: Int = 9, at: Int64 = 5) async throws -> [String?] {
             let answer = try await world.store.register(
-                Self.mail, device: world.device, fresh: fresh, isFreshWanted: wanted, limit: limit, at: 5)
+                Self.mail, device: world.device, fresh: fresh, isFreshWanted: wanted, limit: limit, at: at)
             return [answer.token, answer.ended]
         }
         let first = "token-" + Self.mail
@@ -159,19 +159,19 @@ import Testing
         #expect(try await world.second.token("c")?.endedAt == nil)
         #expect(try await world.second.token("b") == nil)
         // One that is older than eight others is not known any more.
-        for number in 0..<10 { _ = try await register("d\(number)", wanted: true) }
+        for number in 0..<10 as Range<Int64> { _ = try await register("d\(number)", wanted: true, at: 6 + number) }
         #expect(try await world.second.token(first) == nil)
         #expect(try await world.second.token("d1")?.endedBy == .replaced)
         let stored = try await world.put(world.push(1))
-        #expect(try await world.store.unregister(Self.mail, device: world.device, at: 9) == "d9")
+        #expect(try await world.store.unregister(Self.mail, device: world.device, at: 29) == "d9")
         #expect(try await world.second.token("d9")?.endedBy == .unregistered)
         _ = try await world.until(world.waiting) { $0 == [] }
         _ = try await world.until({ try await world.second.log(of: stored.push.id).map(\.event) }) {
             $0 == ["received", "discarded-unregistered"]
         }
         await #expect(throws: StoreError.self) { try await register("e", wanted: false, limit: 1) }
-        #expect(try await world.store.revokeDevice(world.device, at: 10) == ["token-" + Self.news])
-        #expect(try await world.second.deviceConnects(world.device, at: 11)?.revokedAt == 10)
+        #expect(try await world.store.revokeDevice(world.device, at: 30) == ["token-" + Self.news])
+        #expect(try await world.second.deviceConnects(world.device, at: 31)?.revokedAt == 30)
         await #expect(throws: StoreError.self) { try await world.store.revokeDevice(DeviceID(high: 9, low: 9), at: 1) }
     }
 
