@@ -10,12 +10,31 @@ final class StoreEcho: StoreListener {
     private let switchboard: Switchboard
     private let growth: LogSignal
     private let logger: Logger
-    private let reloads = Mutex(Reloads())
+    private let reloads = Mutex(Rounds())
+    private let rechecks = Mutex(Rounds())
 
-    /// A reload that is under way, and whether something has changed behind its back.
-    fileprivate struct Reloads {
+    /// Devices that are read at once when something may have been missed, and the pause behind them: ten seconds or so
+    /// for all that a gateway may have.
+    private static let portion = 200
+    private static let pause = Duration.milliseconds(100)
+
+    /// A round of reading that is under way, and whether a further one is wanted behind it.
+    struct Rounds {
         var isUnderWay = false
         var isWanted = false
+
+        /// Whether the caller begins: nobody else is at it.
+        mutating func want() -> Bool {
+            isWanted = true
+            defer { isUnderWay = true }
+            return !isUnderWay
+        }
+
+        mutating func begins() -> Bool {
+            isUnderWay = isWanted
+            isWanted = false
+            return isUnderWay
+        }
     }
 
     init(directory: Directory, switchboard: Switchboard, growth: LogSignal, logger: Logger) {
@@ -40,17 +59,24 @@ final class StoreEcho: StoreListener {
     func mayHaveMissed() {
         directory.forgetTokens()
         providersChanged()
-        switchboard.recheck()
+        // Ends when nothing was missed since its last round.
+        if rechecks.withLock({ $0.want() }) { Task { await recheck() } }
+    }
+
+    private func recheck() async {
+        while rechecks.withLock({ $0.begins() }) {
+            var devices = switchboard.connected[...]
+            while !devices.isEmpty {
+                switchboard.recheck(devices.prefix(Self.portion))
+                devices = devices.dropFirst(Self.portion)
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
     }
 
     func providersChanged() {
-        let begins = reloads.withLock { reloads in
-            reloads.isWanted = true
-            defer { reloads.isUnderWay = true }
-            return !reloads.isUnderWay
-        }
         // Ends when nothing has changed since its last reading.
-        if begins { Task { await reload() } }
+        if reloads.withLock({ $0.want() }) { Task { await reload() } }
     }
 
     private func reload() async {
@@ -71,14 +97,5 @@ final class StoreEcho: StoreListener {
 
     func logGrew() {
         growth.grew()
-    }
-}
-
-extension StoreEcho.Reloads {
-    /// Whether a further reading is wanted; none is under way otherwise.
-    fileprivate mutating func begins() -> Bool {
-        isUnderWay = isWanted
-        isWanted = false
-        return isUnderWay
     }
 }

@@ -73,9 +73,12 @@ extension Switchboard {
         state.withLock { $0.links[connection] }?.close(refusal)
     }
 
-    /// Reads what is stored for every device that is here.
-    func recheck() {
-        for device in state.withLock({ Array($0.routes.keys) }) { input(device) { $0.recheck() } }
+    /// Devices that are here.
+    var connected: [DeviceID] { state.withLock { Array($0.routes.keys) } }
+
+    /// Reads what is stored for these devices.
+    func recheck(_ devices: some Sequence<DeviceID>) {
+        for device in devices { input(device) { $0.recheck() } }
     }
 
     func claim(_ topic: String, _ device: DeviceID, _ connection: UInt64) {

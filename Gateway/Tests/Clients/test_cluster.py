@@ -132,6 +132,7 @@ class Cluster(unittest.TestCase):
         random.seed(SEED)
         print(f"\n    seed {SEED}, {ROUNDS} rounds")
         cls.servers = Servers(3)
+        cls.addClassCleanup(cls.servers.close)
         cls.nodes = []
         for number in range(3):
             # Each prefers another server.
@@ -140,6 +141,7 @@ class Cluster(unittest.TestCase):
             options = ("--store", urls, "--store-streams", "2", "--request-rate", "1000000")
             node = Node(BINARY, cls.nodes[0] if cls.nodes else None, *options)
             cls.begin(node)
+            cls.addClassCleanup(node.__exit__)
             if not cls.nodes:
                 cls.set_up(node)
             cls.nodes.append(node)
@@ -164,12 +166,6 @@ class Cluster(unittest.TestCase):
             node.admin("key", "add", name, node.path(name + ".p8"), "--team", TEAM, "--environment", "any")
         for topic in TOPICS:
             node.admin("topic", "add", topic, "--team", TEAM)
-
-    @classmethod
-    def tearDownClass(cls):
-        for node in cls.nodes:
-            node.__exit__()
-        cls.servers.close()
 
     def setUp(self):
         self.faults = []
@@ -274,6 +270,38 @@ class Cluster(unittest.TestCase):
         # A later one may have taken the place of one that passed before that was on its way.
         device.wait(lambda: silent())
         self.assertLessEqual(len(silent()), 2)
+
+    def test_away(self):
+        """R5: Without most of the servers nothing is answered with 200; when they are back, all goes on by itself."""
+        node = self.nodes[1]
+        device = self.device(node)
+        status, body, _ = self.push(node, device)
+        self.assertEqual(status, 200)
+        device.wait(lambda: body in device.payloads())
+        device.disconnect()
+        status, kept, _ = self.push(node, device)
+        self.assertEqual(status, 200)
+        for number in range(3):
+            self.servers.kill(number)
+        until(lambda: self.push(node, device)[0] == 503, "a push is not refused")
+        self.servers.start(0)
+        for _ in range(3):
+            # One of three is not most of them.
+            self.assertEqual(self.push(node, device)[0], 503)
+        for number in (1, 2):
+            self.servers.start(number)
+        until(lambda: self.push(node, device, "org.example.News")[0] == 200, "nothing is taken any more")
+        until(lambda: self.comes_to(device, node), "the device is not let in")
+        device.wait(lambda: kept in device.payloads() or any(
+            message["topic"] == TOPIC.encode() for message in device.messages[1:]))
+        until(self.is_whole, "the servers do not find each other again")
+
+    def comes_to(self, device, node):
+        try:
+            device.gateway = node
+            return device.connect() == "connected"
+        except Exception:
+            return False
 
     def test_kills(self):
         """R5: Gateways and NATS servers are killed at random; what had its 200 and was not replaced arrives."""
