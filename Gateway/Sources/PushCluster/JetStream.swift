@@ -7,9 +7,22 @@ import PushStore
 struct JetStream: Sendable {
     let connection: NATSConnection
 
+    /// The API's words have underscores.
+    static var decoder: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return decoder
+    }
+
+    static var encoder: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        return encoder
+    }
+
     struct Failure: Decodable, Sendable {
         var code: Int
-        var err_code: Int?
+        var errCode: Int?
         var description: String?
 
         static let wrongLastSequence = 10_071
@@ -80,10 +93,10 @@ struct JetStream: Sendable {
         connection.request(subject, data, headers: headers) { result in
             completion(
                 result.flatMap { bytes in
-                    guard let answer = try? JSONDecoder().decode(Acknowledgement.self, from: Data(bytes)) else {
+                    guard let answer = try? Self.decoder.decode(Acknowledgement.self, from: Data(bytes)) else {
                         return .failure(StoreError(.other, "NATS answered what nobody understands."))
                     }
-                    if answer.error?.err_code == Failure.wrongLastSequence || answer.duplicate == true {
+                    if answer.error?.errCode == Failure.wrongLastSequence || answer.duplicate == true {
                         return .success(.overtaken)
                     }
                     if let error = answer.error { return .failure(error.error) }
@@ -134,7 +147,7 @@ struct JetStream: Sendable {
             completion(
                 result.flatMap { answer in
                     if let error = answer.error {
-                        return error.err_code == Failure.noMessage ? .success(nil) : .failure(error.error)
+                        return error.errCode == Failure.noMessage ? .success(nil) : .failure(error.error)
                     }
                     let kept = answer.message.map {
                         Kept(subject: $0.subject, sequence: $0.seq, data: $0.data.map { Array($0) } ?? [])
@@ -186,11 +199,11 @@ struct JetStream: Sendable {
             switch result {
             case .success(let bytes):
                 let data = Data(bytes)
-                let refused = try? JSONDecoder().decode(Refused.self, from: data)
+                let refused = try? Self.decoder.decode(Refused.self, from: data)
                 if let error = refused?.error, error.code == 503 {
                     failure = error.error
                 } else {
-                    guard let value = try? JSONDecoder().decode(type, from: data) else {
+                    guard let value = try? Self.decoder.decode(type, from: data) else {
                         let text = "NATS answered what nobody understands."
                         return completion(.failure(StoreError(.other, text)))
                     }

@@ -89,7 +89,8 @@ final class NATSConnection: Sendable {
         var pointer: OpaquePointer?
         let status = natsConnection_Connect(&pointer, options)
         guard status == NATS_OK, let pointer else {
-            let reason = nats_GetLastError(nil).map { String(cString: $0) } ?? String(cString: natsStatus_GetText(status))
+            let reason =
+                nats_GetLastError(nil).map { String(cString: $0) } ?? String(cString: natsStatus_GetText(status))
             throw StoreError(.unavailable, "NATS at \(settings.servers.joined(separator: ", ")): \(reason)")
         }
         return pointer

@@ -28,7 +28,8 @@ extension NATSStore {
     private func fate(
         of push: PushID, _ device: DeviceID, _ topic: String, _ entries: [LogEntry]
     ) async throws(StoreError) -> LogEntry? {
-        guard let last = entries.last, last.event == "received" || last.event.hasPrefix("stored") || last.event == "held"
+        guard let last = entries.last,
+            last.event == "received" || last.event.hasPrefix("stored") || last.event == "held"
         else { return nil }
         let slot = entries.contains { $0.event == "held" } ? Slot.held : .latest
         let subject = subjects.push(device, topic: topic, slot: slot)
@@ -55,9 +56,9 @@ extension NATSStore {
 
     package func log(after entry: Int64, limit: Int) async throws(StoreError) -> [LogEntry] {
         guard let state = try await jetStream.information(of: Subjects.log).state else { return [] }
-        let first = max(UInt64(max(0, entry)) + 1, state.first_seq)
-        guard first <= state.last_seq else { return [] }
-        let end = min(state.last_seq, first + UInt64(limit) - 1)
+        let first = max(UInt64(max(0, entry)) + 1, state.firstSeq)
+        guard first <= state.lastSeq else { return [] }
+        let end = min(state.lastSeq, first + UInt64(limit) - 1)
         let result: Result<[[LogEntry]], StoreError> = await withCheckedContinuation { continuation in
             let gathering = Gathering<[LogEntry]>(Int(end - first) + 1) { continuation.resume(returning: $0) }
             for sequence in first...end {
@@ -70,7 +71,7 @@ extension NATSStore {
     }
 
     package func lastLogEntry() async throws(StoreError) -> Int64 {
-        Int64(try await jetStream.information(of: Subjects.log).state?.last_seq ?? 0)
+        Int64(try await jetStream.information(of: Subjects.log).state?.lastSeq ?? 0)
     }
 
     package func logIsFollowed(_ isFollowed: Bool) {

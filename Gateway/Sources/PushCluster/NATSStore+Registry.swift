@@ -114,7 +114,9 @@ extension NATSStore {
             enrolment.expiresAt > now
         else { return nil }
         // Of two gateways that have read the code, one finds it unchanged.
-        guard case .at = try await jetStream.write(subject, [], last: kept.sequence, isRemoval: true) else { return nil }
+        guard case .at = try await jetStream.write(subject, [], last: kept.sequence, isRemoval: true) else {
+            return nil
+        }
         let device = KeptDevice(publicKey: Data(key), name: name ?? enrolment.name, createdAt: now)
         guard case .at = try await jetStream.write(Subjects.device(id), try Self.encode(device), last: 0) else {
             throw StoreError(.other, "The device is there already.")
@@ -196,9 +198,11 @@ extension NATSStore {
     package func register(
         _ topic: String, device: DeviceID, fresh: String, isFreshWanted: Bool, limit: Int, at: Int64
     ) async throws(StoreError) -> (token: String, ended: String?) {
-        if !isFreshWanted, let current = try await kept(device)?.tokens.first(where: {
-            $0.topic == topic && $0.endedAt == nil
-        }) {
+        if !isFreshWanted,
+            let current = try await kept(device)?.tokens.first(where: {
+                $0.topic == topic && $0.endedAt == nil
+            })
+        {
             return (current.token, nil)
         }
         // Whose it is, first: a token that is in use is always found.

@@ -26,7 +26,7 @@ extension NATSStore: GatewayStore {
         var findings: [String] = []
         for plan in StreamPlan.all(settings) {
             let stream = try await jetStream.information(of: plan.name)
-            guard let cluster = stream.cluster, plan.num_replicas > 1 else { continue }
+            guard let cluster = stream.cluster, plan.numReplicas > 1 else { continue }
             if cluster.leader == nil { findings.append("\(plan.name) has no leader.") }
             let late = (cluster.replicas ?? []).filter { !$0.current || $0.offline == true }.map(\.name)
             if !late.isEmpty { findings.append("\(plan.name) is behind on \(late.joined(separator: ", ")).") }

@@ -71,9 +71,11 @@ package final class NATSStore: Sendable {
         self.listener.withLock { $0 = listener }
         connection.whenReturned { [weak self] in self?.ear?.mayHaveMissed() }
         let subscriptions = [
-            try? connection.subscribe("nightshift.changed.registry.>") { [weak self] _ in self?.ear?.providersChanged() },
+            try? connection.subscribe("nightshift.changed.registry.>") { [weak self] _ in self?.ear?.providersChanged()
+            },
             try? connection.subscribe("nightshift.changed.device.*") { [weak self] in self?.deviceChanged($0) },
-            try? connection.subscribe("$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.*") { [weak self] in self?.elected($0) },
+            try? connection.subscribe("$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.*") { [weak self] in self?.elected($0)
+            },
         ]
         heard.withLock { $0 = subscriptions.compactMap(\.self) }
     }
@@ -87,7 +89,8 @@ package final class NATSStore: Sendable {
 
     private func elected(_ message: NATSMessage) {
         let stream = message.subject.split(separator: ".").last.map(String.init) ?? ""
-        guard stream.hasPrefix("NIGHTSHIFT_PUSH_") || stream == Subjects.seen || stream.hasPrefix("KV_nightshift_") else {
+        guard stream.hasPrefix("NIGHTSHIFT_PUSH_") || stream == Subjects.seen || stream.hasPrefix("KV_nightshift_")
+        else {
             return
         }
         connection.pause(Self.settling) { [weak self] in self?.ear?.mayHaveMissed() }

@@ -6,21 +6,21 @@ struct StreamPlan: Encodable, Sendable {
     struct Republish: Encodable, Sendable {
         var src: String
         var dest: String
-        var headers_only: Bool?
+        var headersOnly: Bool?
     }
 
     var name: String
     var subjects: [String]
-    var max_msgs_per_subject: Int64 = 1
-    var max_msgs: Int64?
+    var maxMsgsPerSubject: Int64 = 1
+    var maxMsgs: Int64?
     /// Nanoseconds.
-    var max_age: Int64 = 0
+    var maxAge: Int64 = 0
     var storage = "file"
     var discard = "old"
     var retention = "limits"
-    var num_replicas: Int
+    var numReplicas: Int
     var republish: Republish?
-    var allow_rollup_hdrs: Bool?
+    var allowRollupHdrs: Bool?
 
     private static let day: Int64 = 86_400_000_000_000
 
@@ -30,48 +30,49 @@ struct StreamPlan: Encodable, Sendable {
         // subscribed and then reads has either read a message or is told it.
         var plans = (0..<settings.streams).map { number in
             StreamPlan(
-                name: Subjects.stream(number), subjects: ["nightshift.push.\(number).*.*.*"], max_age: 31 * day,
-                num_replicas: replicas,
+                name: Subjects.stream(number), subjects: ["nightshift.push.\(number).*.*.*"], maxAge: 31 * day,
+                numReplicas: replicas,
                 republish: Republish(
                     src: "nightshift.push.\(number).*.*.*",
                     dest: "nightshift.live.{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}"))
         }
         plans.append(
             StreamPlan(
-                name: Subjects.registry, subjects: ["$KV.nightshift_registry.>"], num_replicas: replicas,
+                name: Subjects.registry, subjects: ["$KV.nightshift_registry.>"], numReplicas: replicas,
                 republish: Republish(
-                    src: "$KV.nightshift_registry.>", dest: "nightshift.changed.registry.>", headers_only: true),
-                allow_rollup_hdrs: true))
+                    src: "$KV.nightshift_registry.>", dest: "nightshift.changed.registry.>", headersOnly: true),
+                allowRollupHdrs: true))
         plans.append(
             StreamPlan(
-                name: Subjects.devices, subjects: ["$KV.nightshift_devices.*"], num_replicas: replicas,
+                name: Subjects.devices, subjects: ["$KV.nightshift_devices.*"], numReplicas: replicas,
                 republish: Republish(
                     src: "$KV.nightshift_devices.*", dest: "nightshift.changed.device.{{wildcard(1)}}"),
-                allow_rollup_hdrs: true))
+                allowRollupHdrs: true))
         plans.append(
             StreamPlan(
-                name: Subjects.tokens, subjects: ["$KV.nightshift_tokens.*"], num_replicas: replicas,
-                allow_rollup_hdrs: true))
+                name: Subjects.tokens, subjects: ["$KV.nightshift_tokens.*"], numReplicas: replicas,
+                allowRollupHdrs: true))
         // A code is good for a week at most.
         plans.append(
             StreamPlan(
-                name: Subjects.enrolments, subjects: ["$KV.nightshift_enrolments.*"], max_age: 8 * day,
-                num_replicas: replicas, allow_rollup_hdrs: true))
+                name: Subjects.enrolments, subjects: ["$KV.nightshift_enrolments.*"], maxAge: 8 * day,
+                numReplicas: replicas, allowRollupHdrs: true))
         plans.append(
             StreamPlan(
-                name: Subjects.seen, subjects: ["nightshift.seen.*"], num_replicas: replicas,
+                name: Subjects.seen, subjects: ["nightshift.seen.*"], numReplicas: replicas,
                 republish: Republish(
-                    src: "nightshift.seen.*", dest: "nightshift.live.{{wildcard(1)}}.here", headers_only: true)))
+                    src: "nightshift.seen.*", dest: "nightshift.live.{{wildcard(1)}}.here", headersOnly: true)))
         // A bucket is full after an hour, and a full one is none.
         plans.append(
             StreamPlan(
-                name: Subjects.buckets, subjects: ["nightshift.bucket.*.*"], max_age: day / 12, storage: "memory",
-                num_replicas: replicas))
+                name: Subjects.buckets, subjects: ["nightshift.bucket.*.*"], maxAge: day / 12, storage: "memory",
+                numReplicas: replicas))
         plans.append(
             StreamPlan(
-                name: Subjects.log, subjects: ["nightshift.log.*"], max_msgs_per_subject: -1,
-                max_msgs: settings.logLimit.map(Int64.init), num_replicas: replicas,
-                republish: Republish(src: "nightshift.log.*", dest: "nightshift.logged.{{wildcard(1)}}", headers_only: true)))
+                name: Subjects.log, subjects: ["nightshift.log.*"], maxMsgsPerSubject: -1,
+                maxMsgs: settings.logLimit.map(Int64.init), numReplicas: replicas,
+                republish: Republish(
+                    src: "nightshift.log.*", dest: "nightshift.logged.{{wildcard(1)}}", headersOnly: true)))
         return plans
     }
 }
@@ -79,14 +80,14 @@ struct StreamPlan: Encodable, Sendable {
 /// What a stream says of itself.
 struct StreamInformation: Decodable, Sendable {
     struct Configuration: Decodable, Sendable {
-        var num_replicas: Int
-        var max_msgs: Int64?
+        var numReplicas: Int
+        var maxMsgs: Int64?
     }
 
     struct State: Decodable, Sendable {
         var messages: Int
-        var first_seq: UInt64
-        var last_seq: UInt64
+        var firstSeq: UInt64
+        var lastSeq: UInt64
         var subjects: [String: Int]?
     }
 
@@ -119,22 +120,22 @@ extension JetStream {
     func prepare(_ plan: StreamPlan) async throws(StoreError) {
         let found = try await ask("STREAM.INFO.\(plan.name)", "", as: StreamInformation.self)
         if let configuration = found.config {
-            guard configuration.num_replicas >= plan.num_replicas else {
+            guard configuration.numReplicas >= plan.numReplicas else {
                 throw StoreError(
                     .refused,
-                    "The stream \(plan.name) is kept by \(configuration.num_replicas) servers, not \(plan.num_replicas).")
+                    "The stream \(plan.name) is kept by \(configuration.numReplicas) servers, not \(plan.numReplicas).")
             }
-            guard let limit = plan.max_msgs, configuration.max_msgs != limit else { return }
+            guard let limit = plan.maxMsgs, configuration.maxMsgs != limit else { return }
             return try await send("UPDATE", plan)
         }
-        guard found.error?.err_code == Failure.streamNotFound else {
+        guard found.error?.errCode == Failure.streamNotFound else {
             throw found.error?.error ?? StoreError(.other, "NATS says nothing of \(plan.name).")
         }
         try await send("CREATE", plan)
     }
 
     private func send(_ verb: String, _ plan: StreamPlan) async throws(StoreError) {
-        guard let request = try? JSONEncoder().encode(plan) else { return }
+        guard let request = try? Self.encoder.encode(plan) else { return }
         let text = String(decoding: request, as: UTF8.self)
         let answer = try await ask("STREAM.\(verb).\(plan.name)", text, as: StreamInformation.self)
         guard let error = answer.error else { return }

@@ -30,7 +30,9 @@ package final class Switchboard: Sendable {
     let state = Mutex(State())
     private let growth: LogSignal
 
-    package init(store: any GatewayStore, settings: GatewaySettings, metrics: Metrics, growth: LogSignal, logger: Logger) {
+    package init(
+        store: any GatewayStore, settings: GatewaySettings, metrics: Metrics, growth: LogSignal, logger: Logger
+    ) {
         self.store = store
         self.settings = settings
         self.metrics = metrics
@@ -103,7 +105,8 @@ package final class Switchboard: Sendable {
             state.links[number] = link
             // What is stored from now on is told, so that what is read behind it misses nothing.
             store.attach(device, connection: number)
-            let actions = state.routes[device, default: DeviceRoute(isShared: store.isShared)].connected(number, deviceState, topics)
+            let actions = state.routes[device, default: DeviceRoute(isShared: store.isShared)].connected(
+                number, deviceState, topics)
             perform(actions, device, &state)
             return number
         }

@@ -35,7 +35,8 @@ package protocol GatewayStore: Sendable {
     /// The device wants to connect; gives what is known of it, and writes down that it was seen.
     func deviceConnects(_ id: DeviceID, at: Int64) async throws(StoreError) -> DeviceRecord?
     func devices(limit: Int) async throws(StoreError) -> [DeviceRecord]
-    /// The device is let in no more, its tokens are unregistered, and what is stored for it is gone, which the log says.
+    /// The device is let in no more, its tokens are unregistered, and what is stored for it is gone, which the log
+    /// says.
     ///
     /// - Returns: the tokens that were in use.
     func revokeDevice(_ id: DeviceID, at: Int64) async throws(StoreError) -> [String]

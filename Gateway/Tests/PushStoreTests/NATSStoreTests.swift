@@ -79,7 +79,8 @@ import Testing
         #expect(over.count == 2 && Set(over).isSubset(of: [1, 2, 3, 4]) && !(over.contains(3) && over.contains(4)))
     }
 
-    @Test func `R5: One attempt goes to the gateway that has the device, and is answered where none has`() async throws {
+    @Test func `R5: One attempt goes to the gateway that has the device, and is answered where none has`() async throws
+    {
         let (world, _, _) = try await Self.world()
         let once = world.push(1, lifetime: .once)
         func offer() async throws -> DeliveryEvent.Discard? {

@@ -129,7 +129,8 @@ import Testing
         for round in 0..<10 as Range<UInt8> {
             try await world.store.addEnrolment(hash: [2, round], name: "phone", expiresAt: 1_000, now: 5)
             async let one = store.enrol(
-                DeviceID(high: 2, low: UInt64(round)), hash: [2, round], key: key.map { $0 &+ round }, name: nil, now: 6)
+                DeviceID(high: 2, low: UInt64(round)), hash: [2, round], key: key.map { $0 &+ round }, name: nil, now: 6
+            )
             async let other = second.enrol(
                 DeviceID(high: 3, low: UInt64(round)), hash: [2, round], key: key.map { $0 &+ round &+ 100 }, name: "x",
                 now: 6)
@@ -166,7 +167,8 @@ import Testing
         #expect(try await world.store.unregister(Self.mail, device: world.device, at: 29) == "d9")
         #expect(try await world.second.token("d9")?.endedBy == .unregistered)
         _ = try await world.until(world.waiting) { $0 == [] }
-        _ = try await world.until({ try await world.second.log(of: stored.push.id).map(\.event) }) {
+        func events() async throws -> [String] { try await world.second.log(of: stored.push.id).map(\.event) }
+        _ = try await world.until(events) {
             $0 == ["received", "discarded-unregistered"]
         }
         await #expect(throws: StoreError.self) { try await register("e", wanted: false, limit: 1) }
@@ -202,7 +204,8 @@ import Testing
         let world = try await World(kind)
         let stored = try await world.put(world.push(1))
         try await world.remove(stored)
-        let entries = try await world.until({ try await world.second.log(of: stored.push.id) }) { $0.count == 2 }
+        func story() async throws -> [LogEntry] { try await world.second.log(of: stored.push.id) }
+        let entries = try await world.until(story) { $0.count == 2 }
         #expect(entries.map(\.event) == ["received", "delivered"])
         #expect(entries[0].device == world.device && entries[0].topic == Self.mail)
         #expect(entries[0].payload == stored.push.payload)

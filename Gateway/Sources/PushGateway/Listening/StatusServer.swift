@@ -61,14 +61,15 @@ private final class StatusHandler: ChannelInboundHandler {
     private func metrics(_ counts: StoreCounts) -> String {
         let connections = gateway.counts()
         let held = counts.held.map { [("nightshift_gateway_waiting_pushes{slot=\"held\"}", $0)] } ?? []
-        return gateway.metrics.text(held + [
-            ("nightshift_gateway_connections{kind=\"provider\"}", connections.providers),
-            ("nightshift_gateway_connections{kind=\"device\"}", connections.devices),
-            ("nightshift_gateway_devices", counts.devices),
-            ("nightshift_gateway_tokens", counts.tokens),
-            ("nightshift_gateway_waiting_pushes{slot=\"stored\"}", counts.stored),
-            ("nightshift_gateway_waiting_writes", gateway.store.depth),
-        ])
+        return gateway.metrics.text(
+            held + [
+                ("nightshift_gateway_connections{kind=\"provider\"}", connections.providers),
+                ("nightshift_gateway_connections{kind=\"device\"}", connections.devices),
+                ("nightshift_gateway_devices", counts.devices),
+                ("nightshift_gateway_tokens", counts.tokens),
+                ("nightshift_gateway_waiting_pushes{slot=\"stored\"}", counts.stored),
+                ("nightshift_gateway_waiting_writes", gateway.store.depth),
+            ])
     }
 
     private func answer(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String) {
