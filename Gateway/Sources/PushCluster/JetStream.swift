@@ -85,8 +85,8 @@ struct JetStream: Sendable {
         var headers: [(name: String, value: String)] = []
         if let last {
             headers.append(("Nats-Expected-Last-Subject-Sequence", "\(last)"))
-            // In a cluster, servers before 2.10 compare before the replicas agree, and two that come together both pass.
-            // Ids are compared behind the agreement: of all writes over one value, one is the first.
+            // In a cluster, nats-server 2.9.10 compares before the replicas agree, and two that come together both
+            // pass. Ids are compared behind the agreement: of all writes over one value, one is the first.
             headers.append(("Nats-Msg-Id", "\(subject):\(last)"))
         }
         if isRemoval { headers.append(("KV-Operation", "DEL")) }

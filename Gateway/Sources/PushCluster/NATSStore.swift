@@ -12,7 +12,7 @@ package final class NATSStore: Sendable {
     struct Attachment: Sendable {
         var connection: UInt64
         let subscription: NATSSubscription
-        /// The sequence under which this connection was written down: the latest of all gateways is the one that counts.
+        /// The sequence under which this connection was written down: the latest of all gateways counts.
         var epoch: UInt64?
         /// The latest that was heard before this one's was known.
         var heard: UInt64 = 0

@@ -23,7 +23,7 @@ SEED = int(os.environ.get("GATEWAY_CLUSTER_SEED", str(random.randrange(1 << 32))
 DEVICES = 6
 TOPICS = [TOPIC, "org.example.News", "org.example.Chat"]
 # Seconds within which servers have found each other, and what was missed is read.
-PATIENCE = 60
+PATIENCE = 120
 
 
 def free_ports(count):
@@ -254,11 +254,11 @@ class Cluster(unittest.TestCase):
 
         def send(node):
             body = json.dumps({"aps": {"content-available": 1}}).encode()
-            provider = Provider(node)
+            provider, authorization = Provider(node), "bearer " + node.token()
             for _ in range(5):
                 statuses.append(provider.push(
                     device.tokens[TOPIC], body, apns_topic=TOPIC, apns_push_type="background", apns_priority="5",
-                    authorization="bearer " + node.token()).status)
+                    authorization=authorization).status)
 
         threads = [threading.Thread(target=send, args=(node,)) for node in self.nodes]
         for thread in threads:
@@ -294,7 +294,7 @@ class Cluster(unittest.TestCase):
         until(lambda: self.comes_to(device, node), "the device is not let in")
         device.wait(lambda: kept in device.payloads() or any(
             message["topic"] == TOPIC.encode() for message in device.messages[1:]))
-        until(self.is_whole, "the servers do not find each other again")
+        self.until_whole()
 
     def comes_to(self, device, node):
         try:
@@ -343,7 +343,7 @@ class Cluster(unittest.TestCase):
                 time.sleep(random.uniform(0, 3))
                 self.servers.start(number)
                 # One at a time: the next is killed when this one has what the others have.
-                until(self.is_whole, "the servers do not find each other again")
+                self.until_whole()
             until(lambda: sum(len(sender.accepted) for sender in senders) > before, "nothing is taken any more")
         for sender in senders:
             sender.stops = True
@@ -386,11 +386,17 @@ class Cluster(unittest.TestCase):
             return [json.loads(message["payload"]).get("n", 0) for message in sender.device.messages
                     if message["topic"] == topic]
 
+    def until_whole(self):
+        try:
+            until(self.is_whole, "")
+        except AssertionError:
+            self.fail("the servers do not find each other again: " + self.finding)
+
     def is_whole(self):
-        finding = subprocess.run(
+        self.finding = subprocess.run(
             [BINARY, "doctor", "--store", self.servers.urls, "--store-streams", "2", "--socket",
              self.nodes[0].path("state/admin.sock")], capture_output=True, encoding="utf-8").stdout
-        return "ok   The store on NATS is whole." in finding
+        return "ok   The store on NATS is whole." in self.finding
 
 
 if __name__ == "__main__":
