@@ -26,8 +26,8 @@ extension NATSStore {
         jetStream.next(subject, from: sequence, in: stream) { result in
             switch result {
             case .success(let found?):
-                let stored = KeptPush.stored(found.data, sequence: found.sequence)
-                self.kept(subject, in: stream, from: found.sequence + 1, before + [stored].compactMap(\.self), completion)
+                let read = before + [KeptPush.stored(found.data, sequence: found.sequence)].compactMap(\.self)
+                self.kept(subject, in: stream, from: found.sequence + 1, read, completion)
             case .success(nil): completion(.success(before))
             case .failure(let error): completion(.failure(error))
             }

@@ -45,7 +45,8 @@ extension NATSStore {
     ) {
         publish(note)
         // By its sequence, which no newer push has.
-        jetStream.remove(UInt64(max(0, place.sequence)), in: subjects.stream(of: device, place.slot), completion: completion)
+        let stream = subjects.stream(of: device, place.slot)
+        jetStream.remove(UInt64(max(0, place.sequence)), in: stream, completion: completion)
     }
 
     package func waiting(

@@ -89,9 +89,10 @@ package final class NATSStore: Sendable {
 
     private func elected(_ message: NATSMessage) {
         let stream = message.subject.split(separator: ".").last.map(String.init) ?? ""
-        guard stream.hasPrefix(Subjects.streams) || stream.hasPrefix(Subjects.keptStreams) || stream == Subjects.seen
-            || stream.hasPrefix("KV_nightshift_")
-        else { return }
+        let isRead =
+            [Subjects.streams, Subjects.keptStreams, "KV_nightshift_"].contains { stream.hasPrefix($0) }
+            || stream == Subjects.seen
+        guard isRead else { return }
         connection.pause(Self.settling) { [weak self] in self?.ear?.mayHaveMissed() }
     }
 

@@ -8,8 +8,11 @@ struct ClusterWorld {
         case store(Push, Slot, heldUntil: Int64?)
         case removeHeld(topic: String, before: Int64)
         case remove(StoredPlace)
-        /// Reads one place after another, while others write.
-        case load(UInt64, DeviceRoute.Occasion, left: [RoutingWorld.Place], rows: [StoredPush])
+        /// Reads one place after another, and messages of UnifiedPush in their order, while others write.
+        ///
+        /// `behind` is the sequence of the last message that was read; nil where there are no more.
+        case load(
+            UInt64, DeviceRoute.Occasion, left: [RoutingWorld.Place], behind: Int64?, rows: [StoredPush])
         case claim(String, UInt64)
     }
 
@@ -79,7 +82,7 @@ struct ClusterWorld {
                     [Slot.latest, .held].map { RoutingWorld.Place(topic: topic, slot: $0) }
                 }
                 nodes[index].asked.append(
-                    .load(number, occasion, left: places.shuffled(using: &random), rows: []))
+                    .load(number, occasion, left: places.shuffled(using: &random), behind: 0, rows: []))
             case .remove(let place, let words):
                 nodes[index].asked.append(.remove(place))
                 if words.contains(.discarded(.disabled)) || words.contains(.discarded(.expired)) {
@@ -132,12 +135,19 @@ struct ClusterWorld {
         case .remove(let stored):
             let place = RoutingWorld.Place(topic: stored.topic, slot: stored.slot)
             if disk[place]?.sequence == stored.sequence { disk[place] = nil }
-        case .load(let number, let occasion, var left, var rows):
-            if let row = left.popLast().flatMap({ disk[$0] }) { rows.append(row) }
-            if left.isEmpty {
+        case .load(let number, let occasion, var left, var behind, var rows):
+            if let last = behind, left.isEmpty || Bool.random(using: &random) {
+                let next = disk.values.filter { $0.slot.isKept && $0.sequence > last }
+                    .min { $0.sequence < $1.sequence }
+                if let next { rows.append(next) }
+                behind = next?.sequence
+            } else if let row = left.popLast().flatMap({ disk[$0] }) {
+                rows.append(row)
+            }
+            if left.isEmpty, behind == nil {
                 nodes[index].answers.append(.loaded(rows, number, occasion))
             } else {
-                nodes[index].asked.append(.load(number, occasion, left: left, rows: rows))
+                nodes[index].asked.append(.load(number, occasion, left: left, behind: behind, rows: rows))
             }
         case .claim(let topic, let number):
             nodes[index].answers.append(.claimed(topic, number, take(topic)))
@@ -191,6 +201,7 @@ struct ClusterWorld {
     // MARK: - Steps
 
     mutating func push() {
+        if Int.random(in: 0..<4, using: &random) == 0 { return message() }
         let index = Int.random(in: 0..<2, using: &random)
         let isSilent = Int.random(in: 0..<3, using: &random) == 0
         let life: Push.Lifetime =
@@ -205,6 +216,20 @@ struct ClusterWorld {
         case .store(let slot, let heldUntil, _): nodes[index].asked.append(.store(push, slot, heldUntil: heldUntil))
         case .discard, .attempt: faults.append("not stored: \(push.id)")
         }
+    }
+
+    /// A message of UnifiedPush, which has a place of its own, or takes that of its topic.
+    mutating func message() {
+        var push = Push.sample(
+            nextPush, topic: "u", lifetime: .until(now.wallSeconds + 1_000_000),
+            priority: PushPriority.allCases.randomElement(using: &random) ?? .immediate, at: seconds)
+        nextPush += 1
+        push.type = .unifiedpush
+        push.collapseID = Int.random(in: 0..<3, using: &random) == 0 ? "n" : nil
+        guard case .store(let slot, nil, nil) = DeviceRoute.forward(push, nil, now: now), slot.isKept else {
+            return faults.append("not stored: \(push.id)")
+        }
+        nodes[Int.random(in: 0..<2, using: &random)].asked.append(.store(push, slot, heldUntil: nil))
     }
 
     mutating func connect(_ index: Int) {

@@ -60,7 +60,7 @@ import Testing
         #expect(first.heard.withLock { $0.stored } == [])
     }
 
-    @Test func `R5, B7: A message of UnifiedPush is told to the gateway that has the device, and the log knows it waits`()
+    @Test func `R5, B7: A message of UnifiedPush is told to the gateway that has the device, and its fate is known`()
         async throws
     {
         let world = try await KeptMessagesTests.World(.cluster, registrations: 1)
