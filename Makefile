@@ -76,7 +76,7 @@ release:
 	$(SWIFT) build $(release) --product nightshift
 
 gateway-release:
-	@scripts/packages.sh build
+	@scripts/packages.sh build cluster
 	$(SWIFT) build $(gateway) --product nightshift-gateway
 
 gateway-bench: gateway-release

@@ -30,6 +30,10 @@ let x509: Target.Dependency = .product(name: "X509", package: "swift-certificate
 let package = Package(
     name: "nightshift-gateway",
     products: [.executable(name: "nightshift-gateway", targets: ["nightshift-gateway"])],
+    traits: [
+        .trait(name: "NATS", description: "Several gateways over one store; needs libnats, to build and to run."),
+        .default(enabledTraits: ["NATS"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -51,8 +55,13 @@ let package = Package(
         .testTarget(
             name: "PushRoutingTests", dependencies: ["PushProtocol", "PushRouting"], swiftSettings: strict),
         .target(name: "PushStore", dependencies: ["PushProtocol", "PushRouting", grdb], swiftSettings: strict),
+        .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        .target(
+            name: "PushCluster", dependencies: ["CNATS", "PushProtocol", "PushRouting", "PushStore"],
+            swiftSettings: strict),
         .testTarget(
-            name: "PushStoreTests", dependencies: ["PushProtocol", "PushRouting", "PushStore"], swiftSettings: strict),
+            name: "PushStoreTests", dependencies: ["PushCluster", "PushProtocol", "PushRouting", "PushStore"],
+            swiftSettings: strict),
         .target(
             name: "PushGateway",
             dependencies: [
@@ -65,7 +74,10 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "nightshift-gateway",
-            dependencies: ["PushGateway", "PushRouting", "PushStore", argumentParser, logging], swiftSettings: strict),
+            dependencies: [
+                .target(name: "PushCluster", condition: .when(traits: ["NATS"])), "PushGateway", "PushRouting",
+                "PushStore", argumentParser, logging,
+            ], swiftSettings: strict),
         // Plays many devices, for measuring. It is no product: nobody installs it.
         .executableTarget(
             name: "gateway-load",

@@ -12,7 +12,8 @@ scripts/packages.sh build gateway
 if [ "$#" -eq 0 ]; then
     swift build --package-path Gateway --scratch-path "$scratch" --build-tests
     swift test --package-path Gateway --scratch-path "$scratch" --skip-build
-    set -- test_reasons test_clients test_delivery test_endpoints test_trouble test_hostile test_service test_unifiedpush test_load
+    set -- test_reasons test_clients test_delivery test_endpoints test_trouble test_hostile test_service test_unifiedpush \
+        test_load test_cluster
 else
     swift build --package-path Gateway --scratch-path "$scratch"
 fi

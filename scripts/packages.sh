@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sees to it that the system packages of the named groups are there: installs what is missing where it may, and
-# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench|gateway|push ...
+# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench|gateway|push|cluster ...
 set -euo pipefail
 
 build=(
@@ -13,18 +13,20 @@ test=(
     sway foot openbox xdotool x11-utils xvfb xterm chromium chromium-driver
 )
 bench=(aria2 axel wget2 curl nginx openssl nghttp2-client)
-gateway=(python3-venv nghttp2-client)
-push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl)
+gateway=(python3-venv nghttp2-client dbus-daemon python3-dbus python3-gi nats-server libnats-dev)
+# What the gateway is linked with; its tests and its demo are built with it, too.
+cluster=(libnats-dev)
+push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl libnats-dev)
 
 wanted=()
 for group in "$@"; do
     case "$group" in
-        build | test | bench | gateway | push)
+        build | test | bench | gateway | push | cluster)
             declare -n members="$group"
             wanted+=("${members[@]}")
             ;;
         *)
-            echo "packages: no group '$group'; there are build, test, bench, gateway and push" >&2
+            echo "packages: no group '$group'; there are build, test, bench, gateway, push and cluster" >&2
             exit 2
             ;;
     esac

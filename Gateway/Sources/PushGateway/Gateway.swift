@@ -13,7 +13,7 @@ import Synchronization
 /// A gateway that runs: its parts, its listeners, and their end.
 package final class Gateway: Sendable {
     package let settings: GatewaySettings
-    package let store: PushStore
+    package let store: any GatewayStore
     package let directory: Directory
     package let switchboard: Switchboard
     package let metrics: Metrics
@@ -27,16 +27,22 @@ package final class Gateway: Sendable {
     private let channels = Mutex<[any Channel]>([])
     private let devicePort = Mutex(0)
     private let providerPort = Mutex(0)
+    private let echo: StoreEcho
     private let providers = Places()
     private let devices = Places()
 
-    package init(settings: GatewaySettings, logger: Logger) async throws {
+    /// - Parameter shared: a store for several gateways; nil keeps everything in SQLite, in the folder of the state.
+    package init(settings: GatewaySettings, shared: (any GatewayStore)? = nil, logger: Logger) async throws {
         self.settings = settings
         self.logger = logger
         try FileManager.default.createDirectory(
             atPath: settings.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         lock = try StateLock(settings.state)
-        store = try PushStore(path: settings.state + "/gateway.sqlite")
+        if let shared {
+            store = shared
+        } else {
+            store = try PushStore(path: settings.state + "/gateway.sqlite")
+        }
         directory = try await Directory(store: store)
         metrics = Metrics()
         growth = LogSignal()
@@ -44,6 +50,10 @@ package final class Gateway: Sendable {
         messageRates = RequestRates(settings.messages)
         switchboard = Switchboard(store: store, settings: settings, metrics: metrics, growth: growth, logger: logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
+        echo = StoreEcho(directory: directory, switchboard: switchboard, growth: growth, logger: logger)
+        store.listen(echo)
+        // What changed before somebody listened is read now.
+        if store.isShared { try await directory.reload() }
     }
 
     package var isStopping: Bool { stopping.withLock { $0 } }
@@ -206,16 +216,7 @@ package final class Gateway: Sendable {
 
     private func tidy() async throws(StoreError) {
         let now = GatewayClock.now()
-        var count = 0
-        repeat {
-            count = try await store.write { transaction in
-                let expired = try transaction.removeExpired(now: now, limit: 1_000)
-                for push in expired { try transaction.log(push, .discarded(.expired), at: now.wallMilliseconds) }
-                return expired.count
-            }
-        } while count == 1_000
-        let limit = settings.logLimit
-        try await store.write { try $0.pruneLog(to: limit) }
+        try await store.tidy(now: now, logLimit: settings.logLimit)
     }
 
     /// Answers what runs, tells devices and providers, and closes.
@@ -227,9 +228,9 @@ package final class Gateway: Sendable {
         for channel in ending { channel.pipeline.fireUserInboundEventTriggered(GatewayStops()) }
         for channel in ending { try? await channel.closeFuture.get() }
         // What was taken is on the disk before the program ends.
-        try await store.write { _ in }
+        try await store.settle()
         try await group.shutdownGracefully()
-        try store.close()
+        try await store.close()
     }
 
     /// What a device connects to, to enrol with `code`.

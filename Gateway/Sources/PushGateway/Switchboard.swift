@@ -17,20 +17,22 @@ package protocol DeviceLink: Sendable {
 ///
 /// Store operations are asked for while the lock is held, so that they have the order of the decisions.
 package final class Switchboard: Sendable {
-    private struct State {
+    struct State {
         var routes: [DeviceID: DeviceRoute] = [:]
         var links: [UInt64: any DeviceLink] = [:]
         var lastConnection: UInt64 = 0
     }
 
-    private let store: PushStore
-    private let settings: GatewaySettings
-    private let metrics: Metrics
-    private let logger: Logger
-    private let state = Mutex(State())
+    let store: any GatewayStore
+    let settings: GatewaySettings
+    let metrics: Metrics
+    let logger: Logger
+    let state = Mutex(State())
     private let growth: LogSignal
 
-    package init(store: PushStore, settings: GatewaySettings, metrics: Metrics, growth: LogSignal, logger: Logger) {
+    package init(
+        store: any GatewayStore, settings: GatewaySettings, metrics: Metrics, growth: LogSignal, logger: Logger
+    ) {
         self.store = store
         self.settings = settings
         self.metrics = metrics
@@ -46,31 +48,25 @@ package final class Switchboard: Sendable {
         guard store.depth < settings.commitDepth else { return respond(.serviceUnavailable) }
         let now = GatewayClock.now()
         let withPayload = settings.isLoggingPayloads
+        if store.isShared { return forward(push, now: now, respond) }
         state.withLock { state in
             let admission = state.routes[push.device, default: DeviceRoute()].admit(push, settings.silent, now: now)
             switch admission {
             case .discard(let why):
                 metrics.count("nightshift_gateway_pushes_total{outcome=\"discarded\"}")
-                note { transaction in
-                    try transaction.logReceived(push, withPayload: withPayload)
-                    try transaction.log(push.id, .discarded(why), at: now.wallMilliseconds)
-                }
+                note(LogNote(received: push, withPayload: withPayload, [.discarded(why)], at: now.wallMilliseconds))
                 respond(nil)
             case .attempt:
                 metrics.count("nightshift_gateway_pushes_total{outcome=\"attempted\"}")
-                note { try $0.logReceived(push, withPayload: withPayload) }
+                note(LogNote(received: push, withPayload: withPayload, [], at: now.wallMilliseconds))
                 if let actions = state.routes[push.device]?.attempt(push) { perform(actions, push.device, &state) }
                 respond(nil)
             case .store(let slot, let heldUntil, let event):
                 let outcome = slot == .held ? "held" : "stored"
                 metrics.count("nightshift_gateway_pushes_total{outcome=\"\(outcome)\"}")
-                store.enqueue { transaction in
-                    try transaction.logReceived(push, withPayload: withPayload)
-                    if let event { try transaction.log(push.id, event, at: now.wallMilliseconds) }
-                    return try transaction.store(push, slot: slot, heldUntil: heldUntil)
-                } completion: { result in
-                    self.committed(push, result, respond)
-                }
+                let note = LogNote(
+                    received: push, withPayload: withPayload, event.map { [$0] } ?? [], at: now.wallMilliseconds)
+                store.store(push, slot: slot, heldUntil: heldUntil, note: note) { self.committed(push, $0, respond) }
             }
         }
     }
@@ -82,36 +78,33 @@ package final class Switchboard: Sendable {
         _ push: PushID, topic: String, device: DeviceID, respond: @escaping @Sendable (Result<Bool, StoreError>) -> Void
     ) {
         let time = GatewayClock.now().wallMilliseconds
-        store.enqueue { transaction in
-            guard try transaction.waiting(for: device).contains(where: { $0.push.id == push && $0.push.topic == topic })
-            else { return false }
-            try transaction.remove(push, device: device)
-            try transaction.log(push, .discarded(.withdrawn), at: time)
-            return true
-        } completion: { result in
+        store.withdraw(push, topic: topic, device: device, at: time) { result in
             self.growth.grew()
             respond(result)
         }
     }
 
     private func committed(
-        _ push: Push, _ result: Result<(stored: StoredPush, replaced: [PushID], evicted: [PushID]), StoreError>,
-        _ respond: (Rejection?) -> Void
+        _ push: Push, _ result: Result<Stored, StoreError>, _ respond: (Rejection?) -> Void
     ) {
         switch result {
-        case .success(let (stored, replaced, evicted)):
+        case .success(let done):
             growth.grew()
             state.withLock { state in
                 // A route that was forgotten meanwhile knew nothing that a new one does not.
                 let actions = state.routes[push.device, default: DeviceRoute()]
-                    .committed(stored, replaced: replaced, evicted: evicted, now: GatewayClock.now())
+                    .committed(
+                        done.stored, replaced: done.replaced, evicted: done.evicted, now: GatewayClock.now())
                 perform(actions, push.device, &state)
             }
             respond(nil)
-        case .failure(let error):
-            logger.error("A push could not be stored.", metadata: ["reason": "\(error)"])
-            respond(error.code == .unavailable ? .serviceUnavailable : .internalServerError)
+        case .failure(let error): respond(refusal(error))
         }
+    }
+
+    func refusal(_ error: StoreError) -> Rejection {
+        logger.error("A push could not be stored.", metadata: ["reason": "\(error)"])
+        return error.code == .unavailable ? .serviceUnavailable : .internalServerError
     }
 
     // MARK: - Devices
@@ -124,7 +117,10 @@ package final class Switchboard: Sendable {
             state.lastConnection += 1
             let number = state.lastConnection
             state.links[number] = link
-            let actions = state.routes[device, default: DeviceRoute()].connected(number, deviceState, topics)
+            // What is stored from now on is told, so that what is read behind it misses nothing.
+            store.attach(device, connection: number)
+            let actions = state.routes[device, default: DeviceRoute(isShared: store.isShared)].connected(
+                number, deviceState, topics)
             perform(actions, device, &state)
             return number
         }
@@ -133,6 +129,7 @@ package final class Switchboard: Sendable {
     package func disconnected(_ device: DeviceID, connection: UInt64) {
         input(device) { $0.disconnected(connection) }
         state.withLock { state in
+            store.detach(device, connection: connection)
             state.links[connection] = nil
             if state.routes[device]?.isForgettable(settings.silent, now: GatewayClock.now()) == true {
                 state.routes[device] = nil
@@ -187,7 +184,7 @@ package final class Switchboard: Sendable {
         }
     }
 
-    private func input(_ device: DeviceID, _ body: (inout DeviceRoute) -> [DeviceRoute.Action]) {
+    func input(_ device: DeviceID, _ body: (inout DeviceRoute) -> [DeviceRoute.Action]) {
         state.withLock { state in
             guard state.routes[device] != nil else { return }
             let actions = body(&state.routes[device, default: DeviceRoute()])
@@ -197,7 +194,7 @@ package final class Switchboard: Sendable {
 
     // MARK: - Effects
 
-    private func perform(_ actions: [DeviceRoute.Action], _ device: DeviceID, _ state: inout State) {
+    func perform(_ actions: [DeviceRoute.Action], _ device: DeviceID, _ state: inout State) {
         for action in actions {
             switch action {
             case .send(let message, let connection): state.links[connection]?.send(message)
@@ -206,24 +203,18 @@ package final class Switchboard: Sendable {
                 let refusal = Refusal(.replaced, "The device has connected again.")
                 state.links.removeValue(forKey: connection)?.close(refusal)
             case .wake(let connection, let time): state.links[connection]?.wake(at: time)
-            case .remove(let id, let events):
-                let time = GatewayClock.now().wallMilliseconds
-                note { transaction in
-                    try transaction.remove(id, device: device)
-                    for event in events { try transaction.log(id, event, at: time) }
-                }
-            case .log(let id, let event):
-                let time = GatewayClock.now().wallMilliseconds
-                note { try $0.log(id, event, at: time) }
+            case .remove(let place, let events):
+                let note = LogNote(place.id, events, at: GatewayClock.now().wallMilliseconds)
+                store.remove(place, device: device, note: note) { self.noted($0) }
+            case .log(let id, let event): note(LogNote(id, [event], at: GatewayClock.now().wallMilliseconds))
+            case .claim(let topic, let connection): claim(topic, device, connection)
             case .load(let connection, let occasion): load(device, connection, occasion)
             }
         }
     }
 
     private func load(_ device: DeviceID, _ connection: UInt64, _ occasion: DeviceRoute.Occasion) {
-        store.enqueue {
-            try $0.waiting(for: device)
-        } completion: { result in
+        store.waiting(for: device) { result in
             switch result {
             case .success(let rows):
                 self.input(device) {
@@ -239,12 +230,12 @@ package final class Switchboard: Sendable {
     }
 
     /// Writes down what nobody waits for.
-    private func note(_ body: @escaping @Sendable (PushTransaction) throws -> Void) {
-        store.enqueue(body) { result in
-            self.growth.grew()
-            if case .failure(let error) = result {
-                self.logger.error("The log could not be written.", metadata: ["reason": "\(error)"])
-            }
-        }
+    func note(_ note: LogNote) {
+        store.write(note) { self.noted($0) }
+    }
+
+    private func noted(_ error: StoreError?) {
+        growth.grew()
+        if let error { logger.error("The log could not be written.", metadata: ["reason": "\(error)"]) }
     }
 }

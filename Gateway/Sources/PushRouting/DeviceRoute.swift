@@ -22,10 +22,13 @@ package struct DeviceRoute: Sendable {
         var mayMiss = false
         /// What could not be sent because too much was on its way.
         var backlog: Occasion?
+        /// What was heard last of each place; see ``DeviceRoute/isNews(_:)``.
+        var newest: [Place: Newest] = [:]
     }
 
     struct Sent: Sendable {
-        var isStored: Bool
+        /// Nil for one that has one attempt.
+        var place: StoredPlace?
         var isFromStorage: Bool
         var company: DeliveryEvent.Company?
         /// Why it is not in storage any more.
@@ -37,15 +40,21 @@ package struct DeviceRoute: Sendable {
         /// With what it rides along; nil where only what has its turn may go.
         package var company: DeliveryEvent.Company?
         package var answersKeepAlive = false
+        /// Topics whose held push has its turn, with the store's leave.
+        package var claimed: Set<String> = []
 
-        package init(company: DeliveryEvent.Company? = nil, answersKeepAlive: Bool = false) {
+        package init(
+            company: DeliveryEvent.Company? = nil, answersKeepAlive: Bool = false, claimed: Set<String> = []
+        ) {
             self.company = company
             self.answersKeepAlive = answersKeepAlive
+            self.claimed = claimed
         }
 
         mutating func merge(_ other: Occasion) {
             company = company ?? other.company
             answersKeepAlive = answersKeepAlive || other.answersKeepAlive
+            claimed.formUnion(other.claimed)
         }
     }
 
@@ -54,7 +63,7 @@ package struct DeviceRoute: Sendable {
         case discard(DeliveryEvent.Discard)
         /// Send it, and never store it.
         case attempt
-        /// Store it, with these words in its log, and then call ``DeviceRoute/committed(_:replaced:now:)``.
+        /// Store it, with these words in its log, and then call ``DeviceRoute/committed(_:replaced:evicted:now:)``.
         case store(Slot, heldUntil: Int64?, DeliveryEvent?)
     }
 
@@ -63,24 +72,32 @@ package struct DeviceRoute: Sendable {
         /// Read what is stored for the device, and call ``DeviceRoute/loaded(_:connection:occasion:_:now:)``.
         case load(connection: UInt64, Occasion)
         /// Take the push from storage if it is still this one, and write down why.
-        case remove(PushID, [DeliveryEvent])
+        case remove(StoredPlace, [DeliveryEvent])
         case log(PushID, DeliveryEvent)
         case answerKeepAlive(connection: UInt64)
         /// The device has connected anew.
         case supersede(connection: UInt64)
         /// Call ``DeviceRoute/turn(connection:)`` at this time, milliseconds since 1970.
         case wake(connection: UInt64, at: Int64)
+        /// Ask the store whether one more silent push of this topic passes, and call
+        /// ``DeviceRoute/claimed(_:connection:_:now:)``.
+        case claim(topic: String, connection: UInt64)
     }
 
     /// Pushes that may be on their way to a device.
     package static let window = 64
 
-    private var connection: Connection?
+    /// Whether other gateways store pushes for the device, too. Then the buckets are the store's, and what is stored is
+    /// told by ``DeviceRoute/arrived(_:now:)``, in any order with what is loaded.
+    let isShared: Bool
+    var connection: Connection?
     private var buckets: [String: TokenBucket] = [:]
     /// Whether there may be stored pushes that are not on their way.
-    private var mayHaveWaiting = true
+    var mayHaveWaiting = true
 
-    package init() {}
+    package init(isShared: Bool = false) {
+        self.isShared = isShared
+    }
 
     package var isConnected: Bool { connection != nil }
     package var connectionNumber: UInt64? { connection?.number }
@@ -96,7 +113,7 @@ package struct DeviceRoute: Sendable {
     package mutating func admit(_ push: Push, _ settings: TokenBucket.Settings, now: Moment) -> Admission {
         if push.isExpired(now) { return .discard(.expired) }
         if connection?.filters[push.topic] == .ignored { return .discard(.disabled) }
-        if push.isSilent {
+        if push.isSilent, !isShared {
             var bucket = buckets[push.topic] ?? TokenBucket(settings, now: now.bootSeconds)
             let passes = bucket.take(settings, now: now.bootSeconds)
             buckets[push.topic] = bucket
@@ -119,7 +136,7 @@ package struct DeviceRoute: Sendable {
     }
 
     /// Why `push` would not go at once; nil where it would.
-    private func hindrance(_ push: Push) -> DeliveryEvent? {
+    func hindrance(_ push: Push) -> DeliveryEvent? {
         guard let connection else { return .storedOffline }
         switch connection.filters[push.topic] ?? .enabled {
         case .paused: return .storedPaused
@@ -139,7 +156,7 @@ package struct DeviceRoute: Sendable {
     package mutating func attempt(_ push: Push) -> [Action] {
         guard var connection else { return [.log(push.id, .discarded(.notConnected))] }
         guard connection.sending.count < 2 * Self.window else { return [.log(push.id, .discarded(.busy))] }
-        connection.sending[push.id] = Sent(isStored: false, isFromStorage: false, company: nil)
+        connection.sending[push.id] = Sent(place: nil, isFromStorage: false, company: nil)
         self.connection = connection
         let send = Action.send(push.message(isFromStorage: false), connection: connection.number)
         guard !push.isSilent, mayHaveWaiting else { return [send] }
@@ -165,7 +182,7 @@ package struct DeviceRoute: Sendable {
         return .log(old, .discarded(why))
     }
 
-    private mutating func committed(_ stored: StoredPush, _ now: Moment) -> [Action] {
+    mutating func committed(_ stored: StoredPush, _ now: Moment) -> [Action] {
         guard let connection else {
             mayHaveWaiting = true
             return []
@@ -178,7 +195,7 @@ package struct DeviceRoute: Sendable {
         }
         // The disk may have taken its time.
         guard !stored.push.isExpired(now) else {
-            return [.remove(stored.push.id, [.discarded(.expired)])]
+            return [.remove(stored.place, [.discarded(.expired)])]
         }
         let isOrdinary = !stored.push.isSilent
         if connection.isLoading || (isOrdinary && mayHaveWaiting) || connection.sending.count >= Self.window {
@@ -190,11 +207,12 @@ package struct DeviceRoute: Sendable {
 
     private mutating func send(_ stored: StoredPush, company: DeliveryEvent.Company?, isFromStorage: Bool) -> Action? {
         guard let number = connection?.number else { return nil }
-        connection?.sending[stored.push.id] = Sent(isStored: true, isFromStorage: isFromStorage, company: company)
+        connection?.sending[stored.push.id] = Sent(
+            place: stored.place, isFromStorage: isFromStorage, company: company)
         return .send(stored.push.message(isFromStorage: isFromStorage), connection: number)
     }
 
-    private mutating func load(_ occasion: Occasion) -> [Action] {
+    mutating func load(_ occasion: Occasion) -> [Action] {
         guard let number = connection?.number, connection?.isLoading == false else {
             if connection?.next?.merge(occasion) == nil { connection?.next = occasion }
             return []
@@ -214,16 +232,22 @@ package struct DeviceRoute: Sendable {
         mayHaveWaiting = connection?.mayMiss ?? false
         connection?.mayMiss = false
         let acknowledged = connection?.acknowledged ?? []
+        if isShared { for row in rows { noteSilent(row) } }
         for row in rows.sorted(by: { $0.sequence < $1.sequence }) {
             let push = row.push
+            if isShared, !isNews(row) {
+                // A gateway that died may have left a held one behind whose place was taken.
+                if row.slot == .held { actions.append(.remove(row.place, [])) }
+                continue
+            }
             if connection?.sending[push.id] != nil || acknowledged.contains(push.id) { continue }
             if push.isExpired(now) {
-                actions.append(.remove(push.id, [.discarded(.expired)]))
+                actions.append(.remove(row.place, [.discarded(.expired)]))
                 continue
             }
             switch connection?.filters[push.topic] {
             case .ignored?:
-                actions.append(.remove(push.id, [.discarded(.disabled)]))
+                actions.append(.remove(row.place, [.discarded(.disabled)]))
                 continue
             case .paused?:
                 mayHaveWaiting = true
@@ -238,12 +262,19 @@ package struct DeviceRoute: Sendable {
                 if heldUntil > now.wallMilliseconds { due = min(due ?? heldUntil, heldUntil) }
                 continue
             }
+            // Another gateway may let one pass at this very moment: the store says which of the two it is.
+            let hasItsTurn = row.slot == .held && !waits
+            if isShared, hasItsTurn, occasion.company == nil, !occasion.claimed.contains(push.topic) {
+                mayHaveWaiting = true
+                actions.append(.claim(topic: push.topic, connection: number))
+                continue
+            }
             guard (connection?.sending.count ?? 0) < Self.window else {
                 mayHaveWaiting = true
                 if connection?.backlog?.merge(occasion) == nil { connection?.backlog = occasion }
                 continue
             }
-            let company = waits ? occasion.company : nil
+            let company = waits || (isShared && hasItsTurn) ? occasion.company : nil
             // One that has its turn counts as one that passes; what rides along is free.
             if row.slot == .held, company == nil { _ = buckets[push.topic]?.take(settings, now: now.bootSeconds) }
             let isFromStorage = !isItself || row.slot == .held
@@ -284,7 +315,7 @@ package struct DeviceRoute: Sendable {
         mayHaveWaiting = true
         return old.sending.map { id, sent in
             let stored: DeliveryEvent = sent.loss.map { .discarded($0) } ?? .storedOffline
-            return .log(id, sent.isStored ? stored : .discarded(.connectionEnded))
+            return .log(id, sent.place != nil ? stored : .discarded(.connectionEnded))
         }
     }
 
@@ -294,9 +325,10 @@ package struct DeviceRoute: Sendable {
         let words: [DeliveryEvent] =
             (sent.company.map { [.rodeAlong($0)] } ?? []) + [sent.isFromStorage ? .deliveredFromStorage : .delivered]
         var actions: [Action] = []
-        if sent.isStored {
+        if let place = sent.place {
             if connection?.isLoading == true { connection?.acknowledged.insert(id) }
-            actions.append(.remove(id, words))
+            if isShared { finished(place) }
+            actions.append(.remove(place, words))
         } else {
             actions += words.map { .log(id, $0) }
         }
@@ -310,7 +342,8 @@ package struct DeviceRoute: Sendable {
     /// The device has kept its connection alive: what waits goes before the answer.
     package mutating func keptAlive(connection number: UInt64) -> [Action] {
         guard let connection, connection.number == number else { return [] }
-        guard mayHaveWaiting || connection.isLoading else { return [.answerKeepAlive(connection: number)] }
+        // What other gateways store is told, but a network may lose it: it is read once in a while all the same.
+        guard mayHaveWaiting || connection.isLoading || isShared else { return [.answerKeepAlive(connection: number)] }
         return load(Occasion(company: .keepAlive, answersKeepAlive: true))
     }
 

@@ -133,6 +133,57 @@ package enum KeptMessages {
     /// Of all registrations of a device.
     package static let countOfDevice = 1_000
     package static let bytesOfDevice = 4 << 20
+
+    /// Which of a device's messages stay, and why the others do not. Their sequences say which are newer.
+    package static func bounded(
+        _ messages: [StoredPush]
+    ) -> (kept: [StoredPush], lost: [(stored: StoredPush, why: DeliveryEvent.Discard)]) {
+        struct Place: Hashable {
+            var topic: String
+            var slot: Slot
+        }
+        var lost: [(stored: StoredPush, why: DeliveryEvent.Discard)] = []
+        var kept: [StoredPush] = []
+        var newest: [Place: PushID] = [:]
+        var total = (count: 0, bytes: 0)
+        var registrations: [String: (count: Int, bytes: Int)] = [:]
+        for stored in messages.sorted(by: { $0.sequence > $1.sequence }) {
+            let topic = stored.push.topic
+            let place = Place(topic: topic, slot: stored.slot)
+            if let newer = newest[place] {
+                lost.append((stored, .replaced(by: newer)))
+                continue
+            }
+            newest[place] = stored.push.id
+            let size = stored.push.payload.count
+            let own = registrations[topic, default: (0, 0)]
+            guard own.count < count, own.bytes + size <= bytes, total.count < countOfDevice,
+                total.bytes + size <= bytesOfDevice
+            else {
+                lost.append((stored, .evicted))
+                continue
+            }
+            registrations[topic] = (own.count + 1, own.bytes + size)
+            total = (total.count + 1, total.bytes + size)
+            kept.append(stored)
+        }
+        return (kept.reversed(), lost.reversed())
+    }
+}
+
+/// Where a stored push is: enough to take it, and never a newer one, from storage.
+package struct StoredPlace: Sendable, Hashable {
+    package var id: PushID
+    package var topic: String
+    package var slot: Slot
+    package var sequence: Int64
+
+    package init(id: PushID, topic: String, slot: Slot, sequence: Int64) {
+        self.id = id
+        self.topic = topic
+        self.slot = slot
+        self.sequence = sequence
+    }
 }
 
 /// A push in storage.
@@ -149,5 +200,9 @@ package struct StoredPush: Sendable, Hashable {
         self.slot = slot
         self.sequence = sequence
         self.heldUntil = heldUntil
+    }
+
+    package var place: StoredPlace {
+        StoredPlace(id: push.id, topic: push.topic, slot: slot, sequence: sequence)
     }
 }

@@ -1,5 +1,5 @@
 /// How many silent pushes of one app pass to one device.
-package struct TokenBucket: Sendable, Hashable {
+package struct TokenBucket: Sendable, Hashable, Codable {
     package struct Settings: Sendable, Hashable {
         /// Pushes that pass at once.
         package var capacity: Double
@@ -15,8 +15,15 @@ package struct TokenBucket: Sendable, Hashable {
         package static let standard = Settings(capacity: 2, interval: 1_800)
     }
 
+    /// Whether one more passes.
+    package enum Verdict: Sendable, Hashable {
+        case passes
+        /// Seconds until it would.
+        case waits(Double)
+    }
+
     private var level: Double
-    /// Boot seconds at which `level` was so.
+    /// Seconds, of the clock that the caller uses, at which `level` was so.
     private var since: Double
 
     package init(_ settings: Settings, now: Double) {

@@ -103,7 +103,7 @@ package final class PushStore: Sendable {
         }
     }
 
-    package func close() throws {
+    func closeDatabase() throws {
         try writer.close()
     }
 }

@@ -15,6 +15,20 @@ package struct LogEntry: Sendable, Hashable {
     package var device: DeviceID?
     package var topic: String?
     package var payload: [UInt8]?
+
+    package init(
+        entry: Int64, push: PushID, at: Int64, event: String, detail: String?, device: DeviceID? = nil,
+        topic: String? = nil, payload: [UInt8]? = nil
+    ) {
+        self.entry = entry
+        self.push = push
+        self.at = at
+        self.event = event
+        self.detail = detail
+        self.device = device
+        self.topic = topic
+        self.payload = payload
+    }
 }
 
 extension PushTransaction {

@@ -9,7 +9,7 @@ extension PushTransaction {
     /// A silent push that passes takes the place of the one that was held for its topic, too.
     package func store(
         _ push: Push, slot: Slot, heldUntil: Int64?
-    ) throws -> (stored: StoredPush, replaced: [PushID], evicted: [PushID]) {
+    ) throws -> Stored {
         guard let expiry = push.expiry else { throw StoreError(.refused, "A push with one attempt is not stored.") }
         let slots: [Slot] = slot == .latest && push.isSilent ? [.latest, .held] : [slot]
         let device = push.device.data
@@ -31,7 +31,7 @@ extension PushTransaction {
                 push.type.rawValue, push.collapseID, push.isSilent, heldUntil, Data(push.payload),
             ])
         let stored = StoredPush(push: push, slot: slot, sequence: db.lastInsertedRowID, heldUntil: heldUntil)
-        return (stored, replaced, slot.isKept ? try makeRoom(for: stored) : [])
+        return Stored(stored: stored, replaced: replaced, evicted: slot.isKept ? try makeRoom(for: stored) : [])
     }
 
     /// Takes the oldest messages of UnifiedPush from storage that are more than is kept: first the registration's, then
@@ -109,7 +109,16 @@ package struct StoreCounts: Sendable, Hashable {
     package var devices: Int
     package var tokens: Int
     package var stored: Int
-    package var held: Int
+    /// Nil where they are counted as stored.
+    package var held: Int?
+
+    package init(teams: Int, devices: Int, tokens: Int, stored: Int, held: Int?) {
+        self.teams = teams
+        self.devices = devices
+        self.tokens = tokens
+        self.stored = stored
+        self.held = held
+    }
 }
 
 extension StoredPush {

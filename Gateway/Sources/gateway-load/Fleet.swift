@@ -162,8 +162,7 @@ actor Fleet {
                     try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
                     try pipeline.addHandler(
                         LoadConnection(purpose, key: key, deliveries: deliveries, outcome: outcome) {
-                            // A device that was made is done.
-                            if case .connect = purpose { self.endings.withLock { $0 += 1 } }
+                            self.endings.withLock { $0 += 1 }
                         })
                 }
             }

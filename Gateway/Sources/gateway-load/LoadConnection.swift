@@ -25,6 +25,8 @@ final class LoadConnection: ChannelInboundHandler {
     private var registration: Registration?
     private var context: ChannelHandlerContext?
     private var why: Refusal?
+    /// Whether the gateway has let the device in.
+    private var isOpen = false
 
     /// - Parameters:
     ///   - outcome: is kept when the device is made, or connected.
@@ -53,7 +55,7 @@ final class LoadConnection: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         machine.lost()
         self.context = nil
-        if outcome == nil { ended() }
+        if isOpen { ended() }
         fail(why ?? Refusal(.trouble, "The connection ended."))
         context.fireChannelInactive()
     }
@@ -87,7 +89,9 @@ final class LoadConnection: ChannelInboundHandler {
             case .enrolled(let device):
                 succeed(device)
                 context?.close(promise: nil)
-            case .connected: succeed(nil)
+            case .connected:
+                isOpen = true
+                succeed(nil)
             case .store(let message):
                 deliveries.add(Date().timeIntervalSince1970 - Double(message.timestamp) / 1_000)
                 perform(machine.stored(message.id))

@@ -62,7 +62,7 @@ struct Report {
             if isJSON { return try json(status) }
             line("Connected: \(status.deviceConnections) devices, \(status.providerConnections) providers.")
             line("Known: \(status.teams) teams, \(status.devices) devices, \(status.tokens) tokens.")
-            line("Waiting: \(status.stored) stored pushes, \(status.held) held ones.")
+            line("Waiting: \(status.stored) stored pushes\(status.held.map { ", \($0) held ones" } ?? "").")
         }
     }
 

@@ -22,7 +22,7 @@ import Testing
         #expect(route.committed(push.stored(), replaced: [], now: .at(0)) == [sent])
         #expect(
             route.acknowledged(push.id, connection: 1)
-                == [.remove(push.id, [.delivered])])
+                == [.remove(push.stored().place, [.delivered])])
         #expect(route.acknowledged(push.id, connection: 1) == [])
     }
 
@@ -38,7 +38,7 @@ import Testing
                 == [.send(push.message(isFromStorage: true), connection: 1)])
         #expect(
             route.acknowledged(push.id, connection: 1)
-                == [.remove(push.id, [.deliveredFromStorage])])
+                == [.remove(push.stored().place, [.deliveredFromStorage])])
     }
 
     @Test func `R4, R5, B6: Three silent pushes: two pass, the third is held and rides along with the next alert`() {
@@ -69,7 +69,7 @@ import Testing
             ])
         #expect(
             route.acknowledged(third.id, connection: 1)
-                == [.remove(third.id, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
+                == [.remove(held.place, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
     }
 
     @Test func `R4, R5: A held push leaves when it has its turn, and not before`() {
@@ -228,5 +228,47 @@ import Testing
             ])
         let ends = route.disconnected(1)
         #expect(ends.contains(.log(first.id, .discarded(.evicted))) && ends.contains(.log(second.id, .storedOffline)))
+    }
+
+    @Test func `R5, B7: With a shared store, a message that is acknowledged is sent no more, however many come`() {
+        var route = DeviceRoute(isShared: true)
+        _ = route.connected(1, .active, [])
+        _ = route.loaded([], connection: 1, occasion: DeviceRoute.Occasion(), settings, now: .at(0))
+        // An app's push takes a place that something older may still be told of.
+        let (old, new) = (Push.sample(1), Push.sample(2))
+        _ = route.arrived(new.stored(), now: .at(0))
+        _ = route.acknowledged(new.id, connection: 1)
+        var last = new
+        for number in 3..<1_000 as Range<UInt64> {
+            last = Push.sample(number)
+            last.type = .unifiedpush
+            #expect(
+                DeviceRoute.forward(last, nil, now: .at(0)) == .store(.message(last.id), heldUntil: nil, nil))
+            #expect(route.arrived(last.stored(last.slot), now: .at(0)).count == 1)
+            _ = route.acknowledged(last.id, connection: 1)
+        }
+        #expect(route.arrived(last.stored(last.slot), now: .at(0)) == [])
+        #expect(route.arrived(old.stored(), now: .at(0)) == [])
+    }
+
+    @Test func `R5, B7: Of a device's messages the newest stay, by number and by size, and one of each topic`() {
+        func message(_ number: UInt64, _ topic: String = "a", size: Int = 1, named: String? = nil) -> StoredPush {
+            var push = Push.sample(number, topic: topic)
+            push.type = .unifiedpush
+            push.collapseID = named
+            push.payload = [UInt8](repeating: 0, count: size)
+            return push.stored(push.slot)
+        }
+        let (first, second) = (message(1, named: "n"), message(2, "b", named: "n"))
+        let (third, fourth) = (message(3, named: "n"), message(4))
+        let some = KeptMessages.bounded([fourth, third, second, first])
+        #expect(some.kept == [second, third, fourth])
+        #expect(some.lost.map(\.stored) == [first] && some.lost.map(\.why) == [.replaced(by: third.push.id)])
+        let many = (0..<150 as Range<UInt64>).map { message($0, size: KeptMessages.bytes / 50) }
+        let few = KeptMessages.bounded(many)
+        #expect(few.kept == Array(many.suffix(50)) && few.lost.map(\.stored) == Array(many.prefix(100)))
+        #expect(few.lost.allSatisfy { $0.why == .evicted })
+        let all = (0..<1_100 as Range<UInt64>).map { message($0, "t\($0 % 11)") }
+        #expect(KeptMessages.bounded(all).kept == Array(all.suffix(KeptMessages.countOfDevice)))
     }
 }

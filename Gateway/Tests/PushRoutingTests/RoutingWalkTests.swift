@@ -41,4 +41,25 @@ import Testing
         let free = 2 + world.seconds / world.settings.interval
         for (topic, count) in world.freeSilent { #expect(Double(count) <= free + 0.01, "\(topic), seed \(seed)") }
     }
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `R5: With two gateways over one store, nothing that had its 200 is lost, sent late, twice or out of order`(
+        block: UInt64
+    ) {
+        var arrived = 0
+        for number in 0..<1_000 as Range<UInt64> {
+            let seed = block << 32 | number
+            var world = ClusterWorld(seed: seed)
+            for _ in 0..<Int.random(in: 20...120, using: &world.random) { world.step() }
+            world.finish()
+            #expect(world.faults == [], "seed \(seed)")
+            #expect(world.lost == [], "seed \(seed)")
+            #expect(world.disk.isEmpty, "seed \(seed)")
+            let free = 2 + world.seconds / world.settings.interval
+            #expect(world.passed.values.allSatisfy { Double($0) <= free + 0.01 }, "seed \(seed)")
+            arrived += world.written.count
+            if !world.faults.isEmpty || !world.lost.isEmpty || !world.disk.isEmpty { return }
+        }
+        #expect(arrived > 1_000)
+    }
 }

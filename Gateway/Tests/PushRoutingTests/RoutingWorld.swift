@@ -6,7 +6,7 @@ import PushRouting
 struct RoutingWorld {
     enum Operation {
         case store(StoredPush)
-        case remove(PushID)
+        case remove(StoredPlace)
         case load(UInt64, DeviceRoute.Occasion)
     }
 
@@ -64,13 +64,15 @@ struct RoutingWorld {
             switch action {
             case .send(let message, let number): send(message, number)
             case .load(let number, let occasion): queue.append(.load(number, occasion))
-            case .remove(let id, let words):
-                queue.append(.remove(id))
-                events[id, default: []] += words
-                if words.contains(.discarded(.disabled)) || words.contains(.discarded(.expired)) { dropped.insert(id) }
+            case .remove(let place, let words):
+                queue.append(.remove(place))
+                events[place.id, default: []] += words
+                if words.contains(.discarded(.disabled)) || words.contains(.discarded(.expired)) {
+                    dropped.insert(place.id)
+                }
             case .log(let id, let event):
                 events[id, default: []].append(event)
-            case .answerKeepAlive, .supersede, .wake: break
+            case .answerKeepAlive, .supersede, .wake, .claim: break
             }
         }
     }
@@ -97,7 +99,7 @@ struct RoutingWorld {
             disk[places[0]] = stored
             superseded.formUnion(replaced)
             completions.append(.stored(stored, replaced: replaced))
-        case .remove(let id): disk = disk.filter { $0.value.push.id != id }
+        case .remove(let place): disk = disk.filter { $0.value.push.id != place.id }
         case .load(let number, let occasion): completions.append(.loaded(Array(disk.values), number, occasion))
         }
     }

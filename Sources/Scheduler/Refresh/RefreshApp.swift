@@ -29,7 +29,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     /// Results that brought something and that did not, older ones counting less.
     private var fruitful = 0.0
     private var fruitless = 0.0
-    /// Seconds since 1970 at which the window closes that is open now; nil while none is.
+    /// Seconds since 1970 at which the window closes that is open or planned; nil while none is.
     var closes: Double?
 
     /// Bytes of JSON that an app costs at most.

@@ -33,10 +33,12 @@ struct Administration: Sendable {
         switch request {
         case .addTeam(let id, let name):
             try Self.check(id, "team")
-            try await change { try $0.addTeam(id, name: name, at: now) }
+            try await store.addTeam(id, name: name, at: now)
+            try await gateway.directory.reload()
             return .done("Team \(id) is known.")
         case .suspendTeam(let id, let isSuspended):
-            try await change { try $0.suspendTeam(id, at: isSuspended ? now : nil) }
+            try await store.suspendTeam(id, at: isSuspended ? now : nil)
+            try await gateway.directory.reload()
             return .done(isSuspended ? "Team \(id) may not send." : "Team \(id) may send.")
         case .addKey(let id, let team, let environment, let pem):
             try Self.check(id, "key")
@@ -45,10 +47,12 @@ struct Administration: Sendable {
             }
             let record = KeyRecord(
                 id: id, team: team, environment: environment, publicKey: try Self.publicKey(pem), createdAt: now)
-            try await change { try $0.addKey(record) }
+            try await store.addKey(record)
+            try await gateway.directory.reload()
             return .done("Key \(id) of team \(team) is known.")
         case .revokeKey(let id):
-            try await change { try $0.revokeKey(id, at: now) }
+            try await store.revokeKey(id, at: now)
+            try await gateway.directory.reload()
             return .done("Key \(id) is revoked.")
         case .addTopic(let name, let team):
             do throws(Rejection) {
@@ -56,33 +60,34 @@ struct Administration: Sendable {
             } catch {
                 throw GatewayError("'\(name)' is no topic: letters, digits, dots, hyphens and underscores.")
             }
-            try await change { try $0.addTopic(TopicRecord(name, team: team, at: now)) }
+            try await store.addTopic(TopicRecord(name, team: team, at: now))
+            try await gateway.directory.reload()
             return .done("Topic \(name) belongs to team \(team).")
         case .teams:
             return .teams(
-                try await store.read { try $0.teams() }.map {
+                try await store.providers().teams.map {
                     .init(id: $0.id, name: $0.name, isSuspended: $0.suspendedAt != nil)
                 })
         case .keys:
             return .keys(
-                try await store.read { try $0.keys() }.map {
+                try await store.providers().keys.map {
                     .init(
                         id: $0.id, team: $0.team, environment: $0.environment.rawValue, isRevoked: $0.revokedAt != nil)
                 })
         case .topics:
-            return .topics(try await store.read { try $0.topics() }.map { .init(name: $0.name, team: $0.team) })
+            return .topics(try await store.providers().topics.map { .init(name: $0.name, team: $0.team) })
         case .devices:
-            return .devices(try await store.read { try $0.devices(limit: Self.deviceLimit) }.map(device))
+            return .devices(try await store.devices(limit: Self.deviceLimit).map(device))
         case .device(let id): return try await show(try Self.identifier(id))
         case .revokeDevice(let id): return try await revoke(try Self.identifier(id), now)
         case .enrol(let name, let lifetime): return try await enrol(name, lifetime, now)
         case .push(let id):
             let push = try Self.identifier(id)
-            let entries = try await store.read { try $0.log(of: push) }
+            let entries = try await store.log(of: push)
             guard !entries.isEmpty else { throw GatewayError("The log knows no push \(id).") }
             return .log(entries.map(Self.line))
         case .status:
-            let counts = try await store.read { try $0.counts() }
+            let counts = try await store.counts()
             let connections = gateway.counts()
             return .status(
                 .init(
@@ -91,12 +96,6 @@ struct Administration: Sendable {
                     deviceConnections: connections.devices))
         case .log: return .failed("A log has many lines.")
         }
-    }
-
-    /// Changes who may send, and lets it hold at once.
-    private func change(_ body: @escaping @Sendable (PushTransaction) throws -> Void) async throws {
-        try await gateway.store.write(body)
-        try await gateway.directory.reload()
     }
 
     private static func check(_ id: String, _ what: String) throws {
@@ -127,9 +126,9 @@ struct Administration: Sendable {
     }
 
     private func show(_ id: DeviceID) async throws -> AdministrationReply {
-        let (record, tokens, waiting) = try await gateway.store.read { transaction in
-            (try transaction.device(id), try transaction.tokens(of: id), try transaction.waiting(for: id))
-        }
+        let record = try await gateway.store.device(id)
+        let tokens = try await gateway.store.tokens(of: id)
+        let waiting = try await gateway.store.waiting(for: id)
         guard let record else { throw GatewayError("There is no device \(id).") }
         return .device(
             device(record),
@@ -146,14 +145,10 @@ struct Administration: Sendable {
     }
 
     private func revoke(_ id: DeviceID, _ now: Int64) async throws -> AdministrationReply {
-        let ended = try await gateway.store.write { transaction in
-            let ended = try transaction.revokeDevice(id, at: now)
-            for push in ended.pushes { try transaction.log(push, .discarded(.unregistered), at: now) }
-            return ended
-        }
-        gateway.directory.forget(ended.tokens)
+        let tokens = try await gateway.store.revokeDevice(id, at: now)
+        gateway.directory.forget(tokens)
         gateway.switchboard.end(id, Refusal(.notAuthenticated, "The device was revoked."))
-        return .done("Device \(id) is revoked, with \(ended.tokens.count) tokens.")
+        return .done("Device \(id) is revoked, with \(tokens.count) tokens.")
     }
 
     private func enrol(_ name: String, _ lifetime: Int, _ now: Int64) async throws -> AdministrationReply {
@@ -161,7 +156,7 @@ struct Administration: Sendable {
         let code = EnrolmentCode.make()
         let expiresAt = now + Int64(lifetime) * 1_000
         let hash = EnrolmentCode.hash(code)
-        try await gateway.store.write { try $0.addEnrolment(hash: hash, name: name, expiresAt: expiresAt, now: now) }
+        try await gateway.store.addEnrolment(hash: hash, name: name, expiresAt: expiresAt, now: now)
         return .enrolment(
             .init(url: gateway.enrolmentURL(code), code: code, expiresAt: TimeText.text(expiresAt)))
     }
@@ -172,12 +167,14 @@ struct Administration: Sendable {
         _ count: Int, _ follow: Bool, _ reply: @Sendable (AdministrationReply) async -> Bool
     ) async throws {
         let growth = gateway.growth.growth()
-        var last = try await gateway.store.read { try $0.lastLogEntry() }
+        if follow { gateway.store.logIsFollowed(true) }
+        defer { if follow { gateway.store.logIsFollowed(false) } }
+        var last = try await gateway.store.lastLogEntry()
         last = max(0, last - Int64(max(0, min(count, 100_000))))
         func pages() async throws -> Bool {
             while true {
                 let behind = last
-                let entries = try await gateway.store.read { try $0.log(after: behind, limit: Self.page) }
+                let entries = try await gateway.store.log(after: behind, limit: Self.page)
                 guard let end = entries.last else { return true }
                 last = end.entry
                 guard await reply(.log(entries.map(Self.line))) else { return false }

@@ -98,7 +98,8 @@ package enum AdministrationReply: Codable, Sendable {
         package var devices: Int
         package var tokens: Int
         package var stored: Int
-        package var held: Int
+        /// Nil where held ones are counted as stored.
+        package var held: Int?
         package var providerConnections: Int
         package var deviceConnections: Int
     }

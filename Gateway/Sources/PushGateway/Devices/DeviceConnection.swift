@@ -158,12 +158,7 @@ final class DeviceConnection: ChannelInboundHandler {
         let store = gateway.store
         let refused = Refusal(.notAuthenticated, "The gateway does not know this device, or its signature is wrong.")
         ask {
-            // Asked for in the order of writes, so that a device that was just made is there.
-            let record = try await store.write { transaction in
-                let record = try transaction.device(device)
-                if record != nil { try transaction.sawDevice(device, at: GatewayClock.now().wallMilliseconds) }
-                return record
-            }
+            let record = try await store.deviceConnects(device, at: GatewayClock.now().wallMilliseconds)
             guard let record, record.revokedAt == nil else { return refused }
             let key = try Curve25519.Signing.PublicKey(rawRepresentation: record.publicKey)
             return key.isValidSignature(signature, for: bytes) ? nil : refused
@@ -185,10 +180,8 @@ final class DeviceConnection: ChannelInboundHandler {
             let hash = EnrolmentCode.hash(code)
             var random = SystemRandomNumberGenerator()
             let id = DeviceID(using: &random)
-            return try await store.write { transaction in
-                let now = GatewayClock.now().wallMilliseconds
-                return try transaction.enrol(id, hash: hash, key: key, name: name.isEmpty ? nil : name, now: now)?.id
-            }
+            let now = GatewayClock.now().wallMilliseconds
+            return try await store.enrol(id, hash: hash, key: key, name: name.isEmpty ? nil : name, now: now)?.id
         } then: { (result: Result<DeviceID?, any Error>) in
             switch result {
             case .success(let device?): self.perform(self.channel.enrolled(.success(device)))
@@ -216,11 +209,9 @@ final class DeviceConnection: ChannelInboundHandler {
                 let digits = String(random.next(), radix: 16)
                 return String(repeating: "0", count: 16 - digits.count) + digits
             }.joined()
-            let answer = try await gateway.store.write { transaction in
-                try transaction.register(
-                    topic, device: device, fresh: fresh, isFreshWanted: isFreshWanted,
-                    limit: gateway.settings.tokenLimit, at: GatewayClock.now().wallMilliseconds)
-            }
+            let answer = try await gateway.store.register(
+                topic, device: device, fresh: fresh, isFreshWanted: isFreshWanted,
+                limit: gateway.settings.tokenLimit, at: GatewayClock.now().wallMilliseconds)
             if let ended = answer.ended { gateway.directory.forget([ended]) }
             return answer.token
         } then: { (result: Result<String, any Error>) in
@@ -239,12 +230,9 @@ final class DeviceConnection: ChannelInboundHandler {
         let gateway = self.gateway
         ask {
             let now = GatewayClock.now().wallMilliseconds
-            let ended = try await gateway.store.write { transaction in
-                let ended = try transaction.unregister(topic, device: device, at: now)
-                for push in ended.pushes { try transaction.log(push, .discarded(.unregistered), at: now) }
-                return ended
+            if let token = try await gateway.store.unregister(topic, device: device, at: now) {
+                gateway.directory.forget([token])
             }
-            if let token = ended.token { gateway.directory.forget([token]) }
         } then: { (result: Result<Void, any Error>) in
             switch result {
             case .success: self.perform(self.channel.answer(.unregistered(request: request)))

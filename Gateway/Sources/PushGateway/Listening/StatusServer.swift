@@ -46,7 +46,7 @@ private final class StatusHandler: ChannelInboundHandler {
         case "/healthz", "/metrics":
             let gateway = self.gateway
             let isHealth = head.uri == "/healthz"
-            context.eventLoop.makeFutureWithTask { try await gateway.store.read { try $0.counts() } }.assumeIsolated()
+            context.eventLoop.makeFutureWithTask { try await gateway.store.counts() }.assumeIsolated()
                 .whenComplete { result in
                     switch result {
                     case .success(let counts):
@@ -60,15 +60,16 @@ private final class StatusHandler: ChannelInboundHandler {
 
     private func metrics(_ counts: StoreCounts) -> String {
         let connections = gateway.counts()
-        return gateway.metrics.text([
-            ("nightshift_gateway_connections{kind=\"provider\"}", connections.providers),
-            ("nightshift_gateway_connections{kind=\"device\"}", connections.devices),
-            ("nightshift_gateway_devices", counts.devices),
-            ("nightshift_gateway_tokens", counts.tokens),
-            ("nightshift_gateway_waiting_pushes{slot=\"stored\"}", counts.stored),
-            ("nightshift_gateway_waiting_pushes{slot=\"held\"}", counts.held),
-            ("nightshift_gateway_waiting_writes", gateway.store.depth),
-        ])
+        let held = counts.held.map { [("nightshift_gateway_waiting_pushes{slot=\"held\"}", $0)] } ?? []
+        return gateway.metrics.text(
+            held + [
+                ("nightshift_gateway_connections{kind=\"provider\"}", connections.providers),
+                ("nightshift_gateway_connections{kind=\"device\"}", connections.devices),
+                ("nightshift_gateway_devices", counts.devices),
+                ("nightshift_gateway_tokens", counts.tokens),
+                ("nightshift_gateway_waiting_pushes{slot=\"stored\"}", counts.stored),
+                ("nightshift_gateway_waiting_writes", gateway.store.depth),
+            ])
     }
 
     private func answer(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String) {

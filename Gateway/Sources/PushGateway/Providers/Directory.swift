@@ -26,24 +26,22 @@ package final class Directory: Sendable {
     private static let tokenLimit = 200_000
     private static let verifiedLimit = 10_000
 
-    private let store: PushStore
+    private let store: any GatewayStore
     private let state = Mutex(State())
 
-    package init(store: PushStore) async throws(StoreError) {
+    package init(store: any GatewayStore) async throws(StoreError) {
         self.store = store
         try await reload()
     }
 
     /// Reads teams, keys and topics again.
     package func reload() async throws(StoreError) {
-        let (teams, keys, topics) = try await store.read { transaction in
-            (try transaction.teams(), try transaction.keys(), try transaction.topics())
-        }
+        let records = try await store.providers()
         state.withLock { state in
-            state.teams = Dictionary(teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-            state.topics = Dictionary(topics.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+            state.teams = Dictionary(records.teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+            state.topics = Dictionary(records.topics.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
             state.keys = [:]
-            for record in keys where record.revokedAt == nil {
+            for record in records.keys where record.revokedAt == nil {
                 guard let key = try? ES256PublicKey(pem: record.publicKey) else { continue }
                 state.keys[record.id] = Key(record: record, publicKey: key)
             }
@@ -63,13 +61,21 @@ package final class Directory: Sendable {
     /// Reads a token that is not remembered; nil where there is none.
     package func token(_ token: String) async throws(StoreError) -> TokenRecord? {
         let generation = state.withLock { $0.generation }
-        let record = try await store.read { try $0.token(token) }
+        let record = try await store.token(token)
         state.withLock { state in
             guard let record, state.generation == generation else { return }
             if state.tokens.count >= Self.tokenLimit { state.tokens = [:] }
             state.tokens[token] = record
         }
         return record
+    }
+
+    /// Any may have changed.
+    package func forgetTokens() {
+        state.withLock { state in
+            state.generation += 1
+            state.tokens = [:]
+        }
     }
 
     /// These have changed.

@@ -197,7 +197,12 @@ final class ProviderStream: ChannelInboundHandler {
         guard let loop = context?.eventLoop else { return }
         loop.makeFutureWithTask { try await directory.token(token) }.assumeIsolated().whenComplete { result in
             do throws(Rejection) {
-                guard case .success(let record) = result else { throw .internalServerError }
+                let record: TokenRecord?
+                switch result {
+                case .success(let found): record = found
+                case .failure(let error):
+                    throw (error as? StoreError)?.code == .unavailable ? .serviceUnavailable : .internalServerError
+                }
                 guard let record else { throw .badDeviceToken }
                 try self.push(headers, topic, record)
             } catch {

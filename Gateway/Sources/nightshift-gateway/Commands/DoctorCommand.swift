@@ -1,11 +1,13 @@
 import ArgumentParser
 import Foundation
 import PushGateway
+import PushStore
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Looks for what keeps a gateway from working.")
 
     @OptionGroup var places: PlaceOptions
+    @OptionGroup var shared: StoreOptions
 
     @Option(help: "The certificate chain that the gateway is run with.")
     var certificate: String?
@@ -19,11 +21,29 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         var findings: [GatewayFinding] = []
         if let certificate, let key { findings += GatewayChecks.certificate(certificate, key: key) }
-        findings += await GatewayChecks.database(
-            state ?? PlaceOptions.variable("STATE_DIRECTORY") ?? PlaceOptions.defaultState)
+        if shared.store == nil {
+            findings += await GatewayChecks.database(
+                state ?? PlaceOptions.variable("STATE_DIRECTORY") ?? PlaceOptions.defaultState)
+        } else {
+            findings.append(await sharedStore())
+        }
         findings.append(gateway())
         for finding in findings { print("\(finding.isGood ? "ok  " : "BAD ") \(finding.text)") }
         if findings.contains(where: { !$0.isGood }) { throw ExitCode.failure }
+    }
+
+    private func sharedStore() async -> GatewayFinding {
+        do {
+            try shared.check()
+            guard let store = try await shared.open(logLimit: nil) else {
+                return GatewayFinding(isGood: false, text: "There is no store.")
+            }
+            let damage = try await store.check()
+            try await store.close()
+            return GatewayFinding(isGood: damage == nil, text: damage ?? "The store on NATS is whole.")
+        } catch {
+            return GatewayFinding(isGood: false, text: "\(error)")
+        }
     }
 
     private func gateway() -> GatewayFinding {

@@ -13,6 +13,7 @@ struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Runs the gateway until it is told to stop.")
 
     @OptionGroup var places: PlaceOptions
+    @OptionGroup var shared: StoreOptions
 
     @Option(help: "The certificate chain, in PEM. Read again when it changes.")
     var certificate: String
@@ -77,6 +78,7 @@ struct Run: AsyncParsableCommand {
         guard logLimit > 0, providerIdle > 0, bodyPatience > 0, errorLimit > 0 else {
             throw ValidationError("A limit is above 0.")
         }
+        try shared.check()
     }
 
     func run() async throws {
@@ -85,7 +87,8 @@ struct Run: AsyncParsableCommand {
         logger.logLevel = .info
         // A connection needs one each.
         DescriptorLimit.raise()
-        let gateway = try await Gateway(settings: settings(), logger: logger)
+        let store = try await shared.open(logLimit: logLimit)
+        let gateway = try await Gateway(settings: settings(), shared: store, logger: logger)
         let ports = try await gateway.start()
         let plain = ports.plainProviders.map { " plain=\($0)" } ?? ""
         let line =

@@ -1,0 +1,137 @@
+import Foundation
+import PushProtocol
+import PushRouting
+import PushStore
+
+/// A push as it is kept: a line of JSON, and its payload as it came. Keys that are unknown are skipped, so that
+/// gateways of two versions work side by side.
+enum KeptPush {
+    private struct Line: Codable {
+        var id: String
+        var device: String
+        var topic: String
+        var at: Int64
+        var expiry: Int64?
+        var priority: UInt8
+        var type: UInt8
+        var collapse: String?
+        var silent: Bool
+        var slot: String?
+        var heldUntil: Int64?
+    }
+
+    static func encode(_ push: Push, slot: Slot?, heldUntil: Int64?) -> [UInt8] {
+        let line = Line(
+            id: Subjects.name(push.id), device: Subjects.name(push.device), topic: push.topic, at: push.receivedAt,
+            expiry: push.expiry, priority: push.priority.rawValue, type: push.type.rawValue,
+            collapse: push.collapseID, silent: push.isSilent, slot: slot?.text, heldUntil: heldUntil)
+        guard let data = try? JSONEncoder().encode(line) else { return [] }
+        return Array(data) + [0x0A] + push.payload
+    }
+
+    /// Nil for what makes no sense.
+    static func decode(_ bytes: [UInt8]) -> (push: Push, slot: Slot?, heldUntil: Int64?)? {
+        guard let end = bytes.firstIndex(of: 0x0A),
+            let line = try? JSONDecoder().decode(Line.self, from: Data(bytes[..<end])),
+            let id = Subjects.identifier(line.id), let device = Subjects.identifier(line.device),
+            let priority = PushPriority(rawValue: line.priority), let type = PushType(rawValue: line.type)
+        else { return nil }
+        let push = Push(
+            id: id, device: device, topic: line.topic, receivedAt: line.at,
+            lifetime: line.expiry.map { .until($0) } ?? .once, priority: priority, type: type,
+            collapseID: line.collapse, isSilent: line.silent, payload: Array(bytes[(end + 1)...]))
+        return (push, line.slot.flatMap { Slot(text: $0) }, line.heldUntil)
+    }
+
+    static func stored(_ bytes: [UInt8], sequence: UInt64) -> StoredPush? {
+        guard let (push, slot, heldUntil) = decode(bytes), let slot else { return nil }
+        return StoredPush(push: push, slot: slot, sequence: Int64(sequence), heldUntil: heldUntil)
+    }
+}
+
+/// What the log keeps of a push at one time.
+struct KeptNote: Codable {
+    struct Event: Codable {
+        var name: String
+        var detail: String?
+    }
+
+    var at: Int64
+    var events: [Event]
+    var device: String?
+    var topic: String?
+    /// Where the push is stored, if nothing holds it back.
+    var slot: String?
+    var payload: Data?
+
+    init(_ note: LogNote) {
+        at = note.at
+        events = note.events.map { Event(name: $0.name, detail: $0.detail) }
+        guard let push = note.received else { return }
+        events.insert(Event(name: DeliveryEvent.received.name, detail: nil), at: 0)
+        device = Subjects.name(push.device)
+        topic = push.topic
+        slot = push.slot.text
+        payload = note.withPayload ? Data(push.payload) : nil
+    }
+
+    func entries(_ sequence: UInt64, push: PushID) -> [LogEntry] {
+        events.enumerated().map { index, event in
+            let isFirst = index == 0 && device != nil
+            return LogEntry(
+                entry: Int64(sequence), push: push, at: at, event: event.name, detail: event.detail,
+                device: isFirst ? device.flatMap { Subjects.identifier($0) } : nil, topic: isFirst ? topic : nil,
+                payload: isFirst ? payload.map { Array($0) } : nil)
+        }
+    }
+}
+
+/// A device, with the tokens of its apps: one value, so that what belongs together changes at once.
+struct KeptDevice: Codable {
+    struct Token: Codable {
+        var token: String
+        var topic: String
+        var createdAt: Int64
+        var endedAt: Int64?
+        var endedBy: TokenRecord.End?
+    }
+
+    var publicKey: Data
+    var name: String
+    var createdAt: Int64
+    var revokedAt: Int64?
+    var tokens: [Token] = []
+
+    func record(_ id: DeviceID, seenAt: Int64? = nil) -> DeviceRecord {
+        DeviceRecord(
+            id: id, publicKey: Array(publicKey), name: name, createdAt: createdAt, seenAt: seenAt, revokedAt: revokedAt)
+    }
+
+    func records(_ id: DeviceID) -> [TokenRecord] {
+        tokens.map {
+            TokenRecord(
+                token: $0.token, device: id, topic: $0.topic, createdAt: $0.createdAt, endedAt: $0.endedAt,
+                endedBy: $0.endedBy)
+        }
+    }
+
+    /// Topics for which something may be stored.
+    var topics: [String] { tokens.filter { $0.endedAt == nil }.map(\.topic) }
+
+    mutating func end(_ token: String, by end: TokenRecord.End, at: Int64) {
+        guard let index = tokens.firstIndex(where: { $0.token == token }) else { return }
+        tokens[index].endedAt = at
+        tokens[index].endedBy = end
+    }
+}
+
+struct KeptEnrolment: Codable {
+    var name: String
+    var expiresAt: Int64
+}
+
+/// The form of the store as a whole.
+struct KeptForm: Codable {
+    var version: Int
+    var streams: Int
+}

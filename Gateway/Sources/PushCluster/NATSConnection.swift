@@ -1,0 +1,300 @@
+import CNATS
+import Foundation
+import PushStore
+import Synchronization
+
+/// One connection to a cluster of NATS servers, which finds another server by itself.
+///
+/// Requests are answered in any order, many at a time. Thread-safe. Completions come on threads of the library, and
+/// never before the call that they belong to has returned.
+final class NATSConnection: Sendable {
+    typealias Completion = @Sendable (Result<[UInt8], StoreError>) -> Void
+
+    private struct Pending {
+        var deadline: ContinuousClock.Instant
+        var completion: Completion
+    }
+
+    private struct State {
+        var isConnected = false
+        var last: UInt64 = 0
+        var pending: [UInt64: Pending] = [:]
+        var isTimed = false
+    }
+
+    /// libnats locks what is behind it.
+    private struct Handle: @unchecked Sendable {
+        var pointer: OpaquePointer
+    }
+
+    static let gone = StoreError(.unavailable, "No NATS server answers.")
+
+    private let inbox: String
+    private let state = Mutex(State())
+    private let handle = Mutex<Handle?>(nil)
+    private let replies = Mutex<NATSSubscription?>(nil)
+    private let returned = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Answers what fails at once, behind the call.
+    private let queue = DispatchQueue(label: "nightshift.nats")
+
+    /// Connects to one of the servers.
+    init(_ settings: NATSSettings) throws(StoreError) {
+        var random = SystemRandomNumberGenerator()
+        inbox = "_INBOX.nightshift" + String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        nats_Open(-1)
+        nats_SetMessageDeliveryPoolSize(4)
+        let pointer = try Self.connect(settings, self)
+        handle.withLock { $0 = Handle(pointer: pointer) }
+        state.withLock { $0.isConnected = true }
+        let subscription = try subscribe(inbox + ".*") { [weak self] in self?.answered($0) }
+        replies.withLock { $0 = subscription }
+    }
+
+    private static func connect(
+        _ settings: NATSSettings, _ connection: NATSConnection
+    ) throws(StoreError) -> OpaquePointer {
+        var options: OpaquePointer?
+        try check(natsOptions_Create(&options))
+        defer { natsOptions_Destroy(options) }
+        // It lives as long as the program: a connection that ends calls back at any time.
+        let closure = Unmanaged.passRetained(connection).toOpaque()
+        let servers = settings.servers.map { strdup($0) }
+        defer { for server in servers { free(server) } }
+        var names = servers.map { UnsafePointer($0) }
+        try check(natsOptions_SetServers(options, &names, Int32(names.count)))
+        try check(natsOptions_SetName(options, "nightshift-gateway"))
+        try check(natsOptions_SetMaxReconnect(options, -1))
+        try check(natsOptions_SetReconnectWait(options, 250))
+        try check(natsOptions_SetReconnectJitter(options, 250, 250))
+        try check(natsOptions_SetTimeout(options, 3_000))
+        try check(natsOptions_SetPingInterval(options, 5_000))
+        try check(natsOptions_SetMaxPingsOut(options, 2))
+        // Thousands of subscriptions share four threads.
+        try check(natsOptions_UseGlobalMessageDelivery(options, true))
+        if let authority = settings.authority {
+            try check(natsOptions_SetSecure(options, true))
+            try check(natsOptions_LoadCATrustedCertificates(options, authority))
+        }
+        if let credentials = settings.credentials {
+            try check(natsOptions_SetUserCredentialsFromFiles(options, credentials, nil))
+        }
+        try check(
+            natsOptions_SetDisconnectedCB(
+                options, { _, closure in NATSConnection.from(closure)?.disconnected() }, closure))
+        try check(
+            natsOptions_SetReconnectedCB(
+                options, { _, closure in NATSConnection.from(closure)?.reconnected() }, closure))
+        // The library prints to standard error what no handler takes; what fails is answered where it was asked.
+        try check(natsOptions_SetErrorHandler(options, { _, _, _, _ in }, nil))
+        var pointer: OpaquePointer?
+        let status = natsConnection_Connect(&pointer, options)
+        guard status == NATS_OK, let pointer else {
+            let reason =
+                nats_GetLastError(nil).map { String(cString: $0) } ?? String(cString: natsStatus_GetText(status))
+            throw StoreError(.unavailable, "NATS at \(settings.servers.joined(separator: ", ")): \(reason)")
+        }
+        return pointer
+    }
+
+    private static func from(_ closure: UnsafeMutableRawPointer?) -> NATSConnection? {
+        closure.map { Unmanaged<NATSConnection>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    static func check(_ status: natsStatus) throws(StoreError) {
+        guard status == NATS_OK else {
+            throw StoreError(.unavailable, "NATS: \(String(cString: natsStatus_GetText(status)))")
+        }
+    }
+
+    // MARK: - The connection
+
+    /// Is called when it has found a server again.
+    func whenReturned(_ body: @escaping @Sendable () -> Void) {
+        returned.withLock { $0 = body }
+    }
+
+    private func disconnected() {
+        let failed = state.withLock { state in
+            state.isConnected = false
+            defer { state.pending = [:] }
+            return state.pending.values.map(\.completion)
+        }
+        for completion in failed { completion(.failure(Self.gone)) }
+    }
+
+    private func reconnected() {
+        state.withLock { $0.isConnected = true }
+        returned.withLock { $0 }?()
+    }
+
+    /// Requests that wait for their answers.
+    var depth: Int { state.withLock { $0.pending.count } }
+
+    func close() {
+        let last = handle.withLock { handle in
+            defer { handle = nil }
+            return handle
+        }
+        guard let last else { return }
+        natsConnection_FlushTimeout(last.pointer, 2_000)
+        natsConnection_Close(last.pointer)
+        natsConnection_Destroy(last.pointer)
+        disconnected()
+    }
+
+    /// Returns when the server has read what was sent before.
+    func flush() throws(StoreError) {
+        guard let pointer = handle.withLock({ $0 })?.pointer else { throw Self.gone }
+        try Self.check(natsConnection_FlushTimeout(pointer, 5_000))
+    }
+
+    // MARK: - Messages
+
+    func subscribe(
+        _ subject: String, _ body: @escaping @Sendable (NATSMessage) -> Void
+    ) throws(StoreError) -> NATSSubscription {
+        guard let pointer = handle.withLock({ $0 })?.pointer else { throw Self.gone }
+        return try NATSSubscription(pointer, subject, body)
+    }
+
+    /// Sends what nobody answers. Nothing is said where it does not arrive.
+    func publish(_ subject: String, _ data: [UInt8]) {
+        guard state.withLock({ $0.isConnected }), let pointer = handle.withLock({ $0 })?.pointer else { return }
+        data.withUnsafeBytes { _ = natsConnection_Publish(pointer, subject, $0.baseAddress, Int32($0.count)) }
+    }
+
+    /// Sends what is answered, and calls `completion` with the answer.
+    func request(
+        _ subject: String, _ data: [UInt8], headers: [(name: String, value: String)] = [],
+        timeout: Duration = .seconds(5), completion: @escaping Completion
+    ) {
+        let number = state.withLock { state -> UInt64? in
+            guard state.isConnected else { return nil }
+            state.last += 1
+            state.pending[state.last] = Pending(deadline: .now + timeout, completion: completion)
+            if !state.isTimed {
+                state.isTimed = true
+                watch()
+            }
+            return state.last
+        }
+        guard let number, let pointer = handle.withLock({ $0 })?.pointer else {
+            return queue.async { completion(.failure(Self.gone)) }
+        }
+        let reply = "\(inbox).\(number)"
+        let status = data.withUnsafeBytes { bytes -> natsStatus in
+            if headers.isEmpty {
+                return natsConnection_PublishRequest(pointer, subject, reply, bytes.baseAddress, Int32(bytes.count))
+            }
+            var message: OpaquePointer?
+            let text = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            var status = natsMsg_Create(&message, subject, reply, text, Int32(bytes.count))
+            for header in headers where status == NATS_OK {
+                status = natsMsgHeader_Set(message, header.name, header.value)
+            }
+            if status == NATS_OK { status = natsConnection_PublishMsg(pointer, message) }
+            natsMsg_Destroy(message)
+            return status
+        }
+        if status != NATS_OK { queue.async { self.take(number)?(.failure(Self.gone)) } }
+    }
+
+    private func take(_ number: UInt64) -> Completion? {
+        state.withLock { $0.pending.removeValue(forKey: number)?.completion }
+    }
+
+    private func answered(_ message: NATSMessage) {
+        guard let number = UInt64(message.subject.dropFirst(inbox.count + 1)), let completion = take(number) else {
+            return
+        }
+        completion(message.isFromNobody ? .failure(StoreError(.unavailable, Self.nobody)) : .success(message.bytes))
+    }
+
+    /// What is said of a request that nobody listens for.
+    static let nobody = "Nobody is there to answer."
+
+    /// Ends requests whose time is up, for as long as there are any.
+    private func watch() {
+        queue.asyncAfter(deadline: .now() + 0.5) { [self] in
+            let (late, goesOn) = state.withLock { state in
+                let late = state.pending.filter { $0.value.deadline <= .now }
+                for number in late.keys { state.pending[number] = nil }
+                state.isTimed = !state.pending.isEmpty
+                return (late.values.map(\.completion), state.isTimed)
+            }
+            for completion in late { completion(.failure(StoreError(.unavailable, "NATS did not answer in time."))) }
+            if goesOn { watch() }
+        }
+    }
+
+    /// Calls `body` after a pause.
+    func pause(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
+        queue.asyncAfter(deadline: .now() + seconds, execute: body)
+    }
+}
+
+/// A message, for as long as its handler runs.
+struct NATSMessage {
+    fileprivate let connection: OpaquePointer?
+    fileprivate let pointer: OpaquePointer
+
+    var subject: String { String(cString: natsMsg_GetSubject(pointer)) }
+    var isFromNobody: Bool { natsMsg_IsNoResponders(pointer) }
+
+    var bytes: [UInt8] {
+        guard let data = natsMsg_GetData(pointer) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: data, count: Int(natsMsg_GetDataLength(pointer))))
+    }
+
+    func header(_ name: String) -> String? {
+        var value: UnsafePointer<CChar>?
+        guard natsMsgHeader_Get(pointer, name, &value) == NATS_OK, let value else { return nil }
+        return String(cString: value)
+    }
+
+    func answer(_ data: [UInt8]) {
+        guard let reply = natsMsg_GetReply(pointer) else { return }
+        data.withUnsafeBytes { _ = natsConnection_Publish(connection, reply, $0.baseAddress, Int32($0.count)) }
+    }
+}
+
+/// What is heard of a subject, until it is ended.
+final class NATSSubscription: @unchecked Sendable {
+    // Set once, and only handed to libnats, which locks it.
+    private let pointer: OpaquePointer
+
+    private final class Body {
+        let call: @Sendable (NATSMessage) -> Void
+
+        init(_ call: @escaping @Sendable (NATSMessage) -> Void) {
+            self.call = call
+        }
+    }
+
+    fileprivate init(
+        _ connection: OpaquePointer, _ subject: String, _ body: @escaping @Sendable (NATSMessage) -> Void
+    ) throws(StoreError) {
+        let closure = Unmanaged.passRetained(Body(body))
+        var pointer: OpaquePointer?
+        let status = natsConnection_Subscribe(
+            &pointer, connection, subject,
+            { connection, _, message, closure in
+                defer { natsMsg_Destroy(message) }
+                guard let message, let closure else { return }
+                Unmanaged<Body>.fromOpaque(closure).takeUnretainedValue()
+                    .call(NATSMessage(connection: connection, pointer: message))
+            }, closure.toOpaque())
+        guard status == NATS_OK, let pointer else {
+            closure.release()
+            throw NATSConnection.gone
+        }
+        self.pointer = pointer
+        // The last call of its handler has returned then.
+        natsSubscription_SetOnCompleteCB(
+            pointer, { if let closure = $0 { Unmanaged<Body>.fromOpaque(closure).release() } }, closure.toOpaque())
+    }
+
+    deinit {
+        natsSubscription_Destroy(pointer)
+    }
+}

@@ -1,0 +1,28 @@
+/// Where a cluster of NATS servers is, and how it keeps what it is given.
+package struct NATSSettings: Sendable, Hashable {
+    /// `nats://host:port`, or `tls://` with ``authority``.
+    package var servers: [String]
+    /// Servers that have each message. A message is acknowledged when most of them have it.
+    package var replicas: Int
+    /// Streams among which devices are spread; fixed when the store is made.
+    package var streams: Int
+    /// Who signs the servers' certificates, in PEM.
+    package var authority: String?
+    /// The file with the user's JWT and seed.
+    package var credentials: String?
+    /// Entries of the delivery log; nil leaves a log that is there as it is.
+    package var logLimit: Int?
+
+    package init(servers: [String], replicas: Int = 3, streams: Int = 4, logLimit: Int? = nil) {
+        self.servers = servers
+        self.replicas = replicas
+        self.streams = streams
+        self.logLimit = logLimit
+    }
+
+    /// The servers of a text with commas; nil where one of them is none.
+    package static func servers(_ text: String) -> [String]? {
+        let servers = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        return servers.allSatisfy { $0.hasPrefix("nats://") || $0.hasPrefix("tls://") } ? servers : nil
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+package import PushProtocol
+import PushRouting
+package import PushStore
+import Synchronization
+
+/// What gateways on several machines share: JetStream streams, each kept by several NATS servers.
+///
+/// A gateway keeps nothing that another one needs. Thread-safe.
+package final class NATSStore: Sendable {
+    /// A device that is connected to this gateway.
+    struct Attachment: Sendable {
+        var connection: UInt64
+        let subscription: NATSSubscription
+        /// The sequence under which this connection was written down: the latest of all gateways counts.
+        var epoch: UInt64?
+        /// The latest that was heard before this one's was known.
+        var heard: UInt64 = 0
+    }
+
+    let connection: NATSConnection
+    let jetStream: JetStream
+    let subjects: Subjects
+    let settings: NATSSettings
+    let attachments = Mutex<[DeviceID: Attachment]>([:])
+    private let listener = Mutex<(any StoreListener)?>(nil)
+    private let heard = Mutex<[NATSSubscription]>([])
+    let followers = Mutex<(count: Int, subscription: NATSSubscription?)>((0, nil))
+
+    /// Seconds after a stream has a new leader until what may have been missed is read: the leader has taken in then
+    /// what the one before it had acknowledged.
+    private static let settling = 1.0
+
+    /// Connects to the servers, and makes the streams that are missing.
+    package init(_ settings: NATSSettings) async throws(StoreError) {
+        guard (1...5).contains(settings.replicas), (1...1_024).contains(settings.streams) else {
+            throw StoreError(.refused, "NATS keeps each stream on one to five servers; a store has 1 to 1024 streams.")
+        }
+        self.settings = settings
+        subjects = Subjects(streams: settings.streams)
+        connection = try NATSConnection(settings)
+        jetStream = JetStream(connection: connection)
+        for plan in StreamPlan.all(settings) where plan.name == Subjects.registry {
+            try await jetStream.prepare(plan)
+        }
+        try await agree()
+        for plan in StreamPlan.all(settings) { try await jetStream.prepare(plan) }
+    }
+
+    /// All gateways spread devices over streams in the same way.
+    private func agree() async throws(StoreError) {
+        let form = KeptForm(version: 1, streams: settings.streams)
+        let subject = Subjects.registry("store", "form")
+        if let data = try? JSONEncoder().encode(form) { _ = try await jetStream.write(subject, Array(data), last: 0) }
+        guard let kept = try await jetStream.last(subject, in: Subjects.registry) else {
+            throw StoreError(.unavailable, "NATS does not say how the store is made.")
+        }
+        guard let found = try? JSONDecoder().decode(KeptForm.self, from: Data(kept.data)), found.version == 1 else {
+            throw StoreError(.newerVersion, "The store was made by a newer version. Nothing was changed.")
+        }
+        guard found.streams == form.streams else {
+            throw StoreError(.refused, "The store has \(found.streams) streams for pushes, not \(form.streams).")
+        }
+    }
+
+    var ear: (any StoreListener)? { listener.withLock { $0 } }
+
+    // MARK: - What others do
+
+    package func listen(_ listener: any StoreListener) {
+        self.listener.withLock { $0 = listener }
+        connection.whenReturned { [weak self] in self?.ear?.mayHaveMissed() }
+        let subscriptions = [
+            try? connection.subscribe("nightshift.changed.registry.>") { [weak self] _ in self?.ear?.providersChanged()
+            },
+            try? connection.subscribe("nightshift.changed.device.*") { [weak self] in self?.deviceChanged($0) },
+            try? connection.subscribe("$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.*") { [weak self] in self?.elected($0)
+            },
+        ]
+        heard.withLock { $0 = subscriptions.compactMap(\.self) }
+    }
+
+    private func deviceChanged(_ message: NATSMessage) {
+        guard let name = message.subject.split(separator: ".").last, let id = Subjects.identifier(name),
+            let device = try? JSONDecoder().decode(KeptDevice.self, from: Data(message.bytes))
+        else { return }
+        ear?.changed(id, tokens: device.tokens.map(\.token), isRevoked: device.revokedAt != nil)
+    }
+
+    private func elected(_ message: NATSMessage) {
+        let stream = message.subject.split(separator: ".").last.map(String.init) ?? ""
+        let isRead =
+            [Subjects.streams, Subjects.keptStreams, "KV_nightshift_"].contains { stream.hasPrefix($0) }
+            || stream == Subjects.seen
+        guard isRead else { return }
+        connection.pause(Self.settling) { [weak self] in self?.ear?.mayHaveMissed() }
+    }
+
+    // MARK: - Devices that are here
+
+    package func attach(_ device: DeviceID, connection number: UInt64) {
+        let isHere = attachments.withLock { attachments in
+            if attachments[device] != nil {
+                attachments[device]?.connection = number
+                attachments[device]?.epoch = nil
+                return true
+            }
+            guard
+                let subscription = try? connection.subscribe(
+                    Subjects.live(device), { [weak self] in self?.told(device, $0) })
+            else { return false }
+            attachments[device] = Attachment(connection: number, subscription: subscription)
+            return true
+        }
+        guard isHere else { return connection.pause(0) { self.drop(device, number) } }
+        see(device, number, until: .now + .seconds(JetStream.patience))
+    }
+
+    /// Writes down that the device is here; its place in the order of all such writes is that of its connections.
+    private func see(_ device: DeviceID, _ number: UInt64, until end: ContinuousClock.Instant) {
+        let at = Int64(Date().timeIntervalSince1970 * 1_000)
+        jetStream.write(Subjects.seen(device), Array("\(at)".utf8)) { result in
+            switch result {
+            case .success(.at(let epoch)): self.placed(device, number, epoch)
+            case .success(.overtaken), .failure:
+                guard self.isAttached(device, number) else { return }
+                guard .now < end else { return self.drop(device, number) }
+                self.connection.pause(0.25) { self.see(device, number, until: end) }
+            }
+        }
+    }
+
+    private func isAttached(_ device: DeviceID, _ number: UInt64) -> Bool {
+        attachments.withLock { $0[device]?.connection == number }
+    }
+
+    private func placed(_ device: DeviceID, _ number: UInt64, _ epoch: UInt64) {
+        let isOver = attachments.withLock { attachments in
+            guard let attachment = attachments[device], attachment.connection == number else { return false }
+            attachments[device]?.epoch = epoch
+            return attachment.heard > epoch
+        }
+        if isOver { supersede(device, number) }
+    }
+
+    /// A connection of the device was written down under `epoch`.
+    func heard(_ device: DeviceID, epoch: UInt64) {
+        let over: UInt64? = attachments.withLock { attachments in
+            guard let attachment = attachments[device] else { return nil }
+            attachments[device]?.heard = max(attachment.heard, epoch)
+            guard let own = attachment.epoch, epoch > own else { return nil }
+            return attachment.connection
+        }
+        if let over { supersede(device, over) }
+    }
+
+    private func supersede(_ device: DeviceID, _ number: UInt64) {
+        ear?.superseded(device, connection: number, Refusal(.replaced, "The device has connected again."))
+    }
+
+    private func drop(_ device: DeviceID, _ number: UInt64) {
+        ear?.superseded(device, connection: number, Refusal(.trouble, "The gateway's storage fails."))
+    }
+
+    package func detach(_ device: DeviceID, connection number: UInt64) {
+        // Its subscription ends with the last that is held of it, outside the lock.
+        let ended = attachments.withLock { attachments -> Attachment? in
+            guard attachments[device]?.connection == number else { return nil }
+            return attachments.removeValue(forKey: device)
+        }
+        withExtendedLifetime(ended) {}
+    }
+
+    private func told(_ device: DeviceID, _ message: NATSMessage) {
+        let parts = message.subject.split(separator: ".")
+        switch parts.count {
+        case 5:
+            guard let sequence = message.header("Nats-Sequence").flatMap({ UInt64($0) }),
+                let stored = KeptPush.stored(message.bytes, sequence: sequence)
+            else { return }
+            ear?.arrived(stored)
+        case 4 where parts[3] == "here":
+            guard let epoch = message.header("Nats-Sequence").flatMap({ UInt64($0) }) else { return }
+            heard(device, epoch: epoch)
+        case 4 where parts[3] == "once":
+            guard let push = KeptPush.decode(message.bytes)?.push, push.device == device else { return }
+            let discard = ear.map { $0.offered(push) } ?? .notConnected
+            message.answer(Array((discard.map { DeliveryEvent.discarded($0).name } ?? "").utf8))
+        default: break
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import PushProtocol
+import PushRouting
+import PushStore
+import Synchronization
+
+/// With a store that several gateways share: who takes a push stores it; who has the device hears of it.
+extension Switchboard {
+    func forward(_ push: Push, now: Moment, _ respond: @escaping @Sendable (Rejection?) -> Void) {
+        guard push.isSilent, !push.isExpired(now) else { return forward(push, nil, now: now, respond) }
+        store.takeSilent(
+            push.topic, device: push.device, settings.silent, wallSeconds: Double(now.wallMilliseconds) / 1_000
+        ) { result in
+            switch result {
+            case .success(let verdict): self.forward(push, verdict, now: GatewayClock.now(), respond)
+            case .failure(let error): respond(self.refusal(error))
+            }
+        }
+    }
+
+    private func forward(
+        _ push: Push, _ verdict: TokenBucket.Verdict?, now: Moment, _ respond: @escaping @Sendable (Rejection?) -> Void
+    ) {
+        func received(_ events: [DeliveryEvent]) -> LogNote {
+            LogNote(received: push, withPayload: settings.isLoggingPayloads, events, at: now.wallMilliseconds)
+        }
+        func count(_ outcome: String) {
+            metrics.count("nightshift_gateway_pushes_total{outcome=\"\(outcome)\"}")
+        }
+        switch DeviceRoute.forward(push, verdict, now: now) {
+        case .discard(let why):
+            count("discarded")
+            note(received([.discarded(why)]))
+            respond(nil)
+        case .attempt:
+            count("attempted")
+            let first = received([])
+            store.offer(push) { result in
+                switch result {
+                case .success(let discard):
+                    var words = first
+                    words.events = discard.map { [.discarded($0)] } ?? []
+                    self.note(words)
+                    respond(nil)
+                case .failure(let error): respond(self.refusal(error))
+                }
+            }
+        case .store(let slot, let heldUntil, let event):
+            count(slot == .held ? "held" : "stored")
+            store.store(push, slot: slot, heldUntil: heldUntil, note: received(event.map { [$0] } ?? [])) { result in
+                switch result {
+                case .success: respond(nil)
+                case .failure(let error): respond(self.refusal(error))
+                }
+            }
+        }
+    }
+
+    func arrived(_ stored: StoredPush) {
+        input(stored.push.device) { $0.arrived(stored, now: GatewayClock.now()) }
+    }
+
+    func offered(_ push: Push) -> DeliveryEvent.Discard? {
+        state.withLock { state in
+            guard let route = state.routes[push.device], route.isConnected else { return .notConnected }
+            let (actions, discard) = state.routes[push.device, default: route]
+                .offered(push, settings.silent, now: GatewayClock.now())
+            perform(actions, push.device, &state)
+            return discard
+        }
+    }
+
+    func superseded(_ connection: UInt64, _ refusal: Refusal) {
+        state.withLock { $0.links[connection] }?.close(refusal)
+    }
+
+    /// Devices that are here.
+    var connected: [DeviceID] { state.withLock { Array($0.routes.keys) } }
+
+    /// Reads what is stored for these devices.
+    func recheck(_ devices: some Sequence<DeviceID>) {
+        for device in devices { input(device) { $0.recheck() } }
+    }
+
+    func claim(_ topic: String, _ device: DeviceID, _ connection: UInt64) {
+        let time = Double(GatewayClock.now().wallMilliseconds) / 1_000
+        store.takeSilent(topic, device: device, settings.silent, wallSeconds: time) { result in
+            // Where the store cannot say, it waits a little more.
+            let verdict = (try? result.get()) ?? .waits(30)
+            self.input(device) { $0.claimed(topic, connection: connection, verdict, now: GatewayClock.now()) }
+        }
+    }
+}

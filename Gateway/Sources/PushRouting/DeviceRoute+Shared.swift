@@ -1,0 +1,122 @@
+import PushProtocol
+
+/// What is different where several gateways share a store: a push is stored by one, and its device is with another.
+extension DeviceRoute {
+    /// A topic's place in storage, whatever is in it.
+    struct Place: Hashable {
+        var topic: String
+        var slot: Slot
+
+        fileprivate var rank: Int {
+            if case .message = slot { 0 } else { 1 }
+        }
+    }
+
+    struct Newest {
+        var sequence: Int64
+        /// The device has it, or nobody wants it.
+        var isOver: Bool
+    }
+
+    /// Places of which the newest is remembered; the oldest go first.
+    private static let placeLimit = 256
+
+    /// What a gateway does with a push whose device may be with another one.
+    ///
+    /// - Parameter verdict: of the store's bucket; nil for a push that none limits.
+    package static func forward(_ push: Push, _ verdict: TokenBucket.Verdict?, now: Moment) -> Admission {
+        if push.isExpired(now) { return .discard(.expired) }
+        if case .waits(let wait)? = verdict {
+            guard push.lifetime != .once else { return .discard(.rateLimit) }
+            let until = now.wallMilliseconds + Int64((wait * 1_000).rounded(.up))
+            return .store(.held, heldUntil: until, .held(until: until))
+        }
+        return push.lifetime == .once ? .attempt : .store(push.slot, heldUntil: nil, nil)
+    }
+
+    /// Another gateway asks whether the device is here for a push that has one attempt.
+    package mutating func offered(
+        _ push: Push, _ settings: TokenBucket.Settings, now: Moment
+    ) -> (actions: [Action], discard: DeliveryEvent.Discard?) {
+        switch admit(push, settings, now: now) {
+        case .discard(let why): ([], why)
+        case .attempt: (attempt(push), nil)
+        case .store: ([], .notNow)
+        }
+    }
+
+    /// `stored` is in the store. It may be told twice, late, or behind what took its place.
+    package mutating func arrived(_ stored: StoredPush, now: Moment) -> [Action] {
+        guard connection != nil, isNews(stored), connection?.sending[stored.push.id] == nil else { return [] }
+        noteSilent(stored)
+        for (id, sent) in connection?.sending ?? [:] {
+            guard let place = sent.place, place.topic == stored.push.topic, place.slot == stored.slot else { continue }
+            connection?.sending[id]?.loss = .replaced(by: stored.push.id)
+        }
+        if connection?.filters[stored.push.topic] == .ignored {
+            finished(stored.place)
+            return [.remove(stored.place, [.discarded(.disabled)])]
+        }
+        let hindrance = stored.slot == .held ? nil : hindrance(stored.push)
+        return (hindrance.map { [.log(stored.push.id, $0)] } ?? []) + committed(stored, now)
+    }
+
+    /// What the store has told may have been missed.
+    package mutating func recheck() -> [Action] {
+        guard connection != nil else { return [] }
+        mayHaveWaiting = true
+        return load(Occasion())
+    }
+
+    /// The store has said whether the held push of `topic` passes now.
+    package mutating func claimed(
+        _ topic: String, connection number: UInt64, _ verdict: TokenBucket.Verdict, now: Moment
+    ) -> [Action] {
+        guard connection?.number == number else { return [] }
+        switch verdict {
+        case .passes: return load(Occasion(claimed: [topic]))
+        case .waits(let wait):
+            // Another silent push has taken its turn.
+            return [.wake(connection: number, at: now.wallMilliseconds + Int64((wait * 1_000).rounded(.up)))]
+        }
+    }
+
+    /// Whether `stored` is not older than what was heard of its place, and not over.
+    mutating func isNews(_ stored: StoredPush) -> Bool {
+        let place = Place(topic: stored.push.topic, slot: stored.slot)
+        // Nothing newer comes into the place of such a message: only that it is over is remembered.
+        if case .message = stored.slot { return connection?.newest[place] == nil }
+        if let newest = connection?.newest[place] {
+            if stored.sequence < newest.sequence || (stored.sequence == newest.sequence && newest.isOver) {
+                return false
+            }
+        }
+        note(place, Newest(sequence: stored.sequence, isOver: false))
+        return true
+    }
+
+    /// A silent push that passes takes the place of the one that was held before it.
+    mutating func noteSilent(_ stored: StoredPush) {
+        guard stored.push.isSilent, stored.slot == .latest else { return }
+        let held = Place(topic: stored.push.topic, slot: .held)
+        if let newest = connection?.newest[held], newest.sequence > stored.sequence { return }
+        note(held, Newest(sequence: stored.sequence, isOver: true))
+    }
+
+    mutating func finished(_ stored: StoredPlace) {
+        let place = Place(topic: stored.topic, slot: stored.slot)
+        if case .message = stored.slot { return note(place, Newest(sequence: stored.sequence, isOver: true)) }
+        guard connection?.newest[place]?.sequence == stored.sequence else { return }
+        connection?.newest[place]?.isOver = true
+    }
+
+    private mutating func note(_ place: Place, _ newest: Newest) {
+        if let count = connection?.newest.count, count >= Self.placeLimit, connection?.newest[place] == nil {
+            // Messages go before places that something older might come into again.
+            let oldest = connection?.newest.min { ($0.key.rank, $0.value.sequence) < ($1.key.rank, $1.value.sequence) }?
+                .key
+            if let oldest { connection?.newest[oldest] = nil }
+        }
+        connection?.newest[place] = newest
+    }
+}

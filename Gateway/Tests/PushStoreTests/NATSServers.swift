@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+import PushCluster
+import PushStore
+
+/// Real NATS servers on loopback, in a folder of their own, which end with it.
+final class NATSServers {
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    let urls: [String]
+    private let folder: URL
+    private var processes: [Process] = []
+
+    init(_ count: Int) throws {
+        let program = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"].first {
+            FileManager.default.isExecutableFile(atPath: $0)
+        }
+        guard let program else {
+            throw Failure(description: "There is no nats-server: scripts/packages.sh gateway installs it.")
+        }
+        folder = FileManager.default.temporaryDirectory.appending(path: "push-nats-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let ports = try Self.freePorts(2 * count)
+        urls = ports.prefix(count).map { "nats://127.0.0.1:\($0)" }
+        let routes = ports.suffix(count).map { "nats://127.0.0.1:\($0)" }.joined(separator: ",")
+        for number in 0..<count {
+            let process = Process()
+            process.executableURL = URL(filePath: program)
+            process.arguments = [
+                "-js", "-a", "127.0.0.1", "-p", "\(ports[number])", "-sd", folder.appending(path: "\(number)").path,
+                "-n", "n\(number)",
+            ]
+            if count > 1 {
+                process.arguments? += [
+                    "--cluster_name", "test", "--cluster", "nats://127.0.0.1:\(ports[count + number])", "--routes",
+                    routes,
+                ]
+            }
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            processes.append(process)
+        }
+    }
+
+    deinit {
+        for process in processes {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// A store on these servers, as soon as they have found each other.
+    func store(replicas: Int) async throws -> NATSStore {
+        while true {
+            do throws(StoreError) {
+                return try await NATSStore(NATSSettings(servers: urls, replicas: replicas, streams: 2))
+            } catch {
+                guard error.code == .unavailable else { throw error }
+                guard processes.allSatisfy(\.isRunning) else {
+                    throw Failure(description: "A nats-server has ended.")
+                }
+                await Task.yield()
+            }
+        }
+    }
+
+    /// Ports that nobody had a moment ago: all are held at once while they are found.
+    private static func freePorts(_ count: Int) throws -> [UInt16] {
+        var sockets: [Int32] = []
+        defer { for socket in sockets { close(socket) } }
+        return try (0..<count).map { _ in
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            sockets.append(socket)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let result = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(socket, $0, length) == 0 ? getsockname(socket, $0, &length) : -1
+                }
+            }
+            guard result == 0 else { throw Failure(description: "There is no free port.") }
+            return UInt16(bigEndian: address.sin_port)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import PushCluster
+import PushProtocol
+import PushRouting
+import PushStore
+import Synchronization
+import Testing
+
+/// What several gateways over one store rely on.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct NATSStoreTests {
+    /// Writes down what it hears.
+    final class Ear: StoreListener {
+        struct Heard {
+            var stored: [StoredPush] = []
+            var superseded: [UInt64] = []
+            var changed: [DeviceID: Bool] = [:]
+            var hasNewProviders = false
+        }
+
+        let heard = Mutex(Heard())
+        let answer: DeliveryEvent.Discard?
+
+        init(answer: DeliveryEvent.Discard?) {
+            self.answer = answer
+        }
+
+        func arrived(_ stored: StoredPush) { heard.withLock { $0.stored.append(stored) } }
+        func offered(_ push: Push) -> DeliveryEvent.Discard? { answer }
+        func superseded(_ device: DeviceID, connection: UInt64, _ refusal: Refusal) {
+            heard.withLock { $0.superseded.append(connection) }
+        }
+        func mayHaveMissed() {}
+        func providersChanged() { heard.withLock { $0.hasNewProviders = true } }
+        func changed(_ device: DeviceID, tokens: [String], isRevoked: Bool) {
+            heard.withLock { $0.changed[device] = isRevoked }
+        }
+        func logGrew() {}
+
+        func until(_ isWanted: (borrowing Heard) -> Bool) async {
+            while !heard.withLock({ isWanted($0) }) { await Task.yield() }
+        }
+    }
+
+    static func world() async throws -> (StoreContractTests.World, Ear, Ear) {
+        let world = try await StoreContractTests.World(.cluster)
+        let (first, second) = (Ear(answer: nil), Ear(answer: .power))
+        world.store.listen(first)
+        world.second.listen(second)
+        return (world, first, second)
+    }
+
+    @Test func `R5: What one gateway stores is told to the one that has the device, with what has been stored before`()
+        async throws
+    {
+        let (world, first, second) = try await Self.world()
+        let before = try await world.put(world.push(1))
+        world.second.attach(world.device, connection: 7)
+        #expect(try await world.waiting() == [before])
+        let behind = try await world.put(world.push(2))
+        await second.until { $0.stored.contains(behind) }
+        #expect(first.heard.withLock { $0.stored } == [])
+    }
+
+    @Test func `R5, B7: A message of UnifiedPush is told to the gateway that has the device, and its fate is known`()
+        async throws
+    {
+        let world = try await KeptMessagesTests.World(.cluster, registrations: 1)
+        let ear = Ear(answer: nil)
+        world.base.second.listen(ear)
+        world.base.second.attach(world.base.device, connection: 7)
+        let before = try await world.base.waiting()
+        let (first, second) = (try await world.put(1), try await world.put(2, named: "n"))
+        await ear.until { $0.stored == [first, second] }
+        #expect(before == [])
+        try await world.story(of: second, is: ["received", "stored-offline"])
+        let third = try await world.put(3, named: "n")
+        try await world.story(of: second, is: ["received", "discarded-replaced"])
+        try await world.story(of: third, is: ["received", "stored-offline"])
+    }
+
+    @Test func `R5: Of two connections of a device, on whichever gateways, the later one stays`() async throws {
+        let (world, first, second) = try await Self.world()
+        world.store.attach(world.device, connection: 1)
+        // The first is written down before the second is: what it asks for behind that is answered.
+        while try await world.store.device(world.device)?.seenAt == nil { await Task.yield() }
+        world.second.attach(world.device, connection: 2)
+        await first.until { $0.superseded == [1] }
+        #expect(second.heard.withLock { $0.superseded } == [])
+        world.store.detach(world.device, connection: 1)
+        // Both at once: one of them stays.
+        world.store.attach(world.device, connection: 3)
+        world.second.attach(world.device, connection: 4)
+        while first.heard.withLock({ $0.superseded.count }) + second.heard.withLock({ $0.superseded.count }) < 2 {
+            await Task.yield()
+        }
+        let over = first.heard.withLock { $0.superseded } + second.heard.withLock { $0.superseded }
+        #expect(over.count == 2 && Set(over).isSubset(of: [1, 2, 3, 4]) && !(over.contains(3) && over.contains(4)))
+    }
+
+    @Test func `R5: One attempt goes to the gateway that has the device, and is answered where none has`() async throws
+    {
+        let (world, _, _) = try await Self.world()
+        let once = world.push(1, lifetime: .once)
+        func offer() async throws -> DeliveryEvent.Discard? {
+            try await withCheckedThrowingContinuation { continuation in
+                world.store.offer(once) { continuation.resume(with: $0) }
+            }
+        }
+        #expect(try await offer() == .notConnected)
+        world.second.attach(world.device, connection: 7)
+        // The other server may not know yet that somebody listens.
+        while try await offer() == .notConnected { await Task.yield() }
+        #expect(try await offer() == .power)
+    }
+
+    @Test func `R4, R5: However many gateways admit silent pushes at once, no more pass than the rate`() async throws {
+        let (world, _, _) = try await Self.world()
+        let settings = TokenBucket.Settings(capacity: 3, interval: 100)
+        let stores = [world.store, world.second]
+        let device = world.device
+        for round in 0..<20 {
+            var tasks: [Task<Bool, any Error>] = []
+            for number in 0..<10 {
+                let store = stores[number % 2]
+                tasks.append(
+                    Task {
+                        try await withCheckedThrowingContinuation { continuation in
+                            store.takeSilent("t\(round)", device: device, settings, wallSeconds: 1_000) {
+                                continuation.resume(with: $0)
+                            }
+                        } == .passes
+                    })
+            }
+            var passed = 0
+            for task in tasks where try await task.value { passed += 1 }
+            #expect(passed == 3, "round \(round)")
+        }
+        let verdict: TokenBucket.Verdict = try await withCheckedThrowingContinuation { continuation in
+            world.store.takeSilent("t0", device: device, settings, wallSeconds: 1_050) { continuation.resume(with: $0) }
+        }
+        guard case .waits(let wait) = verdict else { return #expect(Bool(false), "It passes.") }
+        #expect(abs(wait - 50) < 0.01)
+    }
+
+    @Test func `R5: What an operator changes at one gateway is known at the other`() async throws {
+        let (world, _, second) = try await Self.world()
+        try await world.store.suspendTeam(StoreContractTests.team, at: 9)
+        await second.until { $0.hasNewProviders }
+        #expect(try await world.second.providers().teams[0].suspendedAt == 9)
+        _ = try await world.store.revokeDevice(world.device, at: 9)
+        await second.until { $0.changed.values.contains(true) }
+    }
+
+    @Test func `R5: Fewer servers for a push than was asked for are refused, and another number of streams is`()
+        async throws
+    {
+        let servers = try NATSServers(1)
+        _ = try await servers.store(replicas: 1)
+        await #expect(throws: StoreError.self) {
+            try await NATSStore(NATSSettings(servers: servers.urls, replicas: 3, streams: 2))
+        }
+        await #expect(throws: StoreError.self) {
+            try await NATSStore(NATSSettings(servers: servers.urls, replicas: 1, streams: 3))
+        }
+    }
+
+    @Test(arguments: [
+        ("org.example.Mail", "org=2eexample=2eMail"), ("a>b*c d", "a=3eb=2ac=20d"), ("=2e", "=3d2e"), ("", "="),
+        ("ü", "=c3=bc"),
+    ])
+    func `R5: Whatever a topic is called, it is one token of a subject`(topic: String, token: String) {
+        #expect(NATSStore.token(topic) == token)
+    }
+}

@@ -1,0 +1,227 @@
+import PushCluster
+import PushProtocol
+import PushRouting
+import PushStore
+import Synchronization
+import Testing
+
+/// What a gateway may rely on, whichever store it has.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct StoreContractTests {
+    enum Kind: String, CaseIterable, CustomTestStringConvertible {
+        case sqlite = "SQLite"
+        case nats = "one NATS server"
+        case cluster = "three NATS servers"
+
+        var testDescription: String { rawValue }
+    }
+
+    static let team = "TEAM000001"
+    static let mail = "org.example.Mail"
+    static let news = "org.example.News"
+
+    /// - Parameter slot: nil takes the one that the push has where nothing holds it back.
+    static func put(
+        _ push: Push, in store: any GatewayStore, slot: Slot? = nil, heldUntil: Int64? = nil
+    ) async throws -> StoredPush {
+        let note = LogNote(received: push, withPayload: true, [], at: push.receivedAt)
+        return try await withCheckedThrowingContinuation { continuation in
+            store.store(push, slot: slot ?? push.slot, heldUntil: heldUntil, note: note) {
+                continuation.resume(with: $0)
+            }
+        }.stored
+    }
+
+    /// A store with a team, two topics and an enrolled device; `second` is another gateway's view of it.
+    struct World {
+        var store: any GatewayStore
+        var second: any GatewayStore
+        var device: DeviceID
+        private var servers: NATSServers?
+
+        init(_ kind: Kind) async throws {
+            switch kind {
+            case .sqlite:
+                store = try PushStore(inMemory: ())
+                second = store
+            case .nats, .cluster:
+                let servers = try NATSServers(kind == .nats ? 1 : 3)
+                store = try await servers.store(replicas: kind == .nats ? 1 : 3)
+                second = try await servers.store(replicas: kind == .nats ? 1 : 3)
+                self.servers = servers
+            }
+            device = DeviceID(high: 1, low: 1)
+            try await store.addTeam(team, name: "Example", at: 1)
+            try await store.addTopic(TopicRecord(mail, team: team, at: 1))
+            try await store.addTopic(TopicRecord(news, team: team, at: 1))
+            try await store.addEnrolment(hash: [1], name: "laptop", expiresAt: 1_000, now: 1)
+            let key = [UInt8](repeating: 1, count: 32)
+            let record = try await store.enrol(device, hash: [1], key: key, name: nil, now: 2)
+            #expect(record?.name == "laptop")
+            for topic in [mail, news] {
+                _ = try await store.register(
+                    topic, device: device, fresh: "token-" + topic, isFreshWanted: false, limit: 9, at: 3)
+            }
+        }
+
+        func push(
+            _ number: UInt64, topic: String = mail, isSilent: Bool = false, lifetime: Push.Lifetime = .until(5_000)
+        ) -> Push {
+            Push(
+                id: PushID(high: 7, low: number), device: device, topic: topic, receivedAt: Int64(number),
+                lifetime: lifetime, priority: .immediate, type: isSilent ? .background : .alert, collapseID: "c",
+                isSilent: isSilent, payload: Array("{\n}".utf8))
+        }
+
+        func put(_ push: Push, slot: Slot? = nil, heldUntil: Int64? = nil) async throws -> StoredPush {
+            try await StoreContractTests.put(push, in: store, slot: slot, heldUntil: heldUntil)
+        }
+
+        func remove(_ stored: StoredPush) async throws {
+            let note = LogNote(stored.push.id, [.delivered], at: 9)
+            let error = await withCheckedContinuation { continuation in
+                store.remove(stored.place, device: device, note: note) { continuation.resume(returning: $0) }
+            }
+            if let error { throw error }
+        }
+
+        func waiting() async throws -> [StoredPush] {
+            try await second.waiting(for: device).sorted { $0.sequence < $1.sequence }
+        }
+
+        /// Reads until what is read is wanted: nobody waits for a log, or for what tidies up.
+        func until<Value>(
+            _ body: () async throws -> Value, _ isWanted: (Value) -> Bool
+        ) async throws -> Value {
+            while true {
+                let value = try await body()
+                if isWanted(value) { return value }
+                await Task.yield()
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R5: The latest push for a topic takes the place of the one before it, and a held one has its own`(
+        kind: Kind
+    ) async throws {
+        let world = try await World(kind)
+        _ = try await world.put(world.push(1))
+        let held = try await world.put(world.push(2, isSilent: true), slot: .held, heldUntil: 99)
+        let second = try await world.put(world.push(3))
+        let other = try await world.put(world.push(4, topic: Self.news))
+        #expect(try await world.waiting() == [held, second, other])
+        #expect(held.sequence < second.sequence && second.sequence < other.sequence)
+        // A silent push that passes takes the place of the held one, too.
+        let passing = try await world.put(world.push(5, isSilent: true))
+        _ = try await world.until(world.waiting) { $0 == [other, passing] }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R5: An acknowledgement takes its push from storage, and never a newer one`(kind: Kind) async throws {
+        let world = try await World(kind)
+        let first = try await world.put(world.push(1))
+        let second = try await world.put(world.push(2))
+        try await world.remove(first)
+        #expect(try await world.waiting() == [second])
+        try await world.remove(second)
+        #expect(try await world.waiting() == [])
+        try await world.remove(second)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R5: An enrolment code works once, also where two gateways have it at once, and for its time`(
+        kind: Kind
+    ) async throws {
+        let world = try await World(kind)
+        let key = [UInt8](repeating: 2, count: 32)
+        let (store, second) = (world.store, world.second)
+        for round in 0..<10 as Range<UInt8> {
+            try await world.store.addEnrolment(hash: [2, round], name: "phone", expiresAt: 1_000, now: 5)
+            async let one = store.enrol(
+                DeviceID(high: 2, low: UInt64(round)), hash: [2, round], key: key.map { $0 &+ round }, name: nil, now: 6
+            )
+            async let other = second.enrol(
+                DeviceID(high: 3, low: UInt64(round)), hash: [2, round], key: key.map { $0 &+ round &+ 100 }, name: "x",
+                now: 6)
+            let devices = try await [one, other].compactMap(\.self)
+            #expect(devices.count == 1)
+        }
+        try await world.store.addEnrolment(hash: [3], name: "phone", expiresAt: 10, now: 5)
+        let late = try await world.second.enrol(DeviceID(high: 4, low: 4), hash: [3], key: key, name: nil, now: 10)
+        #expect(late == nil)
+        #expect(try await world.second.devices(limit: 100).count == 11)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R5: A token stays until a fresh one is wanted, and ends with its app or its device`(
+        kind: Kind
+    ) async throws {
+        let world = try await World(kind)
+        func register(_ fresh: String, wanted: Bool, limit: Int = 9, at: Int64 = 5) async throws -> [String?] {
+            let answer = try await world.store.register(
+                Self.mail, device: world.device, fresh: fresh, isFreshWanted: wanted, limit: limit, at: at)
+            return [answer.token, answer.ended]
+        }
+        let first = "token-" + Self.mail
+        #expect(try await register("b", wanted: false) == [first, nil])
+        #expect(try await register("c", wanted: true) == ["c", first])
+        #expect(try await world.second.token(first)?.endedBy == .replaced)
+        #expect(try await world.second.token("c")?.endedAt == nil)
+        #expect(try await world.second.token("b") == nil)
+        // One that is older than eight others is not known any more.
+        for number in 0..<10 as Range<Int64> { _ = try await register("d\(number)", wanted: true, at: 6 + number) }
+        #expect(try await world.second.token(first) == nil)
+        #expect(try await world.second.token("d1")?.endedBy == .replaced)
+        let stored = try await world.put(world.push(1))
+        #expect(try await world.store.unregister(Self.mail, device: world.device, at: 29) == "d9")
+        #expect(try await world.second.token("d9")?.endedBy == .unregistered)
+        _ = try await world.until(world.waiting) { $0 == [] }
+        func events() async throws -> [String] { try await world.second.log(of: stored.push.id).map(\.event) }
+        _ = try await world.until(events) {
+            $0 == ["received", "discarded-unregistered"]
+        }
+        await #expect(throws: StoreError.self) { try await register("e", wanted: false, limit: 1) }
+        #expect(try await world.store.revokeDevice(world.device, at: 30) == ["token-" + Self.news])
+        #expect(try await world.second.deviceConnects(world.device, at: 31)?.revokedAt == 30)
+        await #expect(throws: StoreError.self) { try await world.store.revokeDevice(DeviceID(high: 9, low: 9), at: 1) }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R5: Teams, keys and topics are there once, and change`(kind: Kind) async throws {
+        let world = try await World(kind)
+        let key = KeyRecord(id: "KEY0000001", team: Self.team, environment: .any, publicKey: "PEM", createdAt: 1)
+        try await world.store.addKey(key)
+        await #expect(throws: StoreError.self) { try await world.store.addKey(key) }
+        await #expect(throws: StoreError.self) { try await world.store.addTeam(Self.team, name: "again", at: 2) }
+        let stray = TopicRecord("org.example.Stray", team: "TEAM000009", at: 1)
+        await #expect(throws: StoreError.self) { try await world.store.addTopic(stray) }
+        try await world.store.suspendTeam(Self.team, at: 5)
+        try await world.store.revokeKey(key.id, at: 6)
+        try await world.store.revokeKey(key.id, at: 7)
+        var records = try await world.second.providers()
+        #expect(records.teams.map(\.suspendedAt) == [5] && records.keys.map(\.revokedAt) == [6])
+        #expect(records.topics.map(\.name) == [Self.mail, Self.news])
+        try await world.store.suspendTeam(Self.team, at: nil)
+        records = try await world.second.providers()
+        #expect(records.teams.map(\.suspendedAt) == [nil])
+        await #expect(throws: StoreError.self) { try await world.store.suspendTeam("TEAM000009", at: 1) }
+        await #expect(throws: StoreError.self) { try await world.store.revokeKey("KEY0000009", at: 1) }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `B6: The log tells a push's story`(kind: Kind) async throws {
+        let world = try await World(kind)
+        let stored = try await world.put(world.push(1))
+        try await world.remove(stored)
+        func story() async throws -> [LogEntry] { try await world.second.log(of: stored.push.id) }
+        let entries = try await world.until(story) { $0.count == 2 }
+        #expect(entries.map(\.event) == ["received", "delivered"])
+        #expect(entries[0].device == world.device && entries[0].topic == Self.mail)
+        #expect(entries[0].payload == stored.push.payload)
+        let last = try await world.second.lastLogEntry()
+        #expect(try await world.second.log(after: last, limit: 10).isEmpty)
+        #expect(try await world.second.log(after: 0, limit: 10).map(\.event) == ["received", "delivered"])
+        #expect(try await world.second.counts().tokens == 2)
+        #expect(try await world.second.check() == nil || kind == .cluster)
+    }
+}
