@@ -34,12 +34,14 @@ extension Sample {
             status.next = date
             status.keepAlive = 1
             status.lastHeard = date
+            status.unifiedPush = [registration]
             var own = ProcessNotifications(permission: .allowed, canShow: true)
             own.delivered = [notification]
             own.pending = [NotificationRequest(notification: notification)]
             return [
                 try Sample(status, least: PushStatus(connection: .off, sentence: "s", apps: [])),
                 try Sample(app, least: AppPushStatus(app: AppID(rawValue: "a"), name: "n", alerts: .ask)),
+                try Sample(registration, least: leastRegistration),
                 try Sample(push, least: leastPush),
                 try Sample(PushNotice(token: "t", error: "e"), least: PushNotice()),
                 try Sample(own, least: ProcessNotifications(permission: .ask, canShow: false)),
@@ -64,7 +66,19 @@ extension Sample {
         app.error = "e"
         app.waiting = push
         app.pushes = [push]
+        app.unifiedPush = [registration]
         return app
+    }
+
+    private static let leastRegistration = UnifiedPushStatus(
+        app: AppID(rawValue: "a"), about: "d", version: 2, sentence: "s")
+
+    private static var registration: UnifiedPushStatus {
+        var registration = leastRegistration
+        registration.endpoint = "https://h/up/t"
+        registration.waiting = 1
+        registration.last = date
+        return registration
     }
 
     private static let category = NotificationCategories.Category(
