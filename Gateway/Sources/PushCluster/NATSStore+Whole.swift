@@ -30,7 +30,10 @@ extension NATSStore: GatewayStore {
             let stream = try await jetStream.information(of: plan.name)
             guard let cluster = stream.cluster, plan.numReplicas > 1 else { continue }
             if cluster.leader == nil { findings.append("\(plan.name) has no leader.") }
-            let late = (cluster.replicas ?? []).filter { !$0.current || $0.offline == true }.map(\.name)
+            let late = (cluster.replicas ?? []).filter { !$0.current || $0.offline == true }.map { replica in
+                let lag = replica.lag.map { " by \($0)" } ?? ""
+                return replica.name + (replica.offline == true ? ", which is offline," : "") + lag
+            }
             if !late.isEmpty { findings.append("\(plan.name) is behind on \(late.joined(separator: ", ")).") }
         }
         return findings.isEmpty ? nil : findings.joined(separator: " ")

@@ -106,6 +106,8 @@ struct StreamInformation: Decodable, Sendable {
             var name: String
             var current: Bool
             var offline: Bool?
+            /// Operations that the leader has and this one has not.
+            var lag: Int?
         }
 
         var leader: String?

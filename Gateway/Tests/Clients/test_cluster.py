@@ -1,5 +1,6 @@
 """Several gateways over several NATS servers: whoever is killed, nothing that had its 200 is lost."""
 
+import http.client
 import json
 import os
 import random
@@ -15,6 +16,8 @@ import uuid
 from device import Device
 from gateway import TEAM, TOPIC, Gateway, pem
 from provider import Provider
+from test_endpoints import Sender as EndpointSender
+from test_endpoints import topic as endpoint_topic
 
 BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
 # Kills in one run.
@@ -126,6 +129,47 @@ class Sender(threading.Thread):
             provider = None
 
 
+class MessageSender(threading.Thread):
+    """A sender of UnifiedPush that sends on and on to one endpoint, over whichever gateway answers."""
+
+    # Seconds between two messages: a device that is away for half a minute misses fewer than are kept.
+    PAUSE = 0.3
+
+    def __init__(self, test, device):
+        super().__init__(daemon=True)
+        self.test, self.device = test, device
+        self.topic = endpoint_topic()
+        self.token = device.register(self.topic)
+        self.accepted, self.unknown = [], 0
+        self.stops = False
+
+    def run(self):
+        sender, number = None, 0
+        while not self.stops:
+            number += 1
+            try:
+                sender = sender or EndpointSender(random.choice(self.test.nodes))
+                answer = sender.push(self.token, b"%d" % number, TTL="3600")
+                if answer.status == 201:
+                    self.accepted.append(number)
+                    time.sleep(self.PAUSE)
+                    continue
+                if answer.status not in (500, 503):
+                    self.test.faults.append((answer.status, answer.text))
+            except (OSError, http.client.HTTPException):
+                pass
+            self.unknown += 1
+            sender = None
+            time.sleep(self.PAUSE)
+
+    @property
+    def missing(self):
+        topic = self.topic.encode()
+        with self.device.changed:
+            arrived = {int(message["payload"]) for message in self.device.messages if message["topic"] == topic}
+        return sorted(set(self.accepted) - arrived)
+
+
 class Cluster(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -138,7 +182,8 @@ class Cluster(unittest.TestCase):
             # Each prefers another server.
             urls = cls.servers.urls.split(",")
             urls = ",".join(urls[number:] + urls[:number])
-            options = ("--store", urls, "--store-streams", "2", "--request-rate", "1000000")
+            options = ("--store", urls, "--store-streams", "2", "--request-rate", "1000000",
+                       "--endpoint-rate", "1000000")
             node = Node(BINARY, cls.nodes[0] if cls.nodes else None, *options)
             cls.begin(node)
             cls.addClassCleanup(node.__exit__)
@@ -229,6 +274,49 @@ class Cluster(unittest.TestCase):
         self.assertNotIn(first_body, device.payloads())
         self.assertNotIn(lost, device.payloads())
 
+    def test_messages(self):
+        """R5, B7: Messages of UnifiedPush wait for a device that is away, whichever gateways take them and have it."""
+        first, second, third = self.nodes
+        device = self.device(first)
+        topic = endpoint_topic()
+        token = device.register(topic)
+        senders = [EndpointSender(node) for node in self.nodes]
+        for sender in senders:
+            self.addCleanup(sender.close)
+
+        def send(number, body, **headers):
+            answer = senders[number].push(token, body, **headers)
+            self.assertEqual(answer.status, 201, answer.text)
+            return "/up/" + answer.headers["Location"].split("/up/")[1]
+
+        def bodies():
+            with device.changed:
+                return [message["payload"] for message in device.messages if message["topic"] == topic.encode()]
+
+        send(1, bytes(range(256)) * 16)
+        device.wait(lambda: bodies() == [bytes(range(256)) * 16])
+        send(2, b"once", TTL="0")
+        device.wait(lambda: bodies()[1:] == [b"once"])
+        device.disconnect()
+        until(lambda: not first.admin("device", "show", str(uuid.UUID(bytes=device.id)))[0]["device"]["isConnected"],
+              "the device is not gone")
+        with device.changed:
+            device.messages.clear()
+        send(0, b"lost", TTL="0")
+        send(1, b"1")
+        replaced = send(2, b"2", Topic="state")
+        withdrawn = send(0, b"3")
+        for number in range(90):
+            send(number % 3, b"bulk %d" % number)
+        send(1, b"4", Topic="state")
+        self.assertEqual(senders[2].ask("DELETE", withdrawn).status, 204)
+        self.assertEqual(senders[1].ask("DELETE", withdrawn).status, 404)
+        until(lambda: second.story(replaced.rsplit("/", 1)[1])[-1] == "discarded-replaced", "it is not replaced")
+        until(lambda: third.story(withdrawn.rsplit("/", 1)[1])[-1] == "discarded-withdrawn", "it is not taken back")
+        self.connect(device, third)
+        device.wait(lambda: bodies()[-1:] == [b"4"])
+        self.assertEqual(bodies(), [b"1"] + [b"bulk %d" % number for number in range(90)] + [b"4"])
+
     def test_known_soon(self):
         """R5: A team that is suspended, and a device that is revoked, are so at every gateway."""
         first, second, third = self.nodes
@@ -307,6 +395,7 @@ class Cluster(unittest.TestCase):
         """R5: Gateways and NATS servers are killed at random; what had its 200 and was not replaced arrives."""
         devices = [self.device(random.choice(self.nodes)) for _ in range(DEVICES)]
         senders = [Sender(self, device, topic) for device in devices for topic in TOPICS]
+        messages = [MessageSender(self, device) for device in devices]
         stops = threading.Event()
 
         def come_back():
@@ -323,7 +412,7 @@ class Cluster(unittest.TestCase):
                 stops.wait(0.1)
 
         keeper = threading.Thread(target=come_back, daemon=True)
-        for thread in senders + [keeper]:
+        for thread in senders + messages + [keeper]:
             thread.start()
         kills = {"gateway": 0, "server": 0}
         for _ in range(ROUNDS):
@@ -345,9 +434,9 @@ class Cluster(unittest.TestCase):
                 # One at a time: the next is killed when this one has what the others have.
                 self.until_whole()
             until(lambda: sum(len(sender.accepted) for sender in senders) > before, "nothing is taken any more")
-        for sender in senders:
+        for sender in senders + messages:
             sender.stops = True
-        for sender in senders:
+        for sender in senders + messages:
             sender.join()
         stops.set()
         keeper.join()
@@ -362,11 +451,16 @@ class Cluster(unittest.TestCase):
             until(lambda: not missing(), "", patience=60)
         except AssertionError:
             self.fail(f"lost: {[(topic, number) for _, topic, number in missing()]}")
+        try:
+            until(lambda: not any(sender.missing for sender in messages), "", patience=60)
+        except AssertionError:
+            self.fail(f"lost messages: {[(sender.topic, sender.missing) for sender in messages]}")
         accepted = sum(len(sender.accepted) for sender in senders)
         arrived = [(message["push"]) for device in devices for message in device.messages]
         print(f"\n    {kills['gateway']} kills of gateways and {kills['server']} of NATS servers; {accepted} pushes with "
               f"a 200, {sum(sender.unknown for sender in senders)} without; {len(set(arrived))} arrived, "
-              f"{len(arrived) - len(set(arrived))} of them came again, which devices know by their ids")
+              f"{len(arrived) - len(set(arrived))} of them came again, which devices know by their ids; "
+              f"{sum(len(sender.accepted) for sender in messages)} messages of UnifiedPush with a 201")
         self.assertEqual(self.faults, [])
 
     def comes(self, device):
@@ -387,16 +481,21 @@ class Cluster(unittest.TestCase):
                     if message["topic"] == topic]
 
     def until_whole(self):
+        self.findings = []
         try:
             until(self.is_whole, "")
         except AssertionError:
-            self.fail("the servers do not find each other again: " + self.finding)
+            # Whether they move says whether the servers are slow or stuck.
+            count = len(self.findings)
+            some = [self.findings[count * part // 5] for part in range(5)] + self.findings[-1:]
+            self.fail(f"the servers do not find each other again, asked {count} times:\n" + "\n".join(some))
 
     def is_whole(self):
-        self.finding = subprocess.run(
+        finding = subprocess.run(
             [BINARY, "doctor", "--store", self.servers.urls, "--store-streams", "2", "--socket",
              self.nodes[0].path("state/admin.sock")], capture_output=True, encoding="utf-8").stdout
-        return "ok   The store on NATS is whole." in self.finding
+        self.findings.append(finding)
+        return "ok   The store on NATS is whole." in finding
 
 
 if __name__ == "__main__":
