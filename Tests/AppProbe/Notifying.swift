@@ -6,8 +6,12 @@ import Synchronization
 final class Notifying: NSObject, Sendable {
     private let order: NotificationOrder
     private let journal: Journal
-    /// What is done at points of the delegate's; the conduct holds this object.
-    private let onPoint = Mutex<(@Sendable (Point) -> Void)?>(nil)
+    private struct State {
+        /// What is done at points of the delegate's; the conduct holds this object.
+        var onPoint: (@Sendable (Point) -> Void)?
+    }
+
+    private let state = Mutex(State())
 
     init(_ orders: Orders, _ journal: Journal) {
         order = orders.notifications
@@ -20,7 +24,7 @@ final class Notifying: NSObject, Sendable {
     @MainActor func launched(
         _ application: Application, _ options: [Application.LaunchOptionsKey: Any]?, _ conduct: Conduct
     ) {
-        onPoint.withLock { onPoint in onPoint = { [weak conduct] in _ = conduct?.deeds(at: $0) } }
+        state.withLock { $0.onPoint = { [weak conduct] in _ = conduct?.deeds(at: $0) } }
         if let userInfo = options?[.remoteNotification] as? [AnyHashable: Any] {
             journal.note(.launchedFor) { $0.text = Self.text(userInfo) }
         }
@@ -92,7 +96,7 @@ final class Notifying: NSObject, Sendable {
         _ userInfo: [AnyHashable: Any], _ completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void
     ) {
         journal.note(.received) { $0.text = Self.text(userInfo) }
-        onPoint.withLock(\.self)?(.received)
+        state.withLock(\.onPoint)?(.received)
         guard let result = order.fetch.result else { return }
         after(order.fetch.delay, order.fetch.gate) { [journal] in
             journal.note(.handled) { $0.text = "\(result)" }
@@ -130,7 +134,7 @@ extension Notifying: UNUserNotificationCenterDelegate {
             sighting.description = response.notification.request.identifier
             sighting.text = response.actionIdentifier
         }
-        onPoint.withLock(\.self)?(.responding)
+        state.withLock(\.onPoint)?(.responding)
         if order.completesResponses { completionHandler() }
     }
 }

@@ -55,6 +55,21 @@ import Testing
         }
     }
 
+    /// A function that is the whole value of a mutex is wrapped once more with every access, so that each call of it takes longer
+    /// than the one before, and more stack. As a property of a struct it is not.
+    @Test func `No mutex has a function for its value`() throws {
+        let tree = SourceTree.current
+        for folder in ["Sources", "Gateway/Sources", "Benchmarks", "Tests", "Examples"] {
+            for path in try tree.files(below: folder, extensions: ["swift"]) {
+                let text = try tree.text(path)
+                let functions = text.matches(of: #/typealias (\w+)[^=\n]*=[^\n]*->/#).map(\.output.1)
+                for mutex in text.matches(of: #/Mutex<(?:\(@Sendable|[^>\n]*->|(\w+)\??>)/#) {
+                    #expect(mutex.output.1.map { !functions.contains($0) } ?? false, "\(path): \(mutex.output.0)")
+                }
+            }
+        }
+    }
+
     /// An event that a task's state has no exit for is a mistake that has to be seen.
     @Test func `No transition vanishes`() throws {
         try forEachSource { path, source in

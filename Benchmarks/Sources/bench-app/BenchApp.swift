@@ -53,10 +53,14 @@ import Synchronization
 }
 
 final class Listener: NSObject, URLSessionDownloadDelegate, URLSessionBackgroundDelegate, Sendable {
-    private let completion = Mutex<(@Sendable () -> Void)?>(nil)
+    private struct State {
+        var completion: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
 
     func complete(_ handler: @escaping @Sendable () -> Void) {
-        completion.withLock { $0 = handler }
+        state.withLock { $0.completion = handler }
     }
 
     func urlSession(
@@ -72,9 +76,9 @@ final class Listener: NSObject, URLSessionDownloadDelegate, URLSessionBackground
     }
 
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
-        let handler = completion.withLock { handler in
-            defer { handler = nil }
-            return handler
+        let handler = state.withLock { state in
+            defer { state.completion = nil }
+            return state.completion
         }
         handler?()
     }

@@ -20,6 +20,8 @@ final class NATSConnection: Sendable {
         var last: UInt64 = 0
         var pending: [UInt64: Pending] = [:]
         var isTimed = false
+        /// Called when a server is found again.
+        var returned: (@Sendable () -> Void)?
     }
 
     /// libnats locks what is behind it.
@@ -33,7 +35,6 @@ final class NATSConnection: Sendable {
     private let state = Mutex(State())
     private let handle = Mutex<Handle?>(nil)
     private let replies = Mutex<NATSSubscription?>(nil)
-    private let returned = Mutex<(@Sendable () -> Void)?>(nil)
     /// Answers what fails at once, behind the call.
     private let queue = DispatchQueue(label: "nightshift.nats")
 
@@ -110,7 +111,7 @@ final class NATSConnection: Sendable {
 
     /// Is called when it has found a server again.
     func whenReturned(_ body: @escaping @Sendable () -> Void) {
-        returned.withLock { $0 = body }
+        state.withLock { $0.returned = body }
     }
 
     private func disconnected() {
@@ -123,8 +124,11 @@ final class NATSConnection: Sendable {
     }
 
     private func reconnected() {
-        state.withLock { $0.isConnected = true }
-        returned.withLock { $0 }?()
+        let returned = state.withLock { state in
+            state.isConnected = true
+            return state.returned
+        }
+        returned?()
     }
 
     /// Requests that wait for their answers.

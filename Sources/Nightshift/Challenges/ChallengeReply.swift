@@ -4,16 +4,20 @@ import Synchronization
 
 /// The answer to one challenge, given once, by the completion handler or through the challenge's sender.
 final class ChallengeReply: NSObject, URLAuthenticationChallengeSender, Sendable {
-    private let send: Mutex<(@Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)?>
+    private struct State {
+        var send: (@Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)?
+    }
+
+    private let state: Mutex<State>
 
     init(_ send: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void) {
-        self.send = Mutex(send)
+        state = Mutex(State(send: send))
     }
 
     func resolve(_ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential?) {
-        let send = send.withLock { send in
-            defer { send = nil }
-            return send
+        let send = state.withLock { state in
+            defer { state.send = nil }
+            return state.send
         }
         send?(disposition, credential)
     }

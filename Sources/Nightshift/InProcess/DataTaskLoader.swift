@@ -309,14 +309,18 @@ extension BackgroundConfiguration {
 /// The app's decision about a response: given once, or never where it has no method for it. What FoundationNetworking puts in
 /// the method's place lets go of the handler without a word, which then counts as ``URLSession/ResponseDisposition/allow``.
 private final class DispositionReply: Sendable {
-    private let take: Mutex<(@Sendable (URLSession.ResponseDisposition) -> Void)?>
+    private struct State {
+        var take: (@Sendable (URLSession.ResponseDisposition) -> Void)?
+    }
 
-    init(_ take: @escaping @Sendable (URLSession.ResponseDisposition) -> Void) { self.take = Mutex(take) }
+    private let state: Mutex<State>
+
+    init(_ take: @escaping @Sendable (URLSession.ResponseDisposition) -> Void) { state = Mutex(State(take: take)) }
 
     func resolve(_ disposition: URLSession.ResponseDisposition) {
-        let take = take.withLock { take in
-            defer { take = nil }
-            return take
+        let take = state.withLock { state in
+            defer { state.take = nil }
+            return state.take
         }
         take?(disposition)
     }

@@ -110,18 +110,23 @@ final class ObservedProgress: Progress, @unchecked Sendable {
 
     typealias Observer = @Sendable (_ completed: Int64, _ total: Int64, _ hasChildren: Bool) -> Void
 
-    private let observer = Mutex<Observer?>(nil)
+    /// In a struct of its own: a function that is a mutex's whole value is wrapped once more with every access.
+    private struct Watch {
+        var observer: Observer?
+    }
+
+    private let watch = Mutex(Watch())
 
     init() {
         super.init(parent: nil, userInfo: nil)
     }
 
     func observe(_ observer: @escaping Observer) {
-        self.observer.withLock { $0 = observer }
+        watch.withLock { $0.observer = observer }
     }
 
     private func tell(hasChildren: Bool = false) {
-        observer.withLock { $0 }?(super.completedUnitCount, super.totalUnitCount, hasChildren)
+        watch.withLock(\.observer)?(super.completedUnitCount, super.totalUnitCount, hasChildren)
     }
 
     override var totalUnitCount: Int64 {
