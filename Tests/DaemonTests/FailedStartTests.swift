@@ -52,6 +52,20 @@ extension Services {
             #expect(DaemonError.alreadyRunning(processID: nil, home: "").exitStatus == 4)
         }
 
+        /// As a killed service's child does between its fork and its exec.
+        @Test func `B1: A lock that outlives its service for a moment keeps no other from its start`() async throws {
+            let home = try TestHome()
+            try await serves(home)
+            let service = Process()
+            service.executableURL = URL(filePath: "/bin/bash")
+            service.arguments = [
+                "-c", #"exec 9>>"$1"; flock 9; echo $$ >"$1"; sleep 1 & kill -9 $$"#, "service", home.paths.lock.path,
+            ]
+            try service.run()
+            service.waitUntilExit()
+            try await serves(home)
+        }
+
         @Test func `B1: A damaged database is refused as it is, and the home is free again`() async throws {
             let home = try TestHome()
             try await serves(home)
