@@ -51,6 +51,17 @@ static void wait_for_gate(int report, int begun) {
     if (begun >= 0) (void)!pwrite(begun, &process, sizeof process, 0);
 }
 
+// Fails with errno. A file that somebody has open for writing in this moment (its installer, or a process forked meanwhile that
+// has not become its own program yet) is tried for half a second: shorter than the patience of `nightshift_launch_begin`.
+static void execute(const struct nightshift_launch *launch) {
+    for (int attempt = 0; attempt < 50; attempt++) {
+        execve(launch->program, launch->arguments, launch->environment);
+        if (errno != ETXTBSY) return;
+        poll(NULL, 0, 10);
+        errno = ETXTBSY;
+    }
+}
+
 static void become(const struct nightshift_launch *launch, int report, int nice) {
     // Whatever numbers they have, they are not to be overwritten by the program's own.
     report = fcntl(report, F_DUPFD_CLOEXEC, first_own_descriptor);
@@ -86,7 +97,7 @@ static void become(const struct nightshift_launch *launch, int report, int nice)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    execve(launch->program, launch->arguments, launch->environment);
+    execute(launch);
     fail(3, nightshift_launch_exec);
 }
 

@@ -142,6 +142,25 @@ extension ProcessTests {
             #expect(scene.host.hadBegun(second, of: plans[1].app) && !scene.host.hadBegun(first, of: plans[0].app))
         }
 
+        @Test func `A program that somebody is just writing begins when it is written`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let program = try scene.scratch.write("#!/bin/sh\nexit 3\n", to: "program")
+            #expect(chmod(program, 0o700) == 0)
+            let writer = open(program, O_WRONLY | O_CLOEXEC)
+            #expect(throws: LaunchFailure(reason: ETXTBSY, "\(program) cannot be executed: Text file busy")) {
+                try scene.launch(scene.plan(program))
+            }
+            let process = try scene.host.launch(scene.plan(program, app: "another"))
+            Thread.detachNewThread {
+                // Behind this the process does nothing but become its program.
+                try? blockUntil("the gate to open") { scene.host.hadBegun(process, of: "another") }
+                close(writer)
+            }
+            try scene.host.begin(process)
+            #expect(try await scene.end(of: process) == .exited(3))
+        }
+
         @Test func `What cannot be started is said, and leaves nothing`() async throws {
             let scene = try Scene()
             defer { scene.end() }
