@@ -16,7 +16,7 @@ import Testing
     func killedAtRandom(_ number: Int) async throws {
         let seed = Self.seed &+ UInt64(number)
         print("RandomKillTests: world \(number), NIGHTSHIFT_SEED=\(Self.seed)")
-        var world = try KillWorld(seed: seed, onOtherFileSystem: number == 1)
+        var world = try await KillWorld(seed: seed, onOtherFileSystem: number == 1)
         try await world.live(through: Self.rounds / Self.worlds)
         try await world.finish()
     }
@@ -25,6 +25,7 @@ import Testing
 /// One service, its origins, and everything that is known of its tasks.
 private struct KillWorld {
     let service: Service
+    let smallSockets: PreloadedLibrary
     let origin: OriginServer
     let refusingOrigin: OriginServer
     let downloads: TemporaryDirectory
@@ -48,13 +49,14 @@ private struct KillWorld {
     static let wantedTasks = 24
     static let session = "random"
 
-    init(seed: UInt64, onOtherFileSystem: Bool) throws {
+    init(seed: UInt64, onOtherFileSystem: Bool) async throws {
         self.seed = seed
         service = try Service()
         let other = onOtherFileSystem && FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : nil
         downloads = try TemporaryDirectory(in: other)
         sources = try TemporaryDirectory()
-        // Little room in the sockets, so that what the origin counts as sent is what the service got.
+        // With little room in the sockets of both sides, what the origin counts as sent is what the service has read.
+        smallSockets = try await .smallSockets()
         origin = try OriginServer(sendBuffer: 65_536)
         refusingOrigin = try OriginServer(sendBuffer: 65_536)
         planner = TransferPlanner(
@@ -63,7 +65,7 @@ private struct KillWorld {
     }
 
     mutating func live(through rounds: Int) async throws {
-        try await service.start()
+        try await service.start(under: smallSockets.command)
         var settings = SessionSettings()
         settings.httpMaximumConnectionsPerHost = 16
         try await service.api.putSession(Self.session, settings)
@@ -77,7 +79,7 @@ private struct KillWorld {
             kills += 1
             for id in running { killsDuring[id, default: 0] += 1 }
             try checkFiles()
-            try service.spawn()
+            try service.spawn(under: smallSockets.command)
         }
     }
 

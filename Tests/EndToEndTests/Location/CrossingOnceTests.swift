@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// The service is killed between a crossing and the end of its wake: the crossing has its effect once.
-@Suite(.enabled(if: SleepingMachine.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
+@Suite(.enabled(if: PreloadedLibrary.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
 struct CrossingOnceTests {
     /// When the service is killed, and what the script does meanwhile.
     enum Moment: CaseIterable {

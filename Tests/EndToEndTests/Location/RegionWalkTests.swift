@@ -5,7 +5,7 @@ import Testing
 import app_probe
 
 /// Apps that are woken by what the real sources tell of a walk, at twenty times its speed.
-@Suite(.enabled(if: SleepingMachine.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
+@Suite(.enabled(if: PreloadedLibrary.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
 struct RegionWalkTests {
     @Test func `R6: On a walk that gpsd tells a script is woken once for each crossing, the service killed there`()
         async throws

@@ -9,24 +9,18 @@ import TestSupport
 final class SleepingMachine: Sendable {
     /// Put before the service's program. Services under the same command see the same clock.
     let command: [String]
-    private let directory: TemporaryDirectory
+    private let library: PreloadedLibrary
 
     static let speed = 20
-    static let isPossible = Machine.has("cc") || Machine.has("clang")
 
     init() async throws {
-        directory = try TemporaryDirectory(in: "/tmp")
-        let (source, library) = (try directory.write(Self.clock, to: "clock.c"), directory.path("clock.so"))
-        let built = try await ChildProcess.run(
-            Machine.has("cc") ? "cc" : "clang", ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"],
-            within: .seconds(60))
-        guard built.code == 0 else { throw NotPossibleHere(description: built.errors) }
+        library = try await PreloadedLibrary(Self.clock)
         var now = timespec()
         clock_gettime(CLOCK_BOOTTIME, &now)
-        command = ["env", "LD_PRELOAD=\(library)", "BOOT_CLOCK_BASE=\(now.tv_sec)", "BOOT_CLOCK_SPEED=\(Self.speed)"]
+        command = library.command + ["BOOT_CLOCK_BASE=\(now.tv_sec)", "BOOT_CLOCK_SPEED=\(Self.speed)"]
     }
 
-    /// Put before the C library's own by the loader. The thread that asks the sources of places waits in poll(2).
+    /// The thread that asks the sources of places waits in poll(2).
     private static let clock = """
         #define _GNU_SOURCE
         #include <dlfcn.h>

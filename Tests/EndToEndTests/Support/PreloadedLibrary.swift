@@ -1,0 +1,38 @@
+import TestSupport
+
+/// Functions in C that the loader puts before the C library's own, in a service that is started under ``command``. Lives as
+/// long as this object.
+final class PreloadedLibrary: Sendable {
+    /// Put before the service's program.
+    let command: [String]
+    private let directory: TemporaryDirectory
+
+    static let isPossible = Machine.has("cc") || Machine.has("clang")
+
+    init(_ source: String) async throws {
+        directory = try TemporaryDirectory(in: "/tmp")
+        let (file, library) = (try directory.write(source, to: "library.c"), directory.path("library.so"))
+        let built = try await ChildProcess.run(
+            Machine.has("cc") ? "cc" : "clang", ["-shared", "-fPIC", "-O1", "-o", library, file, "-ldl"],
+            within: .seconds(60))
+        guard built.code == 0 else { throw NotPossibleHere(description: built.errors) }
+        command = ["env", "LD_PRELOAD=\(library)"]
+    }
+
+    /// Little room in the sockets of whoever connects, so that what a peer has sent is what was read.
+    static func smallSockets() async throws -> PreloadedLibrary {
+        try await PreloadedLibrary(
+            """
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <sys/socket.h>
+            int connect(int socket, const struct sockaddr *address, socklen_t length) {
+                int (*real)(int, const struct sockaddr *, socklen_t) = dlsym(RTLD_NEXT, "connect");
+                int size = 65536;
+                if (address->sa_family == AF_INET || address->sa_family == AF_INET6)
+                    setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+                return real(socket, address, length);
+            }
+            """)
+    }
+}
