@@ -14,6 +14,15 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
         low = generator.next() & ~(0b11 << 62) | 0b10 << 62
     }
 
+    /// One that sorts behind those of earlier milliseconds (RFC 9562, version 7), so that an index takes it at its end. 74 bits of
+    /// it are random.
+    ///
+    /// - Parameter milliseconds: since 1970.
+    package init(at milliseconds: Int64, using generator: inout some RandomNumberGenerator) {
+        high = UInt64(bitPattern: milliseconds) << 16 | 0x7000 | generator.next() & 0x0FFF
+        low = generator.next() & ~(0b11 << 62) | 0b10 << 62
+    }
+
     /// Nil for other lengths than 16.
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }

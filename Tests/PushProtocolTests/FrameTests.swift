@@ -101,6 +101,21 @@ import Testing
         }
     }
 
+    @Test func `R5: Identifiers of a later millisecond sort behind those of earlier ones`() {
+        var random = Seeded(9_562)
+        let times: [Int64] = [0, 1, 0x017F_22E2_79B0, 0x017F_22E2_79B1, 0xFFFF_FFFF_FFFF]
+        let identifiers = times.map { Identifier(at: $0, using: &random) }
+        for (earlier, later) in zip(identifiers, identifiers.dropFirst()) {
+            #expect(earlier.bytes.lexicographicallyPrecedes(later.bytes), "\(earlier) \(later)")
+        }
+        for identifier in identifiers {
+            let text = Array(identifier.description)
+            #expect(text[14] == "7" && "89ab".contains(text[19]), "\(identifier)")
+        }
+        #expect(identifiers[2].description.hasPrefix("017f22e2-79b0-7"), "the example of the RFC")
+        #expect(Identifier(at: 1, using: &random) != Identifier(at: 1, using: &random))
+    }
+
     @Test func `R5: Identifiers are canonical UUIDs`() {
         var random = Seeded(3)
         for _ in 0..<100 {

@@ -33,7 +33,7 @@ final class ProviderStream: ChannelInboundHandler {
         self.gateway = gateway
         self.connection = connection
         var random = SystemRandomNumberGenerator()
-        id = PushID(using: &random)
+        id = PushID(at: GatewayClock.now().wallMilliseconds, using: &random)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
