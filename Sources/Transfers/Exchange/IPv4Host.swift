@@ -7,7 +7,10 @@ import NightshiftAPI
 enum IPv4Host {
     /// Whether `host` has to be an address: no domain ends in a number.
     static func endsInNumber(_ host: String) -> Bool {
-        guard let last = labels(host).last, !last.isEmpty else { return false }
+        let label = host.utf8.last == UInt8(ascii: ".") ? host.utf8.dropLast() : host.utf8[...]
+        // Whatever is a number begins with a digit.
+        let start = label.lastIndex(of: UInt8(ascii: ".")).map(label.index(after:)) ?? label.startIndex
+        guard start < label.endIndex, label[start].isASCIIDigit, let last = labels(host).last else { return false }
         return last.utf8.allSatisfy(\.isASCIIDigit) || number(last) != nil
     }
 

@@ -177,7 +177,8 @@ extension TransferURL {
         for (index, segment) in segments.enumerated() {
             let isLast = index == segments.count - 1
             let text = PercentEncoding.encode(segment, for: .path)
-            switch text.lowercased().replacing("%2e", with: ".") {
+            let canBeDots = text.utf8.first == UInt8(ascii: ".") || text.utf8.first == UInt8(ascii: "%")
+            switch canBeDots ? text.lowercased().replacing("%2e", with: ".") : text {
             case ".":
                 if isLast { result.append("") }
             case "..":

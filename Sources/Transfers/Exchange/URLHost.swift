@@ -76,10 +76,17 @@ enum URLHost {
     }
 
     private static func isHostName(_ host: String) -> Bool {
-        guard host.utf8.allSatisfy(isHostByte), host.utf8.count <= 254 else { return false }
-        var labels = host.split(separator: ".", omittingEmptySubsequences: false)
-        if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
-        return labels.allSatisfy { !$0.isEmpty && $0.utf8.count <= 63 }
+        guard host.utf8.count <= 254 else { return false }
+        var length = 0
+        for byte in host.utf8 {
+            guard isHostByte(byte) else { return false }
+            let isEnd = byte == UInt8(ascii: ".")
+            // A label of nothing, or too long a one.
+            guard isEnd ? length > 0 : length < 63 else { return false }
+            length = isEnd ? 0 : length + 1
+        }
+        // One dot may end it.
+        return !host.isEmpty
     }
 
     /// What neither the URL Standard nor libcurl forbids in a domain, and no shell or log mistakes.

@@ -12,12 +12,29 @@ import Store
 struct Publisher: Sendable {
     /// A download whose bytes are all here and right.
     struct Job: Sendable {
-        /// What is decided of it.
-        var run: FinishRun
         /// -1 before the file is open.
         var descriptor: Int32
+        // A job is in several lists at a time, and a run with its row is hundreds of bytes of references.
+        private var shared: Shared
 
-        var record: TaskRecord { run.record }
+        init(run: FinishRun, descriptor: Int32) {
+            shared = Shared(run)
+            self.descriptor = descriptor
+        }
+
+        /// What is decided of it.
+        var run: FinishRun {
+            get { shared.run }
+            set { shared = Shared(newValue) }
+        }
+
+        var record: TaskRecord { shared.run.record }
+
+        private final class Shared: Sendable {
+            let run: FinishRun
+
+            init(_ run: FinishRun) { self.run = run }
+        }
     }
 
     struct Prepared: Sendable {

@@ -4,11 +4,6 @@ import Store
 
 /// What a failure, or an answer, says of others that go the same way.
 extension TransferService {
-    /// Where an exchange has failed: on its way, or at the server that gave the answer.
-    func failurePoint(_ end: ExchangeEnd) -> FailurePoint? {
-        end.failurePoint ?? end.head.flatMap { FailurePoint($0) }
-    }
-
     /// One of a transfer's URLs answers, which says something of the task's origin if it is its own.
     func sourceAnswered(_ transfer: ActiveTransfer, isOwn: Bool) {
         noteAnswer(of: transfer.record.id)
@@ -21,4 +16,9 @@ extension TransferService {
         guard hosts.answered(way(of: record)) else { return }
         reporting.yield { await $0.pump() }
     }
+}
+
+extension ExchangeEnd {
+    /// Where it has failed: on its way, or at the server that gave the answer.
+    var placeOfFailure: FailurePoint? { failurePoint ?? head.flatMap { FailurePoint($0) } }
 }

@@ -174,14 +174,13 @@ extension TransferService {
         let facts = DownloadEnd(
             verdict: reception?.verdict, failure: reception?.failure, finding: reception?.overlap?.finding,
             count: receiver.position.value, condition: receiver.plan.condition, outcome: end.outcome)
-        let point = failurePoint(end)
         await tell(id, file: descriptor) {
-            $0.ended(facts.conclusion, hasFile: descriptor != nil, at: point, $1, &$2)
+            $0.ended(facts.conclusion, hasFile: descriptor != nil, at: end.placeOfFailure, $1, &$2)
         }
     }
 
     static func newToken() -> String {
-        UUID().uuidString.lowercased().replacing("-", with: "")
+        UUID().uuidString.lowercased().filter { $0 != "-" }
     }
 
     private func lackOfSpace(_ record: TaskRecord, _ opened: OpenPartial) -> TransferFailure? {

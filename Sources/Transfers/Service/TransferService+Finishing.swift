@@ -44,7 +44,7 @@ extension TransferService {
         var ready: [Publisher.Prepared] = []
         var steps = wanted
         while !steps.isEmpty {
-            await remove(steps.flatMap(\.actions).compactMap(\.remains))
+            await remove(steps.flatMap { $0.actions.compactMap(\.remains) })
             var next: [Step] = []
             var changes: [(job: Publisher.Job, record: TaskRecord, entries: [JournalEntry])] = []
             for (job, actions) in steps {

@@ -69,11 +69,11 @@ extension TransferService {
             active[id]?.segments?.sources[connection.source].identity?.condition = condition
             await ended(id, number, .again)
         case .busy(let after, let failure)?:
-            active[id]?.segments?.noteFailure(failure, failurePoint(end))
+            active[id]?.segments?.noteFailure(failure, end.placeOfFailure)
             let until = after.map { now.bootSeconds + RetrySchedule.retryAfter($0, now: now.wallSeconds) }
             await ended(id, number, .busy(until: until))
         case .trouble(let failure)?:
-            active[id]?.segments?.noteFailure(failure, failurePoint(end))
+            active[id]?.segments?.noteFailure(failure, end.placeOfFailure)
             await ended(id, number, .failed)
         case .distrusted(let reason)?: await ended(id, number, .distrusted(reason))
         }
@@ -93,7 +93,7 @@ extension TransferService {
     ) async {
         let outcome = end.outcome
         if case .failed(let failure) = outcome {
-            active[id]?.segments?.noteFailure(failure, failurePoint(end))
+            active[id]?.segments?.noteFailure(failure, end.placeOfFailure)
             // The disk's trouble is everybody's.
             if failure.endsAllConnections {
                 if active[id]?.segments?.conclusion == nil {

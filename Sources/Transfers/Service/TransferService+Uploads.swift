@@ -96,7 +96,7 @@ extension TransferService {
             to: upload.resource, restart: restart,
             sent: verdict == .finished ? max(handedOver, acknowledged) : acknowledged, now)
         active[id] = transfer
-        let point = failurePoint(end)
+        let point = end.placeOfFailure
         switch (end.outcome, verdict) {
         case (.challenged(let challenge), _): await tell(id) { run, _, _ in run.uploadQuestioned(challenge) }
         case (.cancelled, _) where transfer.stopping != nil || verdict == nil:

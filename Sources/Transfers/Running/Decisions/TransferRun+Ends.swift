@@ -8,9 +8,9 @@ extension TransferRun {
     ///
     /// - Parameters:
     ///   - hasFile: whether the bytes are in an open file.
-    ///   - point: where on the way it failed, if it did.
+    ///   - point: where on the way it failed; asked for only if it did.
     package mutating func ended(
-        _ conclusion: DownloadConclusion, hasFile: Bool, at point: FailurePoint?, _ context: RunContext,
+        _ conclusion: DownloadConclusion, hasFile: Bool, at point: @autoclosure () -> FailurePoint?, _ context: RunContext,
         _ hosts: inout HostTable
     ) -> [TransferAction] {
         switch conclusion {
@@ -27,14 +27,14 @@ extension TransferRun {
             record.partial?.doubt = doubt
             return [.closeFile] + troubled(failure, context, &hosts)
         case .trouble(let failure, let after):
-            return [.closeFile] + troubled(failure, after: after, at: point, context, &hosts)
+            return [.closeFile] + troubled(failure, after: after, at: point(), context, &hosts)
         case .worthless(let failure):
             // With what was here before, the mistake may lie there. Without, asking again at once would fetch it all again.
             if startCount > 0 { return [.closeFile] + again(nil, failure.message, context, &hosts) }
             record.partial = nil
             record.received = 0
             record.noteRestart()
-            return [.closeFile] + troubled(failure, at: point, context, &hosts)
+            return [.closeFile] + troubled(failure, at: point(), context, &hosts)
         case .question where !round.isOwn:
             let failure = TransferFailure(.httpStatus, "A mirror asks who is there.")
             return [.closeFile] + troubled(failure, context, &hosts)
