@@ -62,8 +62,8 @@ int nightshift_rename_exclusive(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
 
-void nightshift_release_memory(void) {
-    malloc_trim(0);
+int nightshift_keep_free_memory(int bytes) {
+    return mallopt(M_TRIM_THRESHOLD, bytes);
 }
 
 int64_t nightshift_boot_nanoseconds(void) {

@@ -166,10 +166,7 @@ extension ProcessTests {
             let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(keeper)/fd")
             #expect(Set(open) == ["0", "1", "2", "3", "4", "5", "6", "7"])
             #expect(Proc.controlGroup(keeper) != Proc.controlGroup(process.pid) || !Scene.hasControlGroups)
-            let rollup = try String(contentsOfFile: "/proc/\(keeper)/smaps_rollup", encoding: .utf8)
-            let anonymous = rollup.split(separator: "\n").first { $0.hasPrefix("Anonymous:") }?
-                .split(separator: " ").dropFirst().first.flatMap { Int($0) }
-            #expect(try #require(anonymous) < 32 << 10, "KiB of what this process has allocated")
+            #expect(try ProcessMemory.anonymous(of: keeper) < 32 << 20, "what this process has allocated")
             let switches = Proc.status(keeper, "voluntary_ctxt_switches")
             try await BusyProcess().run(ticks: 30)
             #expect(Proc.status(keeper, "voluntary_ctxt_switches") == switches)

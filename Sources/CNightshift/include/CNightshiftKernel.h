@@ -34,8 +34,8 @@ int64_t nightshift_filesystem_type(int descriptor);
 /// Renames, and fails with EEXIST where `to` exists (renameat2(2) with NOREPLACE).
 int nightshift_rename_exclusive(const char *from, const char *to);
 
-/// Gives memory that is free again back to the system (malloc_trim(3)).
-void nightshift_release_memory(void);
+/// How much free memory stays at the end of each heap; what is more goes back to the system (M_TRIM_THRESHOLD of mallopt(3)).
+int nightshift_keep_free_memory(int bytes);
 
 /// Nanoseconds since boot, time asleep included (CLOCK_BOOTTIME).
 int64_t nightshift_boot_nanoseconds(void);

@@ -1,4 +1,3 @@
-import CNightshift
 import Foundation
 import Logging
 package import NightshiftAPI
@@ -74,13 +73,9 @@ extension TransferService {
             for source in copied { self.sources.remove(source) }
             throw error
         }
-        // What a large batch took would otherwise stay with the process for good.
-        if records.count >= Self.largeBatch { nightshift_release_memory() }
         await pump()
         return ids
     }
-
-    private static let largeBatch = 1_000
 
     package nonisolated func task(_ id: TaskID) async throws(Problem) -> TaskStatus {
         guard let record = try await ask({ try $0.task(id) }) else { throw Self.noTask(id) }
