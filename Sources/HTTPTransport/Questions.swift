@@ -27,7 +27,8 @@ struct Questions {
     }
 
     private func challenge(of head: ResponseHead, proxy: String?) -> Challenge? {
-        guard head.status == 401 || head.status == 407, let url = try? TransferURL(parsing: head.url) else { return nil }
+        guard head.status == 401 || head.status == 407 else { return nil }
+        guard let url = try? TransferURL(parsing: head.url) else { return nil }
         switch head.status {
         case 401:
             let offers = AuthenticationOffer.all(in: head.headers, field: "WWW-Authenticate")

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// What a process has of memory, as `/proc` tells it.
 package enum ProcessMemory {

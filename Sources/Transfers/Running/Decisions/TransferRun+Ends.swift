@@ -10,8 +10,8 @@ extension TransferRun {
     ///   - hasFile: whether the bytes are in an open file.
     ///   - point: where on the way it failed; asked for only if it did.
     package mutating func ended(
-        _ conclusion: DownloadConclusion, hasFile: Bool, at point: @autoclosure () -> FailurePoint?, _ context: RunContext,
-        _ hosts: inout HostTable
+        _ conclusion: DownloadConclusion, hasFile: Bool, at point: @autoclosure () -> FailurePoint?,
+        _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         switch conclusion {
         case .whole where hasFile: return handOver(TransferAction.finish)
