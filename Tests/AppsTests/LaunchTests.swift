@@ -151,10 +151,11 @@ extension ProcessTests {
             #expect(throws: LaunchFailure(reason: ETXTBSY, "\(program) cannot be executed: Text file busy")) {
                 try scene.launch(scene.plan(program))
             }
-            let process = try scene.host.launch(scene.plan(program, app: "another"))
+            let plan = scene.plan(program, app: "another")
+            let process = try scene.host.launch(plan)
             Thread.detachNewThread {
                 // Behind this the process does nothing but become its program.
-                try? blockUntil("the gate to open") { scene.host.hadBegun(process, of: "another") }
+                try? blockUntil("the gate to open") { scene.host.hadBegun(process, of: plan.app) }
                 close(writer)
             }
             try scene.host.begin(process)
