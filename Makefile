@@ -10,7 +10,9 @@ override PREFIX := $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 bindir := $(PREFIX)/bin
 # Where systemd looks for user units below /usr, /usr/local and ~/.local alike.
 unitdir := $(PREFIX)/share/systemd/user
-# And for system units.
+# Where desktops look for programs, and GeoClue's agent for who asks it.
+applicationsdir := $(PREFIX)/share/applications
+# Where systemd looks for system units.
 systemunitdir := $(PREFIX)/lib/systemd/system
 docdir := $(PREFIX)/share/doc/nightshift
 gatewaydocdir := $(PREFIX)/share/doc/nightshift-gateway
@@ -93,7 +95,11 @@ bench: release $(gatewaybench)
 install: release
 	install -D -m 755 $(binaries)/nightshift $(DESTDIR)$(bindir)/nightshift
 	install -D -m 755 $(binaries)/nightshiftd $(DESTDIR)$(bindir)/nightshiftd
-	install -d $(DESTDIR)$(unitdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) $(DESTDIR)$(docdir)
+	install -d $(DESTDIR)$(unitdir) $(DESTDIR)$(applicationsdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) \
+		$(DESTDIR)$(docdir)
+	sed 's|^Exec=nightshift|Exec=$(bindir)/nightshift|' packaging/applications/nightshift.desktop \
+		>$(DESTDIR)$(applicationsdir)/nightshift.desktop
+	chmod 644 $(DESTDIR)$(applicationsdir)/nightshift.desktop
 	for unit in nightshiftd.service nightshiftd.socket; do \
 		sed 's|^ExecStart=[^ ]*nightshiftd|ExecStart=$(bindir)/nightshiftd|' packaging/systemd/$$unit \
 			>$(DESTDIR)$(unitdir)/$$unit && chmod 644 $(DESTDIR)$(unitdir)/$$unit || exit 1; \
@@ -109,6 +115,7 @@ install: release
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/nightshift $(DESTDIR)$(bindir)/nightshiftd
 	rm -f $(DESTDIR)$(unitdir)/nightshiftd.service $(DESTDIR)$(unitdir)/nightshiftd.socket
+	rm -f $(DESTDIR)$(applicationsdir)/nightshift.desktop
 	rm -f $(DESTDIR)$(bashdir)/nightshift $(DESTDIR)$(zshdir)/_nightshift $(DESTDIR)$(fishdir)/nightshift.fish
 	rm -rf $(DESTDIR)$(docdir)
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The systemd units are understood by systemd.
+/// What is installed beside the programs: systemd understands the units, and GeoClue's agent finds the entry.
 @Suite struct PackagingTests {
     static let analyzer = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -25,6 +25,15 @@ import Testing
         let name = scope == "--user" ? "nightshiftd" : "nightshift-gateway"
         let verdict = try verify(name, scope) { $0.replacing("ExecStart=", with: "ExecStrat=") }
         #expect(verdict.status != 0 || verdict.output != "")
+    }
+
+    @Test func `R6: GeoClue's agent finds the entry of whoever asks it, which opens the page`() throws {
+        let tree = SourceTree.current
+        let source = try tree.text("Sources/Device/Location/LocationBus.swift")
+        let name = try #require(source.firstMatch(of: /static let desktopID = "([^"]+)"/)).1
+        let entry = Self.settings(of: try tree.text("packaging/applications/\(name).desktop"), in: "Desktop Entry")
+        #expect(entry["Type"] == "Application" && entry["Exec"] == "nightshift page")
+        #expect(try tree.text("Makefile").contains("$(DESTDIR)$(applicationsdir)/\(name).desktop"))
     }
 
     // MARK: - What apps inherit
