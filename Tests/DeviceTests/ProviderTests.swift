@@ -298,7 +298,7 @@ extension MockService.Kind {
         case .powerProfiles, .newerPowerProfiles: .powerProfiles
         case .networkManager: .networkManager
         case .logind, .bareLogind: .logind
-        case .notifications: preconditionFailure("It says nothing of the device.")
+        case .notifications, .dock: preconditionFailure("It says nothing of the device.")
         }
     }
 
@@ -309,7 +309,7 @@ extension MockService.Kind {
         case .powerProfiles, .newerPowerProfiles: #"{"ActiveProfile": "power-saver"}"#
         case .networkManager: #"{"Connectivity": 2}"#
         case .logind, .bareLogind: #"{"IdleHint": true}"#
-        case .notifications: preconditionFailure("It says nothing of the device.")
+        case .notifications, .dock: preconditionFailure("It says nothing of the device.")
         }
     }
 
@@ -320,7 +320,7 @@ extension MockService.Kind {
         case .powerProfiles, .newerPowerProfiles: (.lowPower, "yes")
         case .networkManager: (.connectivity, "portal")
         case .logind, .bareLogind: (.idle, "yes")
-        case .notifications: preconditionFailure("It says nothing of the device.")
+        case .notifications, .dock: preconditionFailure("It says nothing of the device.")
         }
     }
 }

@@ -297,6 +297,9 @@ import Testing
         scene.effects = []
         scene.step { $0.apply(.connected, now: $1) }
         #expect(scene.effects == [.badge(Scene.app, 4)], "docks of a new bus")
+        scene.effects = []
+        scene.step { $0.apply(.dock, now: $1) }
+        #expect(scene.effects == [.badge(Scene.app, 4)], "a dock that comes later")
         scene.put(Scene.notification("a"), due: scene.now)
         scene.put(Scene.notification("b"), due: scene.now + 100)
         scene.effects = []

@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A badge is told to docks, and again to those of a new bus`() async throws {
+    @Test func `R3: A badge is told to docks, and again when one comes`() async throws {
         let bus = try await PrivateBus.started()
         let scene = try await ServiceScene(on: bus)
         try await scene.service.setPermission(.allowed, of: ServiceScene.app)
@@ -197,13 +197,21 @@ import Testing
             arguments: ["--address", bus.address, "type='signal',interface='com.canonical.Unity.LauncherEntry'"],
             output: .file(folder.path("signals")), errors: .inherit)
         defer { monitor.stop(SIGKILL) }
+        func signals() throws -> String { String(decoding: try fileBytes(folder.path("signals")), as: UTF8.self) }
         var count = 0
         try await eventually("the badge on the bus") {
             // The monitor does not say when it has begun to listen.
             count += 1
             try await scene.service.setBadge(count, for: ServiceScene.app)
-            let text = String(decoding: (try? fileBytes(folder.path("signals"))) ?? [], as: UTF8.self)
+            let text = (try? signals()) ?? ""
             return text.contains("application://org.example.app.desktop") && text.contains("int64")
+        }
+        try await scene.service.setBadge(77_777, for: ServiceScene.app)
+        try await eventually("the last badge") { try signals().contains("int64 77777") }
+        let dock = try await MockService(.dock, on: bus)
+        defer { dock.stop() }
+        try await eventually("the same badge, for a dock that has not heard of it") {
+            try signals().ranges(of: "int64 77777").count == 2
         }
         await scene.end()
     }

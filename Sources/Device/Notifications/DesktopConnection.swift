@@ -107,10 +107,14 @@ final class DesktopConnection: SessionBusConnection {
     private func signal(_ message: BusMessage) -> [DesktopEvent]? {
         guard let sender = message.sender else { return nil }
         if sender == MessageBus.daemon, message.isSignal(MessageBus.daemon, "NameOwnerChanged") {
-            guard (try? message.readText()) == Self.name, (try? message.readText()) != nil,
+            guard let name = try? message.readText(), (try? message.readText()) != nil,
                 let owner = try? message.readText()
             else { return nil }
-            return ownerIs(owner.isEmpty ? nil : owner)
+            switch name {
+            case Self.name: return ownerIs(owner.isEmpty ? nil : owner)
+            case Self.dock: return owner.isEmpty ? nil : [.dock]
+            default: return nil
+            }
         }
         // Anybody may send a signal to this connection; only the server's own counts.
         guard sender == owner, let server = server?.identity else { return nil }
@@ -169,17 +173,23 @@ final class DesktopConnection: SessionBusConnection {
     private static let name = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
     private static let launcher = "com.canonical.Unity.LauncherEntry"
+    /// What docks call themselves that show badges; libunity waits for the same name.
+    private static let dock = "com.canonical.Unity"
     /// What the bus answers where the one that was asked is not there any more.
     private static let absences: Set = [
         "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.ServiceUnknown",
         "org.freedesktop.DBus.Error.NameHasNoOwner", "org.freedesktop.DBus.Error.Disconnected",
     ]
     private static let rules = [
-        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
-            + "arg0='\(name)'",
+        ownerChanged(name), ownerChanged(dock),
         "type='signal',sender='\(name)',path='\(path)',interface='\(name)',member='ActionInvoked'",
         "type='signal',sender='\(name)',path='\(path)',interface='\(name)',member='NotificationClosed'",
     ]
+
+    private static func ownerChanged(_ name: String) -> String {
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+            + "arg0='\(name)'"
+    }
 }
 
 extension DesktopEvent.CloseReason {

@@ -68,6 +68,8 @@ package struct NotificationServer: Hashable, Sendable {
 package enum DesktopEvent: Hashable, Sendable {
     /// There is a connection to the session's bus, and nobody on it has seen what was emitted before.
     case connected
+    /// A dock has come to the bus, and has not seen what was emitted before.
+    case dock
     /// Another server is there, or none.
     case server(NotificationServer?)
     /// The notification that was sent with a token has this number.

@@ -8,12 +8,11 @@ extension NotificationBook {
     package mutating func apply(_ event: DesktopEvent, now: Double) {
         switch event {
         case .connected:
-            for (app, record) in apps.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where record.badge > 0 {
-                effects.append(.badge(app, record.badge))
-            }
+            tellBadges()
             // Whoever was to start a server before had no bus to ask.
             let isWanted = !questions.isEmpty || items.contains { $0.stored.state == .due }
             if isWanted { effects.append(.startServer) }
+        case .dock: tellBadges()
         case .server(let found): serverIs(found)
         case .shown(let token, let number): shown(token, number, now)
         case .refused(let token, let isGone, _): refused(token, isGone: isGone, now)
@@ -21,6 +20,12 @@ extension NotificationBook {
             chosen(StoredNotification.Place(server: server, number: number), key, now)
         case .closed(let server, let number, let reason):
             closed(StoredNotification.Place(server: server, number: number), reason, now)
+        }
+    }
+
+    private mutating func tellBadges() {
+        for (app, record) in apps.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where record.badge > 0 {
+            effects.append(.badge(app, record.badge))
         }
     }
 

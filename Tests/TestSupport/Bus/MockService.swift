@@ -20,6 +20,8 @@ package final class MockService: Sendable {
         case bareLogind
         /// A notification server that shows nothing and remembers what it was asked.
         case notifications
+        /// What shows badges. It is only there.
+        case dock
 
         /// Those that dbusmock has templates for.
         package static let templates: [Kind] = [.upower, .powerProfiles, .networkManager, .logind]
@@ -32,6 +34,7 @@ package final class MockService: Sendable {
             case .networkManager: "org.freedesktop.NetworkManager"
             case .logind, .bareLogind: "org.freedesktop.login1"
             case .notifications: "org.freedesktop.Notifications"
+            case .dock: "com.canonical.Unity"
             }
         }
 
@@ -40,7 +43,7 @@ package final class MockService: Sendable {
         package var interface: String {
             switch self {
             case .logind, .bareLogind: "\(name).Manager"
-            case .upower, .powerProfiles, .newerPowerProfiles, .networkManager, .notifications: name
+            case .upower, .powerProfiles, .newerPowerProfiles, .networkManager, .notifications, .dock: name
             }
         }
 
@@ -52,6 +55,7 @@ package final class MockService: Sendable {
             case .networkManager: ["--template", "networkmanager"]
             case .logind: ["--template", "logind"]
             case .notifications: ["--template", "notification_daemon"]
+            case .dock: [name, path, interface]
             }
         }
     }
