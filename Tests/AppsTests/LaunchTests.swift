@@ -127,7 +127,6 @@ extension ProcessTests {
 
         @Test func `A program begins only when it may, and never where its service dies before`() async throws {
             let scene = try Scene()
-            defer { scene.end() }
             let plans = ["one", "two"].map { scene.plan("touch", [scene.scratch.path($0)], app: $0) }
             let (first, second) = (try scene.host.launch(plans[0]), try scene.host.launch(plans[1]))
             try scene.host.begin(second)
@@ -140,6 +139,7 @@ extension ProcessTests {
             // It is too late.
             try scene.host.begin(first)
             #expect(scene.host.hadBegun(second, of: plans[1].app) && !scene.host.hadBegun(first, of: plans[0].app))
+            try await Scene.clean(scene.scratch)
         }
 
         @Test func `A program that somebody is just writing begins when it is written`() async throws {

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct MemoryTests {
+@Suite(.timeLimit(.minutes(20))) struct MemoryTests {
     @Test func `What large requests took goes back to the system`() async throws {
         let service = try Service()
         try await service.start()
