@@ -62,8 +62,9 @@ int nightshift_rename_exclusive(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
 
-int nightshift_keep_free_memory(int bytes) {
-    return mallopt(M_TRIM_THRESHOLD, bytes);
+int nightshift_bound_free_memory(int bytes) {
+    // Either one alone would fix the other at 128 KiB: each buffer of a transfer would be mapped, and cleared, anew.
+    return mallopt(M_MMAP_THRESHOLD, bytes) && mallopt(M_TRIM_THRESHOLD, bytes);
 }
 
 int64_t nightshift_boot_nanoseconds(void) {

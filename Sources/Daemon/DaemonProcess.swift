@@ -15,7 +15,7 @@ package enum DaemonProcess {
     package static func run() async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
         raiseDescriptorLimit()
-        boundKeptMemory()
+        boundFreeMemory()
         do {
             let configuration = try await DaemonConfiguration.read(
                 environment: ProcessInfo.processInfo.environment,
@@ -45,8 +45,8 @@ package enum DaemonProcess {
     }
 
     /// By itself glibc keeps twice as much in each of many heaps as the largest piece that was ever freed (mallopt(3)): one
-    /// request of 5,000 tasks would cost 30 MiB for good.
-    private static func boundKeptMemory() {
-        _ = nightshift_keep_free_memory(1 << 20)
+    /// request of 5,000 tasks would cost 30 MiB for good. The buffers of transfers are smaller than this.
+    private static func boundFreeMemory() {
+        _ = nightshift_bound_free_memory(4 << 20)
     }
 }

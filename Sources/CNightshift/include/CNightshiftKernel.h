@@ -34,8 +34,9 @@ int64_t nightshift_filesystem_type(int descriptor);
 /// Renames, and fails with EEXIST where `to` exists (renameat2(2) with NOREPLACE).
 int nightshift_rename_exclusive(const char *from, const char *to);
 
-/// How much free memory stays at the end of each heap; what is more goes back to the system (M_TRIM_THRESHOLD of mallopt(3)).
-int nightshift_keep_free_memory(int bytes);
+/// How much free memory stays at the end of each heap; what is more goes back to the system, and so does each larger piece by
+/// itself (M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of mallopt(3)).
+int nightshift_bound_free_memory(int bytes);
 
 /// Nanoseconds since boot, time asleep included (CLOCK_BOOTTIME).
 int64_t nightshift_boot_nanoseconds(void);

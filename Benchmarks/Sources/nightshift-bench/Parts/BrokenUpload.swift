@@ -19,7 +19,9 @@ struct BrokenUpload {
                 "\(rounds) rounds after one for warming up, to \(server.name), through a proxy that ends the first connection. curl tries "
                 + "again, from the start, as it is told to with `--retry`. What curl sends is counted by the proxy; what Nightshift "
                 + "sends may go on at another address, and is what its service has read of the file.",
-            header: ["Program", "Bytes sent ÷ size", "Wall s", "CPU s", "Nightshift's bytes ÷ this"])
+            header: [
+                "Program", "Bytes sent ÷ size", "Wall s", "CPU s", "CPU s ÷ GiB sent", "Nightshift's bytes ÷ this",
+            ])
         bench.note("a broken upload")
         let service = try bench.service(in: bench.memory)
         defer { service.stop() }
@@ -30,12 +32,13 @@ struct BrokenUpload {
             note: bench.note)
         for name in measured.names {
             guard !measured.isBroken(name) else {
-                section.rows.append([name, "failed", "–", "–", "–"])
+                section.rows.append([name, "failed", "–", "–", "–", "–"])
                 continue
             }
             section.rows.append([
                 name, Format.number(measured.median(name) { Double($0.sent) } / Double(size)),
                 Format.number(measured.median(name) { $0.wall }), Format.number(measured.median(name) { $0.cpu }),
+                Format.number(measured.median(name, Self.processorTime)),
                 name == "nightshift" ? "" : Format.number(measured.ratio("nightshift", to: name) { Double($0.sent) }),
             ])
         }
@@ -43,7 +46,16 @@ struct BrokenUpload {
         section.findings.append(
             Section.Finding(
                 aim: "no more than 1.05 of the file is sent", measured: Format.number(sent), isMet: sent <= 1.05))
+        let share = measured.ratio("nightshift", to: "curl --retry", Self.processorTime)
+        section.findings.append(
+            Section.Finding(
+                aim: "at most curl's CPU for each byte sent", measured: Format.number(share), isMet: share <= 1))
         return section
+    }
+
+    /// Seconds for each GiB that was sent.
+    private static func processorTime(_ cost: Cost) -> Double {
+        cost.cpu / (Double(cost.sent) / Double(1 << 30))
     }
 
     private struct Run {
