@@ -46,10 +46,7 @@ extension BusRequest {
 
     /// Everything that has to be heard before anything is asked, so that nothing is missed in between.
     static var subscriptions: [BusRequest] {
-        let owners = BusService.allCases.map { service in
-            "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
-                + "arg0='\(service.rawValue)'"
-        }
+        let owners = BusService.allCases.map { MessageBus.ownerChanged($0.rawValue) }
         let properties = BusObject.allCases.map { object in
             "type='signal',sender='\(object.service.rawValue)',path='\(object.path)',"
                 + "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',arg0='\(object.interface)'"

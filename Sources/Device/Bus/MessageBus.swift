@@ -116,6 +116,11 @@ final class MessageBus {
 
     static let daemon = "org.freedesktop.DBus"
     static let daemonPath = "/org/freedesktop/DBus"
+
+    /// The match rule by which the bus tells that a name has another owner, or none.
+    static func ownerChanged(_ name: String) -> String {
+        "type='signal',sender='\(daemon)',interface='\(daemon)',member='NameOwnerChanged',arg0='\(name)'"
+    }
 }
 
 /// A message that is being written, front to back.

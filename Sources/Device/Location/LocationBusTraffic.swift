@@ -56,10 +56,7 @@ enum LocationBusEvent: Equatable, Sendable {
 extension LocationBusRequest {
     /// Everything that has to be heard before anything is asked, so that nothing is missed in between.
     static var subscriptions: [LocationBusRequest] {
-        let owners = LocationService.allCases.map { service in
-            "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
-                + "arg0='\(service.rawValue)'"
-        }
+        let owners = LocationService.allCases.map { MessageBus.ownerChanged($0.rawValue) }
         let (geoClue, modems) = (LocationService.geoClue.rawValue, LocationService.modemManager.rawValue)
         return
             (owners + [

@@ -181,15 +181,10 @@ final class DesktopConnection: SessionBusConnection {
         "org.freedesktop.DBus.Error.NameHasNoOwner", "org.freedesktop.DBus.Error.Disconnected",
     ]
     private static let rules = [
-        ownerChanged(name), ownerChanged(dock),
+        MessageBus.ownerChanged(name), MessageBus.ownerChanged(dock),
         "type='signal',sender='\(name)',path='\(path)',interface='\(name)',member='ActionInvoked'",
         "type='signal',sender='\(name)',path='\(path)',interface='\(name)',member='NotificationClosed'",
     ]
-
-    private static func ownerChanged(_ name: String) -> String {
-        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
-            + "arg0='\(name)'"
-    }
 }
 
 extension DesktopEvent.CloseReason {

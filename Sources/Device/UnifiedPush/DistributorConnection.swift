@@ -135,9 +135,7 @@ final class DistributorConnection: SessionBusConnection {
         ] {
             for service in changed {
                 let call = try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, member)
-                try call.append(
-                    "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-                        + "member='NameOwnerChanged',arg0='\(service)'")
+                try call.append(MessageBus.ownerChanged(service))
                 asked[try bus.send(call)] = .nothing
             }
         }
