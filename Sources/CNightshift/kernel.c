@@ -67,6 +67,10 @@ int nightshift_bound_free_memory(int bytes) {
     return mallopt(M_MMAP_THRESHOLD, bytes) && mallopt(M_TRIM_THRESHOLD, bytes);
 }
 
+void nightshift_return_free_memory(void) {
+    malloc_trim(0);
+}
+
 int64_t nightshift_boot_nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_BOOTTIME, &now);

@@ -97,7 +97,7 @@ package struct Daemon {
         notifyingApps.connect(apps)
         pushedApps.connect(apps)
         conductor.connect(transfers, apps, refresh, location, push)
-        let stop = ShutdownRequest()
+        let (stop, memory) = (ShutdownRequest(), FreeMemory())
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
         server = LocalAPIServer(
@@ -109,7 +109,8 @@ package struct Daemon {
                 change: { try await front.added(to: conductor.change($0)) },
                 request: { try await front.added(to: conductor.request($0)) }),
             socket: try Self.socket(paths), logger: logger,
-            onListening: { ServiceManager.ready() }, onShutdownRequest: { stop.request() })
+            onListening: { ServiceManager.ready() }, onLargeRequest: { memory.giveBackSoon() },
+            onShutdownRequest: { stop.request() })
         var groupConfiguration = ServiceGroupConfiguration(
             services: [
                 .init(

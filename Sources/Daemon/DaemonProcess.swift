@@ -1,4 +1,3 @@
-import CNightshift
 import Foundation
 import Glibc
 import Logging
@@ -15,7 +14,7 @@ package enum DaemonProcess {
     package static func run() async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
         raiseDescriptorLimit()
-        boundFreeMemory()
+        FreeMemory.bound()
         do {
             let configuration = try await DaemonConfiguration.read(
                 environment: ProcessInfo.processInfo.environment,
@@ -42,11 +41,5 @@ package enum DaemonProcess {
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
-
-    /// By itself glibc keeps twice as much in each of many heaps as the largest piece that was ever freed (mallopt(3)): one
-    /// request of 5,000 tasks would cost 30 MiB for good. The buffers of transfers are smaller than this.
-    private static func boundFreeMemory() {
-        _ = nightshift_bound_free_memory(4 << 20)
     }
 }

@@ -10,9 +10,12 @@ import NightshiftAPI
 struct Dispatcher: Sendable {
     private let responder: RouterResponder<CallContext>
     private let routes: [Route]
+    private let onLargeRequest: @Sendable () -> Void
     private let logger: Logger
 
-    init(routes: [Route], logger: Logger) {
+    /// - Parameter onLargeRequest: Called behind each request that was, or whose answer was, above
+    ///   ``ConnectionLimits/turnlessBody``.
+    init(routes: [Route], onLargeRequest: @escaping @Sendable () -> Void, logger: Logger) {
         let router = Router(context: CallContext.self)
         for route in routes {
             router.on(RouterPath(route.path), method: route.method) { request, context in
@@ -22,6 +25,7 @@ struct Dispatcher: Sendable {
         }
         responder = router.buildResponder()
         self.routes = routes
+        self.onLargeRequest = onLargeRequest
         self.logger = logger
     }
 
@@ -32,7 +36,17 @@ struct Dispatcher: Sendable {
             try await writer.writeInformationalHead(HTTPResponse(status: .continue))
         }
         let response = try await answer(to: request, from: caller)
+        let isLarge = Self.isLarge(request, response)
         try await writer.write(response: response.head, body: response.body)
+        if isLarge { onLargeRequest() }
+    }
+
+    /// Whether the request's body, or the answer's, is more than what is read without a turn. An answer without a length, as
+    /// events have it, is not in memory as a whole.
+    private static func isLarge(_ request: Request, _ response: Response) -> Bool {
+        if request.headers[.transferEncoding] != nil { return true }
+        let sizes = [request.headers[.contentLength].flatMap(Int.init), response.body.contentLength]
+        return sizes.contains { $0 ?? 0 > ConnectionLimits.turnlessBody }
     }
 
     /// Answers whoever may not use the service.

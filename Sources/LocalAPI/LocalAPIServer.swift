@@ -15,16 +15,18 @@ package struct LocalAPIServer: Service {
     /// - Parameters:
     ///   - owner: The user who is served, with root.
     ///   - onListening: Called once, when connections are accepted.
+    ///   - onLargeRequest: Called behind each request that took, or whose answer took, much memory; has to return at once.
     ///   - onShutdownRequest: Begins the stop of the whole service, for `POST /v1/shutdown`; has to return at once.
     package init(
         operations: Operations, device: DeviceAccess, socket: ListeningSocket,
         owner: uid_t = geteuid(),
         limits: ConnectionLimits = ConnectionLimits(), logger: Logger,
         onListening: @escaping @Sendable () async -> Void = {},
+        onLargeRequest: @escaping @Sendable () -> Void = {},
         onShutdownRequest: @escaping @Sendable () -> Void
     ) {
         let routes = Routes(operations, device: device, stop: onShutdownRequest)
-        let dispatcher = Dispatcher(routes: routes.all, logger: logger)
+        let dispatcher = Dispatcher(routes: routes.all, onLargeRequest: onLargeRequest, logger: logger)
         server = SocketServer(
             socket: socket, owner: owner, limits: limits, logger: logger, respond: dispatcher.respond,
             refuse: Dispatcher.refuse)

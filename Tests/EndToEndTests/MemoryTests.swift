@@ -10,15 +10,21 @@ import Testing
         defer { service.process?.kill(SIGKILL) }
         let pid = try #require(service.process?.pid)
         let before = try ProcessMemory.anonymous(of: pid)
-        for _ in 0..<4 {
-            let tasks = (0..<5_000).map { number in
-                var task = TaskRequest.download("http://127.0.0.1:9/\(number)", to: service.scratch.path("to"))
-                task.suspended = true
-                return task
-            }
-            #expect(try await service.api.enqueue(tasks).count == tasks.count)
+        let tasks = (0..<2_500).map { number in
+            var task = TaskRequest.download("http://127.0.0.1:9/\(number)", to: service.scratch.path("to"))
+            task.suspended = true
+            return task
         }
-        // Such a request takes some 20 MiB while it is read and written down.
+        // Such a request takes some 10 MiB while it is read and written down. At once they take it in the heaps of many threads.
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let count = try await service.api.enqueue(tasks).count
+                    #expect(count == tasks.count)
+                }
+            }
+            try await group.waitForAll()
+        }
         try await eventually("the memory to be given back") {
             try ProcessMemory.anonymous(of: pid) - before < 16 << 20
         }

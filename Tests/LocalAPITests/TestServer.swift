@@ -80,7 +80,7 @@ func withServer<Result: Sendable>(
     defer { withExtendedLifetime(directory) {} }
     let path = directory.path("s")
     let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-    let dispatcher = Dispatcher(routes: routes, logger: logger)
+    let dispatcher = Dispatcher(routes: routes, onLargeRequest: {}, logger: logger)
     let server = SocketServer(
         socket: socket ?? .path(path), owner: owner, limits: limits, logger: logger, respond: dispatcher.respond,
         refuse: Dispatcher.refuse)

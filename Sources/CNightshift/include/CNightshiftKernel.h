@@ -38,6 +38,9 @@ int nightshift_rename_exclusive(const char *from, const char *to);
 /// itself (M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of mallopt(3)).
 int nightshift_bound_free_memory(int bytes);
 
+/// Gives the whole free pages of all heaps back to the system (malloc_trim(3)): milliseconds of work.
+void nightshift_return_free_memory(void);
+
 /// Nanoseconds since boot, time asleep included (CLOCK_BOOTTIME).
 int64_t nightshift_boot_nanoseconds(void);
 
