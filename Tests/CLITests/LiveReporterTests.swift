@@ -53,6 +53,23 @@ struct LiveReporterTests {
         #expect(lines.last?.contains("nightshift retry 13") == true)
     }
 
+    @Test func aFullDiskIsToldOnceWithWhatToDo() throws {
+        let ear = Ear()
+        var reporter: any TransferReporter = LiveReporter(
+            paths: PathOutput(output: Ear().output()), screen: ear.output(isTerminal: true), now: { Samples.now })
+        var tasks = FollowedTasks()
+        tasks.add(FollowedTask(Samples.waiting(13)))
+        for free in [500, 400] {
+            var entry = Samples.entry(13, .held, task: 13)
+            entry.error = TransferFailure(.diskFull, "1000 more bytes are needed and \(free) are free.")
+            try reporter.decided(entry, task: #require(tasks.pending[13]))
+        }
+        let lines = screen(ear.text)
+        #expect(lines.first?.contains("1000 more bytes are needed and 500 are free") == true)
+        #expect(lines.contains { $0.contains("nightshift retry 13") })
+        #expect(!lines.contains { $0.contains("400") }, "\(lines)")
+    }
+
     @Test func whatEndedStaysAboveAndNothingIsLeftBehind() throws {
         let ear = Ear()
         let paths = Ear()

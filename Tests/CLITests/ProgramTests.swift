@@ -38,10 +38,32 @@ struct ProgramTests {
         }
     }
 
-    @Test func passwordsAreNotRepeated() async throws {
+    @Test(arguments: [["get", "ftp://bob:secret@a.example/x"], ["ftp://bob:secret@a.example/x"]])
+    func passwordsAreNotRepeated(_ arguments: [String]) async throws {
         let world = try World()
-        #expect(await world.run("get", "ftp://bob:secret@a.example/x") == .usage)
-        #expect(!world.errors.text.contains("secret"))
+        #expect(await Program.run(world.invocation(arguments)) == .usage)
+        #expect(!world.errors.text.isEmpty && !world.errors.text.contains("secret"))
+    }
+
+    @Test(arguments: [
+        ("shw 1", "There is no command 'shw'. Did you mean 'nightshift show'? 'nightshift --help'"),
+        ("app kil x", "There is no command 'kil'. Did you mean 'nightshift app kill'? 'nightshift app --help' lists"),
+        ("device sohw", "There is no command 'sohw'. Did you mean 'nightshift device show'?"),
+        ("stat", "Did you mean 'nightshift status'?"), ("ls", "Did you mean 'nightshift list'?"),
+        ("frobnicate", "There is no command 'frobnicate'. 'nightshift --help' lists what there is."),
+        ("http://a/1", "'nightshift get URL' downloads"),
+    ])
+    func unknownCommandsAreNamed(_ line: String, _ message: String) async throws {
+        let world = try World()
+        #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
+        #expect(world.errors.text.contains(message), "\(world.errors.text)")
+    }
+
+    @Test(arguments: ["get", "show x", "--nonsense", "app show", "list --state lost"])
+    func otherMistakesAreTheParsers(_ line: String) async throws {
+        let world = try World()
+        #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
+        #expect(world.errors.text.contains("Usage:"), "\(world.errors.text)")
     }
 
     @Test func withoutTheDaemonTheServiceIsUnreachable() async throws {

@@ -42,6 +42,22 @@ import Testing
         #expect(service.names(in: small.path) == ["large", "unknown"])
     }
 
+    @Test(
+        "A disk with too little room says how much there is",
+        .enabled(if: Machine.hasLoopDevices, "needs root, mkfs.ext4 and a free loop device"), .timeLimit(.minutes(20)))
+    func roomThatThereIs() async throws {
+        let (service, origin) = (try Service(), try OriginServer())
+        // What this file system cannot set aside as a whole, it sets aside as far as it goes.
+        let small = try await Mount.ext4(megabytes: 48)
+        try await service.start()
+        origin.serve("/large", Resource(content: Content.seeded(size: 100 << 20, seed: 1)))
+        let id = try await service.api.enqueue(.download(origin.url("/large"), to: small.path, named: "large"))
+        try await service.wait(id, for: "a wait for space") { $0.wait?.reason == .diskSpace }
+        let message = try #require(try await service.api.task(id).lastError?.message)
+        let numbers = message.split { !$0.isNumber }.compactMap { Int($0) }
+        #expect(numbers.first == 100 << 20 && numbers.last ?? 0 > 16 << 20, "\(message)")
+    }
+
     @Test("T2: a full disk under the database loses nothing, and the service goes on when there is room")
     func fullHome() async throws {
         let small = try await Mount.memory(megabytes: 12)

@@ -24,7 +24,8 @@ struct LiveReporter: TransferReporter {
 
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) {
         if let failure = entry.error, let advice = TaskText.advice(failure, task: task.id),
-            advised.insert(failure.message).inserted
+            // How much room there is changes all the time.
+            advised.insert(failure.code == .diskFull ? failure.code.rawValue : failure.message).inserted
         {
             printAbove(style.warning("\(task.name): \(TaskText.full(failure))"))
             printAbove("  " + advice)

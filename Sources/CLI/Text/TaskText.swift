@@ -42,7 +42,7 @@ enum TaskText {
             case .retryAfter: ["the server asked for a pause", times, again]
             case .hostBackoff: [lastError.map { phrase($0) } ?? "its host is in trouble", again]
             case .network: ["no network"]
-            case .diskSpace: ["not enough free space", times]
+            case .diskSpace: ["not enough free space", times, again]
             case .smallerFirst: ["smaller transfers go first"]
             case .othersFirst: ["others go first that have not failed"]
             case .answer: ["its app was asked and has not answered"]
@@ -82,10 +82,15 @@ enum TaskText {
 
     /// What a person at a terminal can do about a failure that the service goes on trying to get past; nil for most.
     static func advice(_ failure: TransferFailure, task: TaskID) -> String? {
-        guard failure.code == .cannotResolveHost else { return nil }
-        return
+        switch failure.code {
+        case .cannotResolveHost:
             "Is the name right? If not, 'nightshift cancel \(task)' ends it. It is tried again by itself, and at once by "
-            + "'nightshift retry \(task)'."
+                + "'nightshift retry \(task)'."
+        case .diskFull:
+            "Make room where the file goes: it goes on by itself then, and at once by 'nightshift retry \(task)'. "
+                + "'nightshift why \(task)' says how much it needs."
+        default: nil
+        }
     }
 
     /// "host not found", "HTTP 503".

@@ -132,13 +132,15 @@ struct PartialStorage: Sendable {
     /// Makes sure that the file can grow to `end`; nil when it can.
     static func reserve(_ descriptor: Int32, from start: Int64, to end: Int64) -> TransferFailure? {
         guard end > start else { return nil }
+        // Before: what has no room as a whole may still have taken all that there was.
+        let free = freeSpace(descriptor)
         if end - start >= reservedFrom, !reservationIsPointless.contains(nightshift_filesystem_type(descriptor)) {
             if nightshift_reserve(descriptor, start, end - start) == 0 { return nil }
             // Whatever else is wrong with reserving, writing may still work.
             guard errno == ENOSPC || errno == EDQUOT else { return nil }
-            return DiskTrouble.noSpace(needed: end - start, free: freeSpace(descriptor) ?? 0)
+            return DiskTrouble.noSpace(needed: end - start, free: free ?? 0)
         }
-        guard let free = freeSpace(descriptor) else { return nil }
+        guard let free else { return nil }
         return free < end - start ? DiskTrouble.noSpace(needed: end - start, free: free) : nil
     }
 

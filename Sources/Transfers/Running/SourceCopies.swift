@@ -54,12 +54,12 @@ struct SourceCopies: Sendable {
     /// Sets the copy's bytes aside; a failure where they, and what the service itself writes, do not all have room.
     private func room(for file: UploadSource.File, _ copy: Int32) -> TransferFailure? {
         let size = file.identity.size
-        let isShort = PartialStorage.freeSpace(at: folder).map { $0 < size + Self.spared } ?? false
+        let free = PartialStorage.freeSpace(at: folder)
+        let isShort = free.map { $0 < size + Self.spared } ?? false
         guard isShort || PartialStorage.reserve(copy, from: 0, to: size) != nil else { return nil }
-        let free = PartialStorage.freeSpace(at: folder) ?? 0
         return TransferFailure(
             .diskFull,
-            "There is no room in \(folder) for a copy of \(file.path): it takes \(size) bytes, \(free) are free, and "
+            "There is no room in \(folder) for a copy of \(file.path): it takes \(size) bytes, \(free ?? 0) are free, and "
                 + "\(Self.spared) are kept for the service itself.")
     }
 
