@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/tcp.h>
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/vfs.h>
@@ -47,6 +49,22 @@ int64_t nightshift_tcp_received(int socket) {
     // A kernel from before the count was there fills in less.
     if (length < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof information.tcpi_bytes_received) return -1;
     return (int64_t)information.tcpi_bytes_received;
+}
+
+static int first_kept = INT_MAX;
+
+void nightshift_keep_descriptors(int first) {
+    __atomic_store_n(&first_kept, first, __ATOMIC_RELAXED);
+}
+
+bool nightshift_lacks_descriptors(void) {
+    // The kernel gives the lowest number that is free.
+    int next = eventfd(0, EFD_CLOEXEC);
+    if (next < 0) return true;
+    close(next);
+    if (next < __atomic_load_n(&first_kept, __ATOMIC_RELAXED)) return false;
+    errno = EMFILE;
+    return true;
 }
 
 int nightshift_reserve(int descriptor, int64_t offset, int64_t length) {

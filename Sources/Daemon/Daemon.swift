@@ -7,7 +7,7 @@ import Glibc
 import HTTPTransport
 import LocalAPI
 package import Location
-package import Logging
+import Logging
 import NightshiftAPI
 import NightshiftCurl
 package import Notifications
@@ -40,7 +40,9 @@ package struct Daemon {
     /// Prepares everything up to the database; nothing runs yet.
     ///
     /// - Throws: ``DaemonError``. Nothing that is there has been changed then.
-    package init(_ configuration: DaemonConfiguration, logger: Logger) throws(DaemonError) {
+    init(
+        _ configuration: DaemonConfiguration, descriptors: DescriptorLimit, logger: Logger
+    ) throws(DaemonError) {
         let paths = configuration.paths
         self.logger = logger
         let mask = Self.takeFileCreationMask()
@@ -100,6 +102,8 @@ package struct Daemon {
         let (stop, memory) = (ShutdownRequest(), FreeMemory())
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
+        var limits = ConnectionLimits()
+        limits.connections = descriptors.connections
         server = LocalAPIServer(
             operations: Operations(
                 transfers: transfers, apps: apps, refresh: refresh, location: location, notifications: notifications,
@@ -108,7 +112,7 @@ package struct Daemon {
                 status: { await front.added(to: conductor.status()) },
                 change: { try await front.added(to: conductor.change($0)) },
                 request: { try await front.added(to: conductor.request($0)) }),
-            socket: try Self.socket(paths), logger: logger,
+            socket: try Self.socket(paths), limits: limits, logger: logger,
             onListening: { ServiceManager.ready() }, onLargeRequest: { memory.giveBackSoon() },
             onShutdownRequest: { stop.request() })
         var groupConfiguration = ServiceGroupConfiguration(

@@ -13,16 +13,16 @@ package enum DaemonProcess {
     /// - Returns: the exit status.
     package static func run() async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
-        raiseDescriptorLimit()
         FreeMemory.bound()
         do {
+            let descriptors = try DescriptorLimit.raise()
             let configuration = try await DaemonConfiguration.read(
                 environment: ProcessInfo.processInfo.environment,
                 homeDirectory: FileManager.default.homeDirectoryForCurrentUser)
             LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
             var logger = Logger(label: "nightshiftd")
             logger.logLevel = configuration.logLevel
-            let daemon = try Daemon(configuration, logger: logger)
+            let daemon = try Daemon(configuration, descriptors: descriptors, logger: logger)
             daemon.transfers.starts.catchFaults()
             try await daemon.run()
             return 0
@@ -33,13 +33,5 @@ package enum DaemonProcess {
             FileHandle.standardError.write(Data("nightshiftd: \(error)\n".utf8))
             return 1
         }
-    }
-
-    /// Every transfer has a socket and a file: the usual soft limit of 1024 is for programs that use select(2).
-    private static func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }

@@ -8,6 +8,8 @@ final class Sockets {
     private var open: Set<Int32> = []
     /// Which Unix socket they lead to, of those that were made for one.
     private var unixSockets: [Int32: String] = [:]
+    /// Why the last socket could not be made; 0 where it was. libcurl does not tell (CURLINFO_OS_ERRNO).
+    private(set) var failure: Int32 = 0
 
     /// The socket of a connection; nil where it is not one of these, or cannot be told from another.
     func socket(localPort: Int32, peerPort: Int32) -> Int32? {
@@ -24,11 +26,7 @@ final class Sockets {
         options.set(CURLOPT_CLOSESOCKETDATA, context)
         options.setOpen { context, _, address in
             guard let context, let address = address?.pointee else { return CURL_SOCKET_BAD }
-            let socket = Glibc.socket(address.family, address.socktype | Sockets.closeOnExec, address.protocol)
-            if socket >= 0 {
-                Unmanaged<Sockets>.fromOpaque(context)._withUnsafeGuaranteedRef { _ = $0.open.insert(socket) }
-            }
-            return socket
+            return Unmanaged<Sockets>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.make(address) }
         }
         options.setClose { context, socket in
             guard let context else { return 0 }
@@ -47,19 +45,26 @@ final class Sockets {
         options.set(CURLOPT_OPENSOCKETDATA, Unmanaged.passUnretained(transfer).toOpaque())
         options.setOpen { context, _, address in
             guard let context, let address = address?.pointee else { return CURL_SOCKET_BAD }
-            let socket = Glibc.socket(address.family, address.socktype | Sockets.closeOnExec, address.protocol)
-            guard socket >= 0 else { return socket }
-            Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { transfer in
-                transfer.core.sockets.open.insert(socket)
-                transfer.core.sockets.unixSockets[socket] = transfer.request.unixSocket
+            return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { transfer in
+                let socket = transfer.core.sockets.make(address)
+                if socket >= 0 { transfer.core.sockets.unixSockets[socket] = transfer.request.unixSocket }
+                return socket
             }
-            return socket
         }
     }
 
     /// Every connection to a Unix socket, in use, kept, or still being made.
     func sockets(at path: String) -> [Int32] {
         unixSockets.filter { $0.value == path }.map(\.key)
+    }
+
+    private func make(_ address: curl_sockaddr) -> Int32 {
+        let socket =
+            nightshift_lacks_descriptors()
+            ? CURL_SOCKET_BAD : Glibc.socket(address.family, address.socktype | Self.closeOnExec, address.protocol)
+        failure = socket < 0 ? errno : 0
+        if socket >= 0 { open.insert(socket) }
+        return socket
     }
 
     private static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)

@@ -423,6 +423,7 @@ final class Transfer {
         if code == CURLE_OK { reportHead() }
         var systemError = 0
         _ = nightshift_curl_get_long(easy, CURLINFO_OS_ERRNO, &systemError)
+        if code == CURLE_COULDNT_CONNECT, core.sockets.failure != 0 { systemError = Int(core.sockets.failure) }
         let text = failure?.message ?? String(cString: errorText)
         var end = CurlEnd(
             code: Int32(code.rawValue), message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text,

@@ -38,7 +38,9 @@ struct TestHome: Sendable {
     }
 
     /// A service that is put together and does not run.
-    func daemon() async throws -> Daemon { try Daemon(try await configuration(), logger: log.logger) }
+    func daemon() async throws -> Daemon {
+        try Daemon(try await configuration(), descriptors: DescriptorLimit(count: 1 << 20), logger: log.logger)
+    }
 
     var client: TestClient { TestClient(socket: paths.socket.path) }
 

@@ -14,6 +14,9 @@ extension SystemProcessHost {
         guard let program = ExecutableSearch(environment: plan.environment).path(of: plan.program) else {
             throw LaunchFailure(reason: ENOENT, "There is no program '\(plan.program)' that can be executed")
         }
+        guard !nightshift_lacks_descriptors() else {
+            throw LaunchFailure("\(plan.app) cannot be launched", code: errno)
+        }
         let output = AppOutput(paths, app: plan.app, log: plan.log, limit: plan.logLimit)
         let descriptor = try output.open()
         defer { close(descriptor) }

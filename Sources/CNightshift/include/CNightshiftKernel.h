@@ -2,6 +2,7 @@
 #ifndef CNIGHTSHIFT_KERNEL_H
 #define CNIGHTSHIFT_KERNEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // Each returns what the call does: 0 or a value, or -1 with errno set.
@@ -24,6 +25,12 @@ int nightshift_set_pipe_capacity(int pipe, int bytes);
 
 /// Bytes that a TCP connection has received in order, read or not (TCP_INFO).
 int64_t nightshift_tcp_received(int socket);
+
+/// Keeps the descriptors from the number `first` on for what cannot wait for others to be closed; without this call none is kept.
+void nightshift_keep_descriptors(int first);
+
+/// Whether the next descriptor would be one of those that are kept. Then, and where there is none at all, errno says why not.
+bool nightshift_lacks_descriptors(void);
 
 /// Reserves blocks without changing the file's size (fallocate(2) with KEEP_SIZE).
 int nightshift_reserve(int descriptor, int64_t offset, int64_t length);

@@ -65,6 +65,7 @@ struct PartialStorage: Sendable {
     /// only what was synced counts; what lies behind is cut off, lest it be taken for good in this boot. Nor does anything count
     /// that was appended since the last exchange ended in order.
     func open(_ partial: PartialFile, bootID: String) -> Opening {
+        guard !nightshift_lacks_descriptors() else { return .trouble(DiskTrouble.opening(errno)) }
         let descriptor = Glibc.open(partial.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             return switch errno {
@@ -85,6 +86,7 @@ struct PartialStorage: Sendable {
     ///
     /// - Returns: the file, or why there is none.
     static func create(_ path: String, total: Int64?) -> Result<CreatedFile, TransferFailure> {
+        guard !nightshift_lacks_descriptors() else { return .failure(DiskTrouble.failure(errno, "create \(path)")) }
         var path = path
         var descriptor = createExclusively(path)
         if descriptor < 0, errno == EEXIST {

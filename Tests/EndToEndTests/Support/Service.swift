@@ -142,15 +142,18 @@ final class Service: Sendable {
 
         var description: String {
             let state = last.map { "\($0)" } ?? "unknown"
-            let lines = log.split(separator: "\n").filter { $0.contains("task=\(task) ") || $0.contains("error") }
+            let lines = log.split(separator: "\n")
+            let ofTask = lines.filter { $0.contains("task=\(task) ") || $0.contains("error") }
             return "waited in vain for \(what) of task \(task), which is \(state); log:\n"
-                + lines.suffix(20).joined(separator: "\n") + "\nthreads:\n" + threads.joined(separator: "\n")
+                + ofTask.suffix(20).joined(separator: "\n") + "\nits end:\n" + lines.suffix(20).joined(separator: "\n")
+                + "\nthreads:\n" + threads.joined(separator: "\n")
         }
     }
 
     /// What each of its threads does, in the kernel's words: name, state, whoever traces it, the system call it is in.
     private var threads: [String] {
-        guard let process, process.exit == nil else { return ["none: the process is gone"] }
+        guard let process else { return ["none: there is no process"] }
+        if let exit = process.exit { return ["none: the process ended with \(exit)"] }
         let folder = "/proc/\(process.pid)/task"
         return names(in: folder).map { thread in
             let status = (try? String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8)) ?? ""
