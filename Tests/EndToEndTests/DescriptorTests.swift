@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct DescriptorTests {
     private static func limited(to count: Int) -> [String] { ["sh", "-c", "ulimit -n \(count) && exec \"$@\"", "sh"] }
 
-    @Test("T2: a service without descriptors makes transfers wait, blames no host, and answers and lives on")
+    @Test("A service without descriptors makes transfers wait, blames no host, and answers and lives on")
     func shortage() async throws {
         let service = try Service()
         // Of six hosts, since each has its own few connections.
