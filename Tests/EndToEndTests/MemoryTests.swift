@@ -26,7 +26,7 @@ import Testing
             try await group.waitForAll()
         }
         try await eventually("the memory to be given back") {
-            try ProcessMemory.anonymous(of: pid) - before < 20 << 20
+            try ProcessMemory.anonymous(of: pid) - before < 16 << 20
         }
     }
 }
