@@ -20,7 +20,8 @@ actor Conductor {
     private let clock: any ServiceClock
     private let logger: Logger
     private let parts = Mutex<Parts?>(nil)
-    private var settings = DeviceSettings()
+    /// What the user has set.
+    private var stored = StoredValue(DeviceSettings())
     private var machine: MomentMachine
     /// The device's report at the last decision.
     private var report: DeviceReport
@@ -106,7 +107,7 @@ actor Conductor {
         let (settings, state) = try await store.read { transaction in
             (try transaction.deviceSettings(), try transaction.doze(KeptDoze.self))
         }
-        self.settings = settings ?? DeviceSettings()
+        if let settings { stored = StoredValue(settings) }
         if let state { machine = MomentMachine(doze: state.state(now: now)) }
         monitor.setOverrides(self.settings.overrides)
         monitor.start()
@@ -137,6 +138,8 @@ actor Conductor {
         continuation.finish()
     }
 
+    private var settings: DeviceSettings { stored.value }
+
     // MARK: - What the API offers
 
     func status() -> DeviceStatus {
@@ -152,34 +155,17 @@ actor Conductor {
     }
 
     func change(_ change: DeviceChange) async throws(Problem) -> DeviceStatus {
-        var settings = settings
-        if let policy = change.backgroundPolicy { settings.backgroundPolicy = policy }
-        if let lead = change.expirationLead {
-            guard DeviceSettings.leadAllowed.contains(lead) else {
-                throw .invalid(
-                    "The lead of expiration handlers is \(DeviceSettings.leadAllowed.lowerBound) to "
-                        + "\(DeviceSettings.leadAllowed.upperBound) seconds.", pointer: "/expirationLead")
-            }
-            settings.expirationLead = lead
-        }
-        for (key, value) in change.overrides ?? [:] {
-            var probe = DeviceConditions()
-            if let value, !probe.set(key, to: value) {
-                // A place is not repeated, not even one that is none: it may be mistyped by a digit.
-                let what = key == .location ? "What was given" : "'\(value)'"
-                throw .invalid(
-                    "\(what) is no value of \(key.rawValue), which is \(key.grammar).",
-                    pointer: "/overrides/\(key.rawValue)")
-            }
-            settings.overrides[key] = value
-        }
-        if let followsFront = change.followsFront { settings.followsFront = followsFront }
+        try change.check()
         do {
-            try await store.write { [settings] in try $0.put(settings) }
+            let (settings, order) = try await store.write { transaction in
+                let settings = (try transaction.deviceSettings() ?? DeviceSettings()).changed(by: change)
+                try transaction.put(settings)
+                return (settings, try transaction.order())
+            }
+            stored.take(settings, order)
         } catch {
             throw .unavailable(error.message)
         }
-        self.settings = settings
         monitor.setOverrides(settings.overrides)
         await parts.withLock(\.self)?.apps.apply(settings)
         await deviceChanged()

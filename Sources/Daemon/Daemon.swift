@@ -152,6 +152,7 @@ package struct Daemon {
         do {
             // The moment first: apps that are taken up have to know whether the device dozes.
             try await conductor.prepare()
+            try await transfers.prepare()
             try await apps.prepare()
             // Behind the apps, whose entries it reads, and before they report anything.
             try await refresh.prepare()

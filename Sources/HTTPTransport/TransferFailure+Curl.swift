@@ -24,7 +24,8 @@ extension TransferFailure {
         case CURLE_COULDNT_CONNECT where !(request.proxy ?? "").isEmpty:
             self.init(.proxyFailure, "No connection to the proxy on the way to \(host). \(words)")
         case CURLE_COULDNT_CONNECT:
-            self.init(.cannotConnect, "No connection to \(host). \(words)\(Self.reason(end.systemError))")
+            let reason = Self.reason(end.systemError).map { ": \($0)." } ?? ". \(words)"
+            self.init(.cannotConnect, "No connection to \(host)\(reason)")
         case CURLE_OPERATION_TIMEDOUT:
             self.init(.idleTimeout, Self.timeoutSentence(end.phase, host, request.idleTimeout))
         case CURLE_PARTIAL_FILE:
@@ -92,8 +93,8 @@ extension TransferFailure {
             return TransferFailure(
                 .truncated, "The secure connection with \(host) was cut off before the response was whole.")
         }
-        return TransferFailure(
-            .connectionLost, "The connection with \(host) was lost. \(words)\(reason(end.systemError))")
+        let reason = reason(end.systemError).map { words.contains($0) ? "" : " (\($0))" } ?? ""
+        return TransferFailure(.connectionLost, "The connection with \(host) was lost. \(words)\(reason)")
     }
 
     private static func timeoutSentence(_ phase: CurlPhase, _ host: String, _ timeout: Double?) -> String {
@@ -111,8 +112,9 @@ extension TransferFailure {
         return "Nothing came from \(host) for \(seconds) seconds \(activity)."
     }
 
-    private static func reason(_ error: Int32) -> String {
-        error == 0 ? "" : " (\(String(cString: strerror(error))))"
+    /// The system's words for an error; nil where there was none.
+    private static func reason(_ error: Int32) -> String? {
+        error == 0 ? nil : String(cString: strerror(error))
     }
 
     /// Host and port of a URL, for people.

@@ -37,7 +37,8 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var connections: Int?
     /// Exchanges begun, redirects not counted.
     package var attempts: Int
-    /// How often bytes had to be thrown away: the remote file had changed, or the server had lost an upload.
+    /// How often bytes had to be thrown away: the remote file had changed or gave no means to continue, or the server had
+    /// lost an upload.
     package var restarts: Int
     package var response: ResponseSummary?
     /// The last interim response (1xx) to the request under way.

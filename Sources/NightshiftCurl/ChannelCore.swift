@@ -142,9 +142,8 @@ final class ChannelCore {
     private func end(_ code: CURLcode) -> CurlEnd {
         var systemError = 0
         _ = nightshift_curl_get_long(easy, CURLINFO_OS_ERRNO, &systemError)
-        let text = String(cString: errorText)
         return CurlEnd(
-            code: Int32(code.rawValue), message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text,
+            code: Int32(code.rawValue), message: CurlEnd.words(errorText, code),
             systemError: Int32(truncatingIfNeeded: systemError), phase: socket == nil ? .connecting : .receiving)
     }
 }

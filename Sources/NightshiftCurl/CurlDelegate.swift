@@ -76,7 +76,8 @@ package struct CurlHead: Hashable, Sendable {
 package struct CurlEnd: Error, Hashable, Sendable {
     /// libcurl's `CURLcode`; 0 is success.
     package var code: Int32
-    /// libcurl's words for what went wrong. May name hosts and files, never a credential.
+    /// libcurl's words for what went wrong, the same for the same fault: without how long it took. May name hosts and
+    /// files, never a credential.
     package var message: String
     /// The `errno` of the last failed connect, or of reading the file to send; 0 where there was none, also when that
     /// file ended early.

@@ -424,9 +424,8 @@ final class Transfer {
         var systemError = 0
         _ = nightshift_curl_get_long(easy, CURLINFO_OS_ERRNO, &systemError)
         if code == CURLE_COULDNT_CONNECT, core.sockets.failure != 0 { systemError = Int(core.sockets.failure) }
-        let text = failure?.message ?? String(cString: errorText)
         var end = CurlEnd(
-            code: Int32(code.rawValue), message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text,
+            code: Int32(code.rawValue), message: failure?.message ?? CurlEnd.words(errorText, code),
             systemError: failure?.systemError ?? Int32(truncatingIfNeeded: systemError), phase: phase,
             refusedTunnel: code == CURLE_OK ? nil : refusedTunnel)
         end.proxyRefused = code != CURLE_OK && proxyRefused

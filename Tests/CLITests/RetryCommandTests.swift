@@ -43,6 +43,39 @@ struct RetryCommandTests {
         #expect(answer.count == 0 && answer.refused.map(\.id) == [TaskID(5)])
     }
 
+    @Test func aSentenceThatHoldsForManyIsSaidOnce() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            guard request.method == "POST" else { return try .json(Samples.status) }
+            let asked = try JSON.decode(TaskActionRequest.self, from: request.body)
+            return try .json(
+                TaskActionAnswer(
+                    results: asked.tasks.map { id in
+                        let isThere = id.rawValue < 5
+                        return TaskActionResult(
+                            id: id,
+                            problem: isThere
+                                ? .conflict("Task \(id) is completed.") : .notFound("There is no task \(id)."))
+                    }))
+        }
+        defer { service.stop() }
+        #expect(await world.run("resume", "1-2", "4", "7-9", "12", "100-20000") == .failed)
+        #expect(
+            world.errors.text == """
+                nightshift: 1: Task 1 is completed. The same goes for 2 4.
+                nightshift: 7: There is no task 7. The same goes for 8-9 12 100-20000.
+
+                """)
+    }
+
+    @Test func sentencesThatDifferInMoreThanTheNumberStayApart() {
+        let refused = [1, 2].map { RefusedTask(id: TaskID($0), problem: .conflict("Task \($0) has \($0)0 bytes.")) }
+        #expect(
+            RefusalText.lines(refused) == [
+                "nightshift: 1: Task 1 has 10 bytes.", "nightshift: 2: Task 2 has 20 bytes.",
+            ])
+    }
+
     @Test func manyNumbersAreFewRequests() async throws {
         let world = try World()
         let service = try Self.service(world)

@@ -167,6 +167,7 @@ private final class Scene: Sendable {
             TransferService.Environment(
                 paths: paths, store: store, transport: transport, clock: clock, moment: DeviceMoment(),
                 random: { 0.5 }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })))
+        try await service.prepare()
         let running = Task { try await service.run() }
         let result: Result<Void, any Error>
         do {

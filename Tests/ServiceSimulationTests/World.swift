@@ -81,7 +81,10 @@ final class World {
 
     func start() async {
         let service = service
-        running = Task { try await service.run() }
+        running = Task {
+            try await service.prepare()
+            try await service.run()
+        }
         await settle()
     }
 

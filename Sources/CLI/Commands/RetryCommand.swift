@@ -49,11 +49,7 @@ struct RetryCommand: ClientCommand {
     }
 
     private func report(_ answer: RetryResponse, _ invocation: Invocation) {
-        for refusal in answer.refused {
-            invocation.errors.line(
-                "nightshift: \(refusal.id): "
-                    + TerminalText.escaped(refusal.problem.detail ?? refusal.problem.title))
-        }
+        invocation.errors.lines(RefusalText.lines(answer.refused))
         switch answer.count {
         case 0 where !answer.refused.isEmpty: break
         case 0:

@@ -27,16 +27,11 @@ struct TaskSelection: ParsableArguments {
 
 /// The `--json` document of the commands that change tasks.
 struct ChangedTasks: Encodable {
-    struct Refusal: Encodable {
-        var id: TaskID
-        var problem: Problem
-    }
-
     /// As they are now.
     var tasks: [TaskStatus] = []
     /// Those that are forgotten now: of `remove` only.
     var removed: [TaskID]?
-    var refused: [Refusal] = []
+    var refused: [RefusedTask] = []
 }
 
 extension Invocation {
@@ -84,24 +79,28 @@ private struct ChangeReport {
 
     /// - Parameter task: nil for one that is forgotten now.
     mutating func changed(_ id: TaskID, _ task: TaskStatus?) {
+        guard json else {
+            invocation.output.line(task.map { "\(id) \(TaskText.name($0)): \(verb)" } ?? "\(id): \(verb)")
+            return
+        }
         if let task {
             result.tasks.append(task)
-            if !json { invocation.output.line("\(id) \(TaskText.name(task)): \(verb)") }
         } else {
-            if result.removed == nil { result.removed = [] }
+            result.removed = result.removed ?? []
             result.removed?.append(id)
-            if !json { invocation.output.line("\(id): \(verb)") }
         }
     }
 
     mutating func refused(_ id: TaskID, _ problem: Problem) {
-        result.refused.append(ChangedTasks.Refusal(id: id, problem: problem))
-        guard !json else { return }
-        invocation.errors.line("nightshift: \(id): " + TerminalText.escaped(problem.detail ?? problem.title))
+        result.refused.append(RefusedTask(id: id, problem: problem))
     }
 
     func end() throws -> ExitStatus {
-        if json { try invocation.json(result) }
+        if json {
+            try invocation.json(result)
+        } else {
+            invocation.errors.lines(RefusalText.lines(result.refused))
+        }
         return result.refused.isEmpty ? .whole : .failed
     }
 }

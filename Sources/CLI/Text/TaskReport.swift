@@ -28,7 +28,7 @@ struct TaskReport {
             "verified", task.verified.isEmpty ? nil : TerminalText.escaped(task.verified.joined(separator: ", ")))
         facts.add("response", task.response.map { "HTTP/\($0.httpVersion) \($0.status)" })
         facts.add("attempts", String(task.attempts))
-        facts.add("restarts", task.restarts > 0 ? "\(task.restarts) (the remote file had changed)" : nil)
+        facts.add("restarts", task.restarts > 0 ? "\(task.restarts) (from byte 0 again)" : nil)
         facts.add("created", times.both(task.createdAt))
         facts.add("not before", task.earliestBeginDate.map { times.both($0) })
         facts.add("started", task.startedAt.map { times.both($0) })

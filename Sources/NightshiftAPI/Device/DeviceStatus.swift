@@ -99,24 +99,6 @@ package struct DeviceSettings: Hashable, Sendable, Codable {
     }
 }
 
-/// `PATCH /v1/device`: only what is given changes. An override of null is taken away.
-package struct DeviceChange: Hashable, Sendable, Codable {
-    package var backgroundPolicy: BackgroundPolicy?
-    package var expirationLead: Double?
-    package var overrides: [DeviceKey: String?]?
-    package var followsFront: Bool?
-
-    package init(
-        backgroundPolicy: BackgroundPolicy? = nil, expirationLead: Double? = nil,
-        overrides: [DeviceKey: String?]? = nil, followsFront: Bool? = nil
-    ) {
-        self.backgroundPolicy = backgroundPolicy
-        self.expirationLead = expirationLead
-        self.overrides = overrides
-        self.followsFront = followsFront
-    }
-}
-
 /// `POST /v1/device/doze`: asks for a phase now.
 package struct DozeRequest: Hashable, Sendable, Codable {
     /// `dozing`, `window` or `awake`.

@@ -1,25 +1,30 @@
 import Foundation
 import Glibc
 import NightshiftAPI
-import Store
+package import Store
 
 /// What is done once, when the service starts.
 extension TransferService {
-    /// Takes up what the last service left, whatever way it ended.
+    /// Takes what the user has set, and notes that the service started. To be called once, before ``run()`` and before
+    /// anybody is answered: who comes earlier would see other settings, and his entry would stand before the start.
     ///
     /// - Throws: ``StoreError`` when the rows cannot be read.
-    func recover() async throws(StoreError) {
-        if let settings = try await store.read({ try $0.settings() }) {
-            bounds.limits = ServiceLimits(settings)
-            environment.transport.setRateLimit(bounds.limits.rateLimit)
-        }
-        try await store.write { [now = now] transaction in
+    package func prepare() async throws(StoreError) {
+        let (limits, order) = try await store.write { [now = now] transaction in
             if try transaction.sessionSettings(.terminal) == nil {
                 try transaction.putSession(.terminal, SessionSettings())
             }
             try transaction.deleteEmptyLanes()
             try transaction.record(JournalEntry(time: now.date, decision: .serviceStarted))
+            return (try transaction.limits(), try transaction.order())
         }
+        apply(limits, order)
+    }
+
+    /// Takes up what the last service left, whatever way it ended.
+    ///
+    /// - Throws: ``StoreError`` when the rows cannot be read.
+    func recover() async throws(StoreError) {
         try await examineStarts()
         try await settleFinishing()
         try await forgetOldTasks()

@@ -55,18 +55,28 @@ extension TransferService {
 
     package func change(_ settings: ServiceSettings) async throws(Problem) -> ServiceSettings {
         try RequestRules.check(settings)
-        let changed = bounds.limits.changed(by: settings)
         let now = now
-        try await change { transaction -> Result<Void, Problem> in
+        let (changed, order) = try await change { transaction -> Result<(ServiceLimits, Int64), Problem> in
+            let changed = try transaction.limits().changed(by: settings)
             try transaction.put(rateLimit: changed.rateLimit, maximumTransfers: changed.maximumTransfers)
             try transaction.record(JournalEntry(time: now.date, decision: .changed, detail: "The service's settings."))
-            return .success(())
+            return .success((changed, try transaction.order()))
         }
-        bounds.limits = changed
-        environment.transport.setRateLimit(changed.rateLimit)
+        apply(changed, order)
         await pump()
         return changed.settings
     }
+}
+
+extension TransferService {
+    func apply(_ limits: ServiceLimits, _ order: Int64) {
+        bounds.take(limits, order)
+        environment.transport.setRateLimit(bounds.limits.rateLimit)
+    }
+}
+
+extension StoreTransaction {
+    func limits() throws -> ServiceLimits { try settings().map { ServiceLimits($0) } ?? ServiceLimits() }
 }
 
 extension SessionStatus {

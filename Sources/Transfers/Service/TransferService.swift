@@ -102,7 +102,7 @@ package actor TransferService {
         bounds = ServiceBounds(environment.moment)
     }
 
-    /// Carries transfers on until ``stop()``.
+    /// Carries transfers on until ``stop()``. ``prepare()`` comes first.
     ///
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func run() async throws(StoreError) {

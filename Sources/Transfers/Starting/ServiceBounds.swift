@@ -5,12 +5,17 @@ package import Store
 /// What the service may use: what the device allows at this moment, and what its user does. Pure.
 package struct ServiceBounds: Sendable {
     package var moment: DeviceMoment
-    package var limits = ServiceLimits()
+    private var stored = StoredValue(ServiceLimits())
     private var cancellations = CancellationRequests()
 
     package init(_ moment: DeviceMoment) {
         self.moment = moment
     }
+
+    package var limits: ServiceLimits { stored.value }
+
+    /// - Parameter order: ``StoreTransaction/order()`` behind their row.
+    package mutating func take(_ limits: ServiceLimits, _ order: Int64) { stored.take(limits, order) }
 
     package var isSleeping: Bool { moment.conditions.isSleeping }
 

@@ -1,0 +1,28 @@
+import NightshiftAPI
+
+/// The lines that say of which tasks something could not be done, and why.
+enum RefusalText {
+    /// A sentence that differs in the task's own number alone is said once, of the first; the others' numbers follow it.
+    static func lines(_ refused: [RefusedTask]) -> [String] {
+        var groups: [String: [RefusedTask]] = [:]
+        var order: [String] = []
+        for task in refused {
+            let number = "\(task.id)"
+            let pattern = sentence(task).replacing(#/\d+/#) { $0.output == number ? "#" : String($0.output) }
+            if groups[pattern] == nil { order.append(pattern) }
+            groups[pattern, default: []].append(task)
+        }
+        return order.compactMap { groups[$0] }.map(line)
+    }
+
+    /// - Parameter tasks: at least one.
+    private static func line(_ tasks: [RefusedTask]) -> String {
+        let said = "nightshift: \(tasks[0].id): \(sentence(tasks[0]))"
+        guard tasks.count > 1 else { return said }
+        return "\(said) The same goes for \(TaskRange.text(tasks.dropFirst().map(\.id)))."
+    }
+
+    private static func sentence(_ task: RefusedTask) -> String {
+        TerminalText.escaped(task.problem.detail ?? task.problem.title)
+    }
+}

@@ -1,0 +1,50 @@
+/// `PATCH /v1/device`: only what is given changes. An override of null is taken away.
+package struct DeviceChange: Hashable, Sendable, Codable {
+    package var backgroundPolicy: BackgroundPolicy?
+    package var expirationLead: Double?
+    package var overrides: [DeviceKey: String?]?
+    package var followsFront: Bool?
+
+    package init(
+        backgroundPolicy: BackgroundPolicy? = nil, expirationLead: Double? = nil,
+        overrides: [DeviceKey: String?]? = nil, followsFront: Bool? = nil
+    ) {
+        self.backgroundPolicy = backgroundPolicy
+        self.expirationLead = expirationLead
+        self.overrides = overrides
+        self.followsFront = followsFront
+    }
+}
+
+extension DeviceChange {
+    /// - Throws: what cannot be, with where it stands in the request.
+    package func check() throws(Problem) {
+        let allowed = DeviceSettings.leadAllowed
+        if let expirationLead, !allowed.contains(expirationLead) {
+            throw .invalid(
+                "The lead of expiration handlers is \(allowed.lowerBound) to \(allowed.upperBound) seconds.",
+                pointer: "/expirationLead")
+        }
+        for (key, value) in overrides ?? [:] {
+            var probe = DeviceConditions()
+            guard let value, !probe.set(key, to: value) else { continue }
+            // A place is not repeated, not even one that is none: it may be mistyped by a digit.
+            let what = key == .location ? "What was given" : "'\(value)'"
+            throw .invalid(
+                "\(what) is no value of \(key.rawValue), which is \(key.grammar).",
+                pointer: "/overrides/\(key.rawValue)")
+        }
+    }
+}
+
+extension DeviceSettings {
+    /// - Parameter change: what is nil stays; an override of nil is taken away.
+    package func changed(by change: DeviceChange) -> DeviceSettings {
+        var settings = self
+        settings.backgroundPolicy = change.backgroundPolicy ?? backgroundPolicy
+        settings.expirationLead = change.expirationLead ?? expirationLead
+        settings.followsFront = change.followsFront ?? followsFront
+        for (key, value) in change.overrides ?? [:] { settings.overrides[key] = value }
+        return settings
+    }
+}

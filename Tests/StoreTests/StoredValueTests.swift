@@ -1,0 +1,25 @@
+import NightshiftAPI
+import Store
+import Testing
+
+/// A value of a row that is held in memory as well.
+struct StoredValueTests {
+    @Test func resultsThatComeBackInAnotherOrderLeaveTheLatest() async throws {
+        let store = try await StoreFixture.inMemory()
+        var stored = StoredValue(5.0)
+        var changes: [(value: Double, order: Int64)] = []
+        for lead in [7.0, 8.0, 9.0] {
+            changes.append(
+                try await store.write { transaction in
+                    var settings = try transaction.deviceSettings() ?? DeviceSettings()
+                    settings.expirationLead = lead
+                    try transaction.put(settings)
+                    return (lead, try transaction.order())
+                })
+        }
+        for (index, expected) in [(1, 8.0), (0, 8.0), (2, 9.0), (1, 9.0)] {
+            stored.take(changes[index].value, changes[index].order)
+            #expect(stored.value == expected)
+        }
+    }
+}
