@@ -21,7 +21,8 @@ run_suite() {
     *)
         run_tests .build/debug/nightshiftPackageTests.xctest "$suite" "$log" || status=$?
         passed=$((${ran:-0} - $(grep -cE '^✘ Test .* failed after' "$log" || true)))
-        grep -E '^✘ ' "$log" >"$room/$suite.issues" || true
+        # With the comments that belong to them.
+        grep -E '^(✘|↳) ' "$log" | grep -vE '^↳ (Testing Library Version|Target Platform):' >"$room/$suite.issues" || true
         # What passed needs no more than its number.
         sed -i -E '/^(◇|✔) /d' "$log"
         echo "$closing" >>"$log"

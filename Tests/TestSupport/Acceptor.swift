@@ -1,46 +1,49 @@
 import Foundation
 
-/// Accepts connections on one loopback port; can close the port and open it again.
+/// Accepts connections on one loopback port; can close the port and open it again. The port is its own all the while: a closed one
+/// refuses connections, and nobody else is given it.
 final class Acceptor: Sendable {
     let host: Loopback
     let port: UInt16
     private let onConnection: @Sendable (Socket) -> Void
-    private let state: Watched<State>
-
-    private struct State {
-        var listener: Socket?
-        var hasThread = false
-    }
+    private let listener: Socket
+    /// Whether the listener's thread is there.
+    private let isOpen = Watched(false)
 
     init(host: Loopback, port: UInt16, onConnection: @escaping @Sendable (Socket) -> Void) throws {
-        let listener = try Socket.listening(on: host, port: port)
+        listener = try Socket.bound(to: host, port: port)
         self.host = host
         self.port = listener.port
         self.onConnection = onConnection
-        state = Watched(State())
-        run(listener)
+        do {
+            try open()
+        } catch {
+            // No object, no deinit.
+            listener.close()
+            throw error
+        }
+    }
+
+    deinit {
+        if close() { listener.close() }
     }
 
     /// Listens on the same port again; does nothing where it still does.
     func open() throws {
-        guard state.read({ $0.listener == nil }) else { return }
-        run(try Socket.listening(on: host, port: port))
+        guard !isOpen.read({ $0 }) else { return }
+        try listener.listen()
+        isOpen.update { $0 = true }
+        Thread.detachNewThread { [listener, isOpen, onConnection] in
+            while let connection = listener.accepted() { onConnection(connection) }
+            isOpen.update { $0 = false }
+        }
     }
 
     /// Stops listening: from now on connections are refused.
-    func close() {
-        state.update { $0.listener?.shutdown() }
-        _ = state.block(within: .seconds(5)) { !$0.hasThread }
-    }
-
-    private func run(_ listener: Socket) {
-        state.update { $0 = State(listener: listener, hasThread: true) }
-        Thread.detachNewThread { [state, onConnection] in
-            while let connection = listener.accepted() { onConnection(connection) }
-            state.update {
-                $0 = State()
-                listener.close()
-            }
-        }
+    ///
+    /// - Returns: whether its thread has ended.
+    @discardableResult func close() -> Bool {
+        isOpen.update { if $0 { listener.shutdown() } }
+        return isOpen.block(within: .seconds(5)) { !$0 }
     }
 }

@@ -25,18 +25,37 @@ struct Socket: Sendable, Hashable {
     let descriptor: Int32
 
     static func listening(on host: Loopback, port: UInt16) throws -> Socket {
+        let socket = try bound(to: host, port: port)
+        do {
+            try socket.listen()
+        } catch {
+            socket.close()
+            throw error
+        }
+        return socket
+    }
+
+    /// A socket that has a port until it is closed: any where `port` is 0.
+    static func bound(to host: Loopback, port: UInt16) throws -> Socket {
         let socket = try make(for: host)
         socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
         do {
             try withAddress(host, port: port) { address, length in
                 guard bind(socket.descriptor, address, length) == 0 else { throw SystemError("bind") }
             }
-            guard listen(socket.descriptor, 1024) == 0 else { throw SystemError("listen") }
         } catch {
             socket.close()
             throw error
         }
-        return socket
+        guard port == 0 else { return socket }
+        // Where somebody asks for a port by its number, it is his until he closes the socket.
+        defer { socket.close() }
+        return try bound(to: host, port: socket.port)
+    }
+
+    /// Takes connections, until it is shut down, and again after that.
+    func listen() throws {
+        guard Glibc.listen(descriptor, 1024) == 0 else { throw SystemError("listen") }
     }
 
     static func connected(to host: Loopback, port: UInt16) throws -> Socket {

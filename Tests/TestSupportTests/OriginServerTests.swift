@@ -46,6 +46,14 @@ struct OriginServerTests {
         #expect(try await Fetched.byCurl(origin.url("/a"), [], in: directory).code == 7)
     }
 
+    @Test func `A port that refuses stays its own`() async throws {
+        origin.stopListening()
+        let bind = "import socket; socket.socket().bind(('127.0.0.1', \(origin.port)))"
+        let outcome = try await ChildProcess.run("python3", ["-c", bind])
+        #expect(outcome.errors.contains("Address already in use"), "\(outcome)")
+        try origin.startListening()
+    }
+
     @Test func stopEndsStalls() async throws {
         origin.serve("/a", .text("abc", .stallAfter(1)))
         async let fetched = Fetched.byCurl(origin.url("/a"), [], in: directory)
