@@ -42,6 +42,7 @@ final class Conduct: Sendable {
         case .hold:
             guard let gate = rule.gate else { while true { pause() } }
             wait(untilThereIs: gate)
+        case .halt: if let process = rule.process { kill(process, SIGSTOP) }
         case .spin: spin()
         case .cancelAndResume, .retry: break
         }

@@ -10,6 +10,8 @@ package struct Rule: Sendable, Codable {
     package var times: Int?
     /// For ``Deed/hold``: goes on when this file is there.
     package var gate: String?
+    /// For ``Deed/halt``: who.
+    package var process: Int32?
 
     package enum Deed: String, Sendable, Codable {
         /// `_exit(9)`.
@@ -18,6 +20,8 @@ package struct Rule: Sendable, Codable {
         case exit
         /// Does not return from the callback.
         case hold
+        /// SIGSTOP to a process: the service's, before it sees what follows.
+        case halt
         /// Starts a child that never rests.
         case spin
         /// Cancels the task for resume data, and makes another from it.

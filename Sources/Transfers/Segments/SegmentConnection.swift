@@ -44,6 +44,8 @@ struct SegmentConnection: Hashable, Sendable {
 /// A place where the file is to be had.
 struct SegmentSource: Hashable, Sendable {
     var isDropped = false
+    /// Whether it has answered with a part that was asked for: until then, that it does is only its word.
+    var hasSentParts = false
     /// Connections that it was seen to refuse to exceed.
     var cap = Int.max
     /// Boot seconds before which nothing is asked of it.

@@ -14,14 +14,23 @@ extension SegmentScheduler {
     mutating func stopSilent(_ now: Double) -> [SegmentAction] {
         guard singleReason == nil else { return [] }
         let sources = sources
+        let irreplaceable = irreplaceable
         return stop(.stalled) { connection, _ in
             let source = sources[connection.source]
             let patience =
                 connection.answeredAt == nil
                 ? min(30, max(3, 4 * (source.latency ?? 0))) : min(15, max(2, 4 * connection.longestSilence))
-            let isWaitedFor = connection.position < connection.range.upperBound
+            let isWaitedFor = connection.position < connection.range.upperBound && connection.id != irreplaceable
             return isWaitedFor && now - connection.heardAt >= patience * Double(1 << min(source.stalls, 5))
         }
+    }
+
+    /// The one connection that flows while its source has not sent any part that was asked for. Were it broken off, and the
+    /// source's word about parts not true, the download would begin again; so others are asked for parts beside it.
+    private var irreplaceable: ConnectionID? {
+        let flowing = connections.filter(\.flows)
+        guard mostConnections > 1, flowing.count == 1, !sources[flowing[0].source].hasSentParts else { return nil }
+        return flowing[0].id
     }
 
     /// Those beyond what is wanted or allowed: the slowest, and of equals the newest.

@@ -91,6 +91,7 @@ extension SegmentScheduler {
         connections[index].heardAt = now
         endRelieved(by: connections[index])
         let source = connections[index].source
+        sources[source].hasSentParts = true
         let latency = max(0, now - connections[index].begunAt)
         sources[source].latency = ((sources[source].latency ?? latency) + latency) / 2
         return decide(now)
@@ -99,14 +100,12 @@ extension SegmentScheduler {
     /// Where the connections are; due at ``nextDeadline``, welcome at any time.
     package mutating func progressed(_ positions: [ConnectionID: Int64], now: Double) -> [SegmentAction] {
         guard !isOver else { return [] }
-        let elapsed = now - sampledAt
+        // The machine slept, or was too busy to look: silence that nobody listened to proves nothing.
+        let unheard = now - sampledAt - readingInterval
         for index in connections.indices {
+            if unheard > 0 { connections[index].heardAt = min(now, connections[index].heardAt + unheard) }
             guard let position = positions[connections[index].id] else { continue }
             advance(index, to: position, now)
-        }
-        if elapsed > Self.longestPause {
-            // The machine slept, or was too busy to look: silence that nobody listened to proves nothing.
-            for index in connections.indices { connections[index].heardAt = now }
         }
         sampledAt = max(sampledAt, now)
         isReadingDue = false
@@ -140,10 +139,7 @@ extension SegmentScheduler {
     /// When to tell the positions next, at the latest; nil when nothing is waited for.
     package var nextDeadline: Double? {
         guard !isOver else { return nil }
-        if isReadingDue { return sampledAt }
-        guard mostConnections > 1 else { return sampledAt + Self.idleInterval }
-        let isClose = countController.isSearching || secondsLeft < Self.endGame
-        return sampledAt + (isClose ? Self.searchInterval : Self.interval)
+        return isReadingDue ? sampledAt : sampledAt + readingInterval
     }
 
     /// The part that each connection is to fetch at present, for a display.
@@ -179,6 +175,13 @@ extension SegmentScheduler {
     private var secondsLeft: Double {
         let rate = connections.reduce(0) { $0 + ($1.rate.bytesPerSecond ?? 0) }
         return rate > 0 ? Double(map.missing.count) / rate : .infinity
+    }
+
+    /// Seconds from one reading to the next.
+    private var readingInterval: Double {
+        guard mostConnections > 1 else { return Self.idleInterval }
+        let isClose = countController.isSearching || secondsLeft < Self.endGame
+        return isClose ? Self.searchInterval : Self.interval
     }
 
     private mutating func decide(_ now: Double) -> [SegmentAction] {
@@ -267,6 +270,4 @@ extension SegmentScheduler {
     private static let idleInterval: Double = 1
     /// Seconds that count as the end.
     private static let endGame: Double = 2
-    /// Seconds between two readings after which the machine must have slept.
-    private static let longestPause: Double = 5
 }

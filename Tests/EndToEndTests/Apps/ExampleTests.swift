@@ -35,7 +35,13 @@ import Testing
     private func wait(
         for what: String, _ id: String, _ service: Service, until isSatisfied: (AppStatus) -> Bool
     ) async throws {
-        try await eventually(what, within: .seconds(30)) { isSatisfied(try await status(id, service)) }
+        do {
+            try await eventually(what, within: .seconds(30)) { isSatisfied(try await status(id, service)) }
+        } catch let error as WaitedTooLong {
+            let (why, tasks) = (try await service.cli(["app", "why", id]), try await service.cli(["list", "--all"]))
+            Issue.record("\(id) came not to \(what): \(why.output)\n\(tasks.output)\n\(service.log.suffix(4_000))")
+            throw error
+        }
     }
 
     @Test func `T9: SimpleBackgroundTransfer is suspended, killed, relaunched, takes its file and sleeps`() async throws

@@ -61,21 +61,24 @@ struct CrossingOnceTests {
         #expect(app.wakes.isEmpty && app.state == .notRunning)
     }
 
-    /// An app in the background that waits in its delegate's callback, behind a crossing.
+    /// An app in the background that waits in its delegate's callback, behind a crossing. The service stands still since then:
+    /// the time that the wake may take does not pass.
     private func crossed(_ machine: SleepingMachine) async throws -> (app: AppFixture, gate: String) {
         let service = try Service()
         let app = try AppFixture(service: service)
         let gate = app.gate("gate")
+        try await service.start(under: machine.command)
+        let process = try #require(service.process)
         try app.order { orders in
             var location = LocationOrder()
             let home = BlockWalk.home
             location.regions = [RegionOrder("home", home.latitude, home.longitude, radius: 200, at: .launched)]
             orders.location = location
-            var rule = Rule(.crossed, .hold)
-            rule.gate = gate
-            orders.rules = [rule]
+            var (halt, hold) = (Rule(.crossed, .halt), Rule(.crossed, .hold))
+            halt.process = process.pid
+            hold.gate = gate
+            orders.rules = [halt, hold]
         }
-        try await service.start(under: machine.command)
         try await service.move(metres: 500)
         try await app.install()
         let always = try JSON.encode(AppLocationChange(permission: .always))
@@ -90,6 +93,7 @@ struct CrossingOnceTests {
         try await app.waitUntilSuspended()
         try await service.move(metres: 0)
         try await app.wait(for: .entered, within: .seconds(60))
+        try await process.halt()
         return (app, gate)
     }
 
@@ -98,11 +102,10 @@ struct CrossingOnceTests {
     {
         let machine = try await SleepingMachine()
         let (app, gate) = try await crossed(machine)
-        let old = try await app.api.status().processID
-        try await app.killService()
+        try await app.service.kill()
         try app.open(gate)
         // The library starts it; nobody else does here.
-        try await app.waitForService(besides: old)
+        try await app.waitForService()
         try await eventually("the wake's end") { try await app.service.wakesOnDisk() == 0 }
         #expect(app.seen(.entered).count == 1 && app.seen(.launched).count == 1)
         try await app.waitUntilSuspended()
@@ -113,8 +116,6 @@ struct CrossingOnceTests {
     {
         let machine = try await SleepingMachine()
         let (app, gate) = try await crossed(machine)
-        let service = try #require(app.service.process)
-        try await service.halt()
         try app.open(gate)
         let notes = app.service.paths.state.appending(path: "heard").path
         try await eventually("the library's note") { !app.service.names(in: notes).isEmpty }

@@ -207,9 +207,54 @@ import Transfers
         var scheduler = Self.two()
         _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
         #expect(scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 400).isEmpty)
-        let actions = scheduler.progressed([Self.first: 2 << 20, Self.second: 33 << 20], now: 402.5)
-        #expect(actions.contains(.stop(Self.second, .stalled)))
-        #expect(!actions.contains(.stop(Self.first, .stalled)))
+        let silent = Self.silence(&scheduler, from: 400)
+        #expect(silent.stopped == [Self.first, Self.second])
+        #expect(silent.after >= 1.5, "what was not listened to counts: \(silent.after) s")
+    }
+
+    /// Every look comes three times as late as it should: two thirds of the silence were not listened to.
+    @Test func silenceThatABusyMachineMissesProvesNothing() {
+        var (quiet, busy) = (Self.two(), Self.two())
+        let positions: [ConnectionID: Int64] = [Self.first: 1 << 20, Self.second: 33 << 20]
+        _ = (quiet.progressed(positions, now: 0.4), busy.progressed(positions, now: 0.4))
+        let (soon, late) = (Self.silence(&quiet, from: 0.4), Self.silence(&busy, from: 0.4, every: 0.3))
+        #expect(soon.stopped == [Self.first, Self.second] && late.stopped == soon.stopped)
+        #expect(late.after >= soon.after * 2, "\(late.after) s, and \(soon.after) s where somebody listens")
+    }
+
+    /// Two connections are silent from `start` on, and somebody looks `every` so many seconds.
+    private static func silence(
+        _ scheduler: inout SegmentScheduler, from start: Double, every interval: Double = 0.1
+    ) -> (stopped: [ConnectionID], after: Double) {
+        for look in 1...100 {
+            let now = start + Double(look) * interval
+            let actions = scheduler.progressed([:], now: now)
+            if !actions.isEmpty { return (actions.compactMap(\.stopped), now - start) }
+        }
+        return ([], .infinity)
+    }
+
+    /// The only connection that brings bytes is silent, and nobody knows yet whether the server sends parts at all.
+    @Test func theOnlyOneIsKeptUntilAPartHasCome() {
+        var scheduler = Self.scheduler()
+        _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        var begun: [(id: ConnectionID, range: Range<Int64>)] = []
+        for look in 1...300 {
+            let now = 0.1 + Double(look) / 10
+            for action in scheduler.progressed([Self.first: 0], now: now) {
+                #expect(action.stopped != Self.first, "\(now)")
+                if case .begin(let id, _, let range) = action { begun.append((id, range)) }
+                guard let stopped = action.stopped else { continue }
+                _ = scheduler.ended(stopped, position: 0, .stopped, now: now)
+                begun.removeAll { $0.id == stopped }
+            }
+            if look > 200, let asked = begun.first {
+                let actions = scheduler.answered(asked.id, served: asked.range, now: now)
+                #expect(actions.contains(.stop(Self.first, .stalled)), "a part has come: \(actions)")
+                return
+            }
+        }
+        Issue.record("nobody was asked beside it: \(begun)")
     }
 
     /// Reports of what is gone, and of more than there is, change nothing.
