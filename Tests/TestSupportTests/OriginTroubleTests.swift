@@ -162,6 +162,18 @@ struct OriginTroubleTests {
         #expect(first.field("ETag") != second.field("ETag"))
     }
 
+    @Test func holdsWhatLiesBehindAnOffset() async throws {
+        let gate = Gate()
+        origin.serve("/file", Resource(content: content, behaviours: [.holdFrom(1000, gate)]))
+        async let whole = Fetched.byCurl(origin.url("/file"), [], in: directory)
+        try await origin.wait(for: "the first bytes", path: "/file") { $0.bodyBytesSent == 1000 }
+        async let rest = Fetched.byCurl(origin.url("/file"), ["-r", "900-"], in: directory)
+        try await origin.wait(for: "those before the offset", path: "/file") { $0.bodyBytesSent == 1100 }
+        gate.open()
+        #expect(try content.firstMismatch(inFileAt: try await whole.file) == nil)
+        #expect(try await rest.body == content.bytes(900..<content.size))
+    }
+
     @Test func limitsConnections() async throws {
         let gate = Gate()
         origin.serve("/file", Resource(content: content, behaviours: [.connectionLimit(1), .holdAfter(10, gate)]))

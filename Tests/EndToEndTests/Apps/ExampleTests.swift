@@ -49,7 +49,7 @@ import Testing
         let (service, origin, gate) = (try service(), try OriginServer(), Gate())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         let content = Content.seeded(size: 3 << 20, seed: 71)
-        origin.serve("/film.mkv", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate).times(1)]))
+        origin.serve("/film.mkv", Resource(content: content, behaviours: [.holdFrom(1 << 20, gate)]))
         try await service.start()
         let id = "org.example.SimpleBackgroundTransfer"
         try await install(
@@ -87,7 +87,7 @@ import Testing
         let sizes = (0..<12).map { Int64(100_000 + 40_000 * $0) }
         for (number, size) in sizes.enumerated() {
             // The second half waits for the kill.
-            let behaviours: [Behaviour] = number < 4 ? [] : [.holdAfter(50_000, gate).times(1)]
+            let behaviours: [Behaviour] = number < 4 ? [] : [.holdFrom(50_000, gate)]
             origin.serve(
                 "/\(number).bin",
                 Resource(content: .seeded(size: size, seed: UInt64(number)), behaviours: behaviours))

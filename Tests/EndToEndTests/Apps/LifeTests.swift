@@ -103,7 +103,7 @@ import app_probe
         async throws
     {
         let gate = Gate()
-        let app = try await probe([.holdAfter(1 << 20, gate).times(1)]) {
+        let app = try await probe([.holdFrom(1 << 20, gate)]) {
             $0.rules = [Rule(.completed, .retry)]
         }
         try await app.wait(for: .progress)
@@ -136,7 +136,7 @@ import app_probe
 
     @Test func `T13: an ordinary quit is told to the app, and its transfers go on`() async throws {
         let gate = Gate()
-        let app = try await probe([.holdAfter(1 << 20, gate).times(1)])
+        let app = try await probe([.holdFrom(1 << 20, gate)])
         try await app.wait(for: .progress)
         try await app.quit()
         #expect(app.story().last == .terminating)

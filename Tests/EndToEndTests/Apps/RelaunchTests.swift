@@ -11,7 +11,7 @@ import app_probe
     /// The app has begun one download that stands at 1 MiB.
     private func begun(_ gate: Gate) async throws -> AppFixture {
         let app = try AppFixture()
-        app.origin.serve("/film", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate).times(1)]))
+        app.origin.serve("/film", Resource(content: content, behaviours: [.holdFrom(1 << 20, gate)]))
         try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }
         try await app.install()
         try await app.launch()

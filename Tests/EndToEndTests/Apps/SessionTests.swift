@@ -138,7 +138,7 @@ import app_probe
 
     @Test func `T7: a second process gets -996 for the session, and the first one keeps it`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
-        app.origin.serve("/film", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate).times(1)]))
+        app.origin.serve("/film", Resource(content: content, behaviours: [.holdFrom(1 << 20, gate)]))
         try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }
         try await app.install()
         try await app.launch()

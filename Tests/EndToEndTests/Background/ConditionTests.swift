@@ -50,7 +50,7 @@ import Testing
         let (service, bus, origin) = try await served()
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": false}"#)
         let gate = Gate()
-        origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(300_000, gate).times(1)]))
+        origin.serve("/file", Resource(content: content, behaviours: [.holdFrom(300_000, gate)]))
         try await service.start()
         let id = try await service.api.enqueue(request(service, origin) { $0.requiresExternalPower = true })
         try await service.wait(id, for: "some bytes") { $0.countOfBytesReceived >= 300_000 }

@@ -15,6 +15,9 @@ package indirect enum Behaviour: Sendable {
     case stallAfter(Int64)
     /// Goes on after so many bytes only once the gate is open.
     case holdAfter(Int64, Gate)
+    /// Sends nobody what lies behind so many bytes of the resource, whatever range was asked for, before the gate is open: one who
+    /// was too slow and asks again gets no further.
+    case holdFrom(Int64, Gate)
 
     // MARK: Speed of the body
 

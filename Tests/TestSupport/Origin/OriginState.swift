@@ -163,7 +163,7 @@ extension Behaviour {
 
     fileprivate func canApply(to head: RequestReader.Head) -> Bool {
         switch self {
-        case .cutAfter, .resetAfter, .stallAfter, .holdAfter, .throttle, .slowDrip, .swapDuringTransfer:
+        case .cutAfter, .resetAfter, .stallAfter, .holdAfter, .holdFrom, .throttle, .slowDrip, .swapDuringTransfer:
             head.method != "HEAD"
         case .ignoreRange, .earlyRange, .shortRange, .lyingRange, .refuseRange:
             head.method == "GET" && head.fields.first("Range") != nil

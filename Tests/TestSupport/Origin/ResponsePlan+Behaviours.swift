@@ -6,6 +6,8 @@ extension ResponsePlanner {
         case .resetAfter(let bytes): plan.events.append(.init(after: bytes, kind: .reset))
         case .stallAfter(let bytes): plan.events.append(.init(after: bytes, kind: .stall))
         case .holdAfter(let bytes, let gate): plan.events.append(.init(after: bytes, kind: .hold(gate)))
+        case .holdFrom(let offset, let gate):
+            plan.events.append(.init(after: max(0, offset - plan.firstOffset), kind: .hold(gate)))
         case .swapDuringTransfer(let bytes, let next):
             plan.events.append(.init(after: bytes, kind: .swap(next)))
         case .throttle(let rate):

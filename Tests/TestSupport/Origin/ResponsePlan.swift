@@ -62,6 +62,11 @@ struct ResponsePlan {
 
     var bodyLength: Int64 { body.reduce(0) { $0 + $1.length } }
 
+    /// Where in the resource the body begins.
+    var firstOffset: Int64 {
+        if case .content(_, let range)? = body.first { range.lowerBound } else { 0 }
+    }
+
     /// A short response of its own.
     init(status: Int, fields: [HTTPField] = [], text: String = "") {
         self.status = status
