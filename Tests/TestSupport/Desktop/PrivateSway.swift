@@ -49,7 +49,7 @@ package final class PrivateSway: Sendable {
         variables["SWAYSOCK"] = ipc
         let process = try child("sway", ["--config", directory.path("config")], variables)
         try await eventually("sway, of Debian's package sway") {
-            if let exit = process.exit { throw CannotRun(description: "sway ended with \(exit)") }
+            if let exit = process.exit { throw CannotRun("sway", exit, directory) }
             return FileManager.default.fileExists(atPath: directory.path("wayland-1"))
                 && FileManager.default.fileExists(atPath: ipc)
         }
@@ -74,7 +74,7 @@ package final class PrivateSway: Sendable {
         let process = try child("foot", ["--app-id", applicationID, "sleep", "600"], environment)
         clients.update { $0.append(process) }
         try await eventually("a window of foot, of Debian's package foot") {
-            if let exit = process.exit { throw CannotRun(description: "foot ended with \(exit)") }
+            if let exit = process.exit { throw CannotRun("foot", exit, directory) }
             return try await message("-t", "get_tree").contains("\"\(applicationID)\"")
         }
     }
@@ -111,5 +111,11 @@ package final class PrivateSway: Sendable {
     /// Something that a test needs did not run.
     package struct CannotRun: Error, CustomStringConvertible {
         package let description: String
+
+        /// With the last words of its log.
+        fileprivate init(_ program: String, _ exit: ChildProcess.Exit, _ directory: TemporaryDirectory) {
+            let log = (try? String(contentsOfFile: directory.path("\(program).log"), encoding: .utf8)) ?? ""
+            description = "\(program) ended with \(exit): \(log.suffix(1_000))"
+        }
     }
 }
