@@ -29,7 +29,21 @@ package final class FakeReceiver: Sendable {
     }
 
     /// Starts it; returns when gpsd knows of the receiver.
+    ///
+    /// gpsfake tells gpsd of its receiver as soon as gpsd's control socket has a name. Where gpsd does not listen on it yet, gpsfake
+    /// goes on without a word, and without a receiver (`DaemonInstance` in gps/fake.py, 3.22). Then both are started again.
     package func start() async throws {
+        for _ in 1..<Self.mostStarts {
+            do {
+                return try await startOnce()
+            } catch is WaitedTooLong {
+                stop()
+            }
+        }
+        try await startOnce()
+    }
+
+    private func startOnce() async throws {
         var environment = ProcessInfo.processInfo.environment
         environment["TMPDIR"] = directory.path
         // The system's own Python, which has python3-gps.
@@ -38,7 +52,9 @@ package final class FakeReceiver: Sendable {
             arguments: ["-q", "-c", String(pause), "-P", String(port), directory.path("walk.nmea")],
             environment: environment, errors: .inherit)
         running.update { $0 = process }
-        try await eventually("gpsd, of Debian's packages gpsd, gpsd-clients and python3-gps") {
+        try await eventually(
+            "gpsd, of Debian's packages gpsd, gpsd-clients and python3-gps", within: .seconds(5)
+        ) {
             if let exit = process.exit { throw PrivateBus.CannotRun(description: "gpsfake ended with \(exit)") }
             return hasDevice()
         }
@@ -71,6 +87,7 @@ package final class FakeReceiver: Sendable {
     }
 
     private static let sentencesOfSecond = 3
+    private static let mostStarts = 4
 
     /// The sentences of a second: that the fix has three dimensions and how precise it is, and the place, twice.
     private static func sentences(_ place: (latitude: Double, longitude: Double), second: Int) -> [String] {
