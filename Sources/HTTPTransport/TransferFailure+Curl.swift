@@ -15,7 +15,9 @@ extension TransferFailure {
         }
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST:
-            self.init(.cannotResolveHost, "The address of \(host) could not be found. \(words)")
+            // Mostly the same once more.
+            let more = words.hasPrefix("Could not resolve host") ? "" : " \(words)"
+            self.init(.cannotResolveHost, "The address of \(host) could not be found.\(more)")
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
             self.init(.proxyFailure, "The proxy on the way to \(host) cannot be used. \(words)")
         case CURLE_COULDNT_CONNECT where end.systemError == EMFILE || end.systemError == ENFILE:

@@ -312,6 +312,7 @@ import Transfers
         #expect(refused.failure?.message == "No connection to 127.0.0.1:\(port): Connection refused.")
         let unknown = try await transport.end(.direct("http://host.invalid/"))
         #expect(unknown.failure?.code == .cannotResolveHost)
+        #expect(unknown.failure?.message == "The address of host.invalid could not be found.")
         #expect(try await transport.end(.direct("ftp://127.0.0.1/")).failure?.code == .unsupportedURL)
         #expect(try await transport.end(.direct("http://[::1/")).failure?.code == .badURL)
         #expect(try await transport.end(.direct("http://user:pass@127.0.0.1:\(port)/")).failure?.code == .badURL)

@@ -74,7 +74,8 @@ struct DoctorChecks: Sendable {
 
     private func checkDatabase(_ status: ServiceStatus) -> Finding {
         let count = status.tasks.values.reduce(0, +)
-        return .ok("database", "readable, \(count) transfers, journal at \(status.lastJournalEntry)")
+        let transfers = "\(count) \(count == 1 ? "transfer" : "transfers")"
+        return .ok("database", "readable, \(transfers), journal at \(status.lastJournalEntry)")
     }
 
     private func checkPrivacy(_ name: String, of url: URL, mode: mode_t) -> Finding {
