@@ -12,6 +12,7 @@ final class ChannelCore {
     private let request: CurlChannelRequest
     /// Of this connection alone: nobody else's handle looks whether it is still good for something.
     private let pool = ConnectionPool()
+    private let socketMaker: SocketMaker
     private let errorText: UnsafeMutablePointer<CChar>
     private var socket: Int32?
     /// Set while what was received was not taken.
@@ -22,11 +23,12 @@ final class ChannelCore {
     private var waiting = 0
     private var buffer: [UInt8] = []
 
-    init(_ request: CurlChannelRequest, delegate: any CurlChannelDelegate) {
+    init(_ request: CurlChannelRequest, delegate: any CurlChannelDelegate, sockets: Sockets) {
         guard let easy = curl_easy_init() else { fatalError("libcurl could not make a handle: no memory") }
         self.easy = easy
         self.request = request
         self.delegate = delegate
+        socketMaker = SocketMaker(sockets)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -34,7 +36,7 @@ final class ChannelCore {
     deinit { errorText.deallocate() }
 
     /// Sets the handle up; what went wrong where it cannot be.
-    func prepare(_ sockets: Sockets) -> CurlEnd? {
+    func prepare() -> CurlEnd? {
         var options = EasyOptions(easy)
         options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(errorText))
         options.set(CURLOPT_SHARE, pool.share)
@@ -55,7 +57,7 @@ final class ChannelCore {
         options.set(CURLOPT_TCP_NODELAY, 1)
         let patience = min(max(request.patience, 0.001) * 1000, 1e9).rounded(.up)
         options.set(CURLOPT_CONNECTTIMEOUT_MS, Int(saturating: patience))
-        sockets.set(&options)
+        socketMaker.set(&options)
         return options.failed.map(end)
     }
 
@@ -140,11 +142,9 @@ final class ChannelCore {
     }
 
     private func end(_ code: CURLcode) -> CurlEnd {
-        var systemError = 0
-        _ = nightshift_curl_get_long(easy, CURLINFO_OS_ERRNO, &systemError)
-        return CurlEnd(
+        CurlEnd(
             code: Int32(code.rawValue), message: CurlEnd.words(errorText, code),
-            systemError: Int32(truncatingIfNeeded: systemError), phase: socket == nil ? .connecting : .receiving)
+            systemError: socketMaker.systemError(of: easy, at: code), phase: socket == nil ? .connecting : .receiving)
     }
 }
 

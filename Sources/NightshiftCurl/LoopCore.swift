@@ -191,7 +191,7 @@ final class LoopCore {
     private func execute(_ command: CurlChannel.Command, ofChannel id: Int) {
         var end: CurlEnd?
         switch command {
-        case .open(let request, let delegate): open(ChannelCore(request, delegate: delegate), id)
+        case .open(let request, let delegate): open(ChannelCore(request, delegate: delegate, sockets: sockets), id)
         case .send(let bytes): end = channels.channel(id)?.send(bytes)
         case .resume: end = channels.channel(id)?.resume()
         // What was sent before went out as far as the socket takes it.
@@ -201,7 +201,7 @@ final class LoopCore {
     }
 
     private func open(_ channel: ChannelCore, _ id: Int) {
-        var end = isStopping ? .cancelled : channel.prepare(sockets)
+        var end = isStopping ? .cancelled : channel.prepare()
         if end == nil {
             let result = curl_multi_add_handle(multi.handle, channel.easy)
             if result != CURLM_OK {

@@ -8,8 +8,6 @@ final class Sockets {
     private var open: Set<Int32> = []
     /// Which Unix socket they lead to, of those that were made for one.
     private var unixSockets: [Int32: String] = [:]
-    /// Why the last socket could not be made; 0 where it was. libcurl does not tell (CURLINFO_OS_ERRNO).
-    private(set) var failure: Int32 = 0
 
     /// The socket of a connection; nil where it is not one of these, or cannot be told from another.
     func socket(localPort: Int32, peerPort: Int32) -> Int32? {
@@ -19,15 +17,9 @@ final class Sockets {
         return matching.count == 1 ? matching.first : nil
     }
 
-    /// Has the connections of an exchange opened and closed here. This has to live longer than any of them.
+    /// Has the connections of an exchange closed here. This has to live longer than any of them.
     func set(_ options: inout EasyOptions) {
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        options.set(CURLOPT_OPENSOCKETDATA, context)
-        options.set(CURLOPT_CLOSESOCKETDATA, context)
-        options.setOpen { context, _, address in
-            guard let context, let address = address?.pointee else { return CURL_SOCKET_BAD }
-            return Unmanaged<Sockets>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.make(address) }
-        }
+        options.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(self).toOpaque())
         options.setClose { context, socket in
             guard let context else { return 0 }
             Unmanaged<Sockets>.fromOpaque(context)._withUnsafeGuaranteedRef { sockets in
@@ -38,32 +30,18 @@ final class Sockets {
         }
     }
 
-    /// Has the connections of a transfer to a Unix socket opened here as well, to know them by its path.
-    ///
-    /// - Parameter transfer: lives as long as connections are opened for it.
-    func set(_ options: inout EasyOptions, openingFor transfer: Transfer) {
-        options.set(CURLOPT_OPENSOCKETDATA, Unmanaged.passUnretained(transfer).toOpaque())
-        options.setOpen { context, _, address in
-            guard let context, let address = address?.pointee else { return CURL_SOCKET_BAD }
-            return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { transfer in
-                let socket = transfer.core.sockets.make(address)
-                if socket >= 0 { transfer.core.sockets.unixSockets[socket] = transfer.request.unixSocket }
-                return socket
-            }
-        }
-    }
-
     /// Every connection to a Unix socket, in use, kept, or still being made.
     func sockets(at path: String) -> [Int32] {
         unixSockets.filter { $0.value == path }.map(\.key)
     }
 
-    private func make(_ address: curl_sockaddr) -> Int32 {
-        let socket =
-            nightshift_lacks_descriptors()
-            ? CURL_SOCKET_BAD : Glibc.socket(address.family, address.socktype | Self.closeOnExec, address.protocol)
-        failure = socket < 0 ? errno : 0
-        if socket >= 0 { open.insert(socket) }
+    /// A socket of a new connection; -1 and `errno` where there is none.
+    func make(_ address: curl_sockaddr, for unixSocket: String?) -> Int32 {
+        guard !nightshift_lacks_descriptors() else { return CURL_SOCKET_BAD }
+        let socket = Glibc.socket(address.family, address.socktype | Self.closeOnExec, address.protocol)
+        guard socket >= 0 else { return CURL_SOCKET_BAD }
+        open.insert(socket)
+        unixSockets[socket] = unixSocket
         return socket
     }
 

@@ -13,6 +13,7 @@ final class Transfer {
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var connections: ConnectionPool?
+    private let socketMaker: SocketMaker
 
     /// Counts what comes over a connection whose body may be left in its socket.
     private var ledger: SocketLedger?
@@ -52,6 +53,7 @@ final class Transfer {
         self.request = request
         self.delegate = delegate
         self.core = core
+        socketMaker = SocketMaker(core.sockets, unixSocket: request.unixSocket)
         progressTime = LoopCore.now()
         guard let easy = curl_easy_init() else { fatalError("libcurl has no memory for another exchange") }
         self.easy = easy
@@ -109,8 +111,7 @@ final class Transfer {
                 $0.receive(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count))
             }
         }
-        core.sockets.set(&options)
-        if request.unixPeerObjection != nil { core.sockets.set(&options, openingFor: self) }
+        socketMaker.set(&options)
         // Rather a place on a connection that is still being made than another connection.
         if core.sharesConnections { options.set(CURLOPT_PIPEWAIT, 1) }
         let mayLeaveBody = request.socketBodyBytes != nil && request.url.lowercased().hasPrefix("http:")
@@ -421,12 +422,9 @@ final class Transfer {
         let code = failure?.code ?? code
         let phase = phase
         if code == CURLE_OK { reportHead() }
-        var systemError = 0
-        _ = nightshift_curl_get_long(easy, CURLINFO_OS_ERRNO, &systemError)
-        if code == CURLE_COULDNT_CONNECT, core.sockets.failure != 0 { systemError = Int(core.sockets.failure) }
         var end = CurlEnd(
             code: Int32(code.rawValue), message: failure?.message ?? CurlEnd.words(errorText, code),
-            systemError: failure?.systemError ?? Int32(truncatingIfNeeded: systemError), phase: phase,
+            systemError: failure?.systemError ?? socketMaker.systemError(of: easy, at: code), phase: phase,
             refusedTunnel: code == CURLE_OK ? nil : refusedTunnel)
         end.proxyRefused = code != CURLE_OK && proxyRefused
         return end

@@ -32,6 +32,23 @@ import Testing
         #expect(!service.log.contains("code=cannotConnect"))
     }
 
+    @Test(.enabled(if: Machine.canTrace, "needs strace and the right to trace"))
+    func `Whose socket could not be made is told it, and nobody else, however many are made beside it`() async throws {
+        let service = try Service()
+        let origins = try (0..<12).map { _ in try OriginServer() }
+        for origin in origins { origin.serve("/file", .text("whole")) }
+        try await service.start()
+        // Every second one.
+        let tracer = try await service.inject("socket", "error=EMFILE:when=1+2")
+        let ids = try await service.api.enqueue(
+            origins.indices.map { .download(origins[$0].url("/file"), to: service.scratch.path, named: "\($0)") })
+        for id in ids { #expect(try await service.waitForEnd(id).state == .completed) }
+        try await service.kill()
+        _ = try await tracer.waitForExit()
+        #expect(service.log.contains("no file descriptors left"))
+        #expect(!service.log.contains("code=cannotConnect"))
+    }
+
     @Test func `A service that could not work with so few descriptors says what to raise`() async throws {
         let service = try Service()
         let process = try service.spawn(under: Self.limited(to: 100))
