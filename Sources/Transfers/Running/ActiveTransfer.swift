@@ -88,8 +88,11 @@ struct ActiveTransfer {
     func progress() -> TaskProgress {
         let record = run.shown
         let isDownload = record.kind == .download
+        var received = count
+        // Before its answer is taken, nobody knows of how many these are.
+        if case .download = exchange, !run.isAccepted { received = run.startCount }
         return TaskProgress(
-            id: record.id, countOfBytesReceived: isDownload ? count : 0,
+            id: record.id, countOfBytesReceived: isDownload ? received : 0,
             countOfBytesExpectedToReceive: isDownload ? record.partial?.total ?? -1 : -1,
             countOfBytesSent: isDownload ? 0 : count,
             countOfBytesExpectedToSend: isDownload ? 0 : record.sentFiles?.length ?? -1,

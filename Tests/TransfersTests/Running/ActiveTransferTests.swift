@@ -1,0 +1,34 @@
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Transfers
+
+/// What is told of a transfer that has a connection.
+@Suite struct ActiveTransferTests {
+    /// The transport's thread writes bytes before the service has taken the answer that they belong to.
+    @Test func `T4: Bytes are told together with how many are expected`() throws {
+        let directory = try TemporaryDirectory()
+        let receiver = DownloadReceiver(
+            DownloadReceiver.Inputs(
+                plan: ExchangePlan(partial: nil), policy: lenient, freshPath: directory.path("f"), bootID: "b",
+                wallSeconds: someTime)
+        ) { _, _ in }
+        var transfer = ActiveTransfer(record: TaskMachineTests.record(), startedAt: 0)
+        transfer.run.admitted(TaskMachineTests.start)
+        transfer.exchange = .download(receiver, NoHandle())
+        _ = receiver.exchange(received: head(200, ["Content-Length": "1000"]))
+        receiver.position.value = 400
+        let early = transfer.progress()
+        #expect(early.countOfBytesReceived == 0 && early.countOfBytesExpectedToReceive == -1)
+        transfer.run.accept(try #require(receiver.reception?.accepted), TaskMachineTests.start)
+        let told = transfer.progress()
+        #expect(told.countOfBytesReceived == 400 && told.countOfBytesExpectedToReceive == 1_000)
+    }
+
+    private struct NoHandle: ExchangeHandle {
+        func cancel() {}
+        func setRateLimit(_ bytesPerSecond: Int64?) {}
+        func resumeWriting() {}
+    }
+}
