@@ -7,6 +7,7 @@ extension LocationService {
     package func status() async throws(Problem) -> LocationStatus {
         try await readEntries()
         try await ask(all: true) { _, _ in }
+        await sourcesToBeKnown()
         return book.status(now)
     }
 
@@ -53,6 +54,7 @@ extension LocationService {
     package func processLocation(of app: AppID) async throws(Problem) -> ProcessLocation {
         try await readEntries(for: app)
         await written()
+        await sourcesToBeKnown()
         return try book.processLocation(of: app, now)
     }
 
@@ -64,6 +66,7 @@ extension LocationService {
         try await ask { (book, now) throws(Problem) in
             try book.requestAuthorization(permission, for: app, now: now)
         }
+        await sourcesToBeKnown()
         return try book.processLocation(of: app, now)
     }
 

@@ -60,6 +60,8 @@ package actor LocationService {
     private var isStopping = false
     /// Transactions that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
     private var writes = PendingWrites()
+    /// Those who wait for the sources to be looked at.
+    private var waitingForSources: [CheckedContinuation<Void, Never>] = []
     private let companions = Mailbox<LocationService>()
 
     package init(_ environment: Environment) {
@@ -108,6 +110,7 @@ package actor LocationService {
         alarm.cancel()
         environment.source.shutdown()
         companions.finish()
+        sourcesAreKnown()
     }
 
     private func followSources() async {
@@ -234,7 +237,20 @@ package actor LocationService {
     }
 
     /// A source has said something.
-    package func take(_ update: FixUpdate) async { await tell { $0.take(update, now: $1) } }
+    package func take(_ update: FixUpdate) async {
+        await tell { $0.take(update, now: $1) }
+        if book.sources != nil { sourcesAreKnown() }
+    }
+
+    /// Returns when the sources were looked at once, which takes seconds at most: until then nobody knows what can be monitored.
+    func sourcesToBeKnown() async {
+        while book.sources == nil, !isStopping { await withCheckedContinuation { waitingForSources.append($0) } }
+    }
+
+    private func sourcesAreKnown() {
+        for waiter in waitingForSources { waiter.resume() }
+        waitingForSources = []
+    }
 
     /// The app came to the front of its user, or left it.
     package func use(_ app: AppID, isInFront: Bool) async { await tell { $0.use(app, isInFront: isInFront, now: $1) } }

@@ -13,7 +13,7 @@ import Testing
 
     @Test func `R6: Where nobody watches anything the service waits for nothing, and asks for nothing`() async throws {
         let scene = try Scene()
-        try await scene.service.prepare()
+        try await scene.prepare()
         let run = Task { await scene.service.run() }
         await scene.service.apply(DeviceMoment())
         _ = try await scene.service.change(Scene.app, AppLocationChange(permission: .always))
@@ -28,7 +28,7 @@ import Testing
         async throws
     {
         let scene = try Scene()
-        try await scene.service.prepare()
+        try await scene.prepare()
         let run = Task { await scene.service.run() }
         _ = try await scene.service.change(Scene.app, AppLocationChange(permission: .always))
         try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
@@ -82,7 +82,7 @@ import Testing
         await scene.service.stop()
 
         let next = try Scene(after: scene)
-        try await next.service.prepare()
+        try await next.prepare()
         let kept = try await next.service.status(of: Scene.app)
         #expect(kept == before && kept.permission == .always && kept.monitorsSignificantChanges)
         #expect(kept.regions.map(\.region.identifier) == ["work"] && kept.regions.map(\.state) == [.outside])
@@ -98,7 +98,7 @@ import Testing
 
     @Test func `R6: An entry that was put there by hand is known when somebody asks for it`() async throws {
         let scene = try Scene([])
-        try await scene.service.prepare()
+        try await scene.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
         scene.told.install([LocationScene.manifest()])
         try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
@@ -108,9 +108,37 @@ import Testing
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
 
-    @Test func `R6: Its user is asked by whoever can, and the app is told the answer`() async throws {
+    @Test func `R6: What can be monitored is told when the sources were looked at, and nothing that is wrong before`()
+        async throws
+    {
         let scene = try Scene()
         try await scene.service.prepare()
+        let service = scene.service
+        let process = Task { try await service.processLocation(of: Scene.app) }
+        let status = Task { try await service.status() }
+        let asked = Task { try await service.requestAuthorization(.always, for: Scene.app) }
+        let source = LocationStatus.SourceStatus(name: "gpsd", isAvailable: true, sentence: "It is there.")
+        // Behind as many others as would let them be answered.
+        for _ in 0..<100 { _ = try await service.change(Scene.app, AppLocationChange(permission: .always)) }
+        await service.take(.sources([source], canMonitorRegions: true, canMonitorSignificantChanges: false))
+        let answers = [try await process.value, try await asked.value]
+        #expect(answers.map(\.canMonitorRegions) == [true, true])
+        #expect(try await status.value.sources == [source])
+    }
+
+    @Test func `R6: Who waits for the sources when the service ends is answered`() async throws {
+        let scene = try Scene()
+        try await scene.service.prepare()
+        let service = scene.service
+        let process = Task { try await service.processLocation(of: Scene.app) }
+        for _ in 0..<100 { _ = try await service.status(of: Scene.app) }
+        await service.stop()
+        #expect(try await !process.value.canMonitorRegions)
+    }
+
+    @Test func `R6: Its user is asked by whoever can, and the app is told the answer`() async throws {
+        let scene = try Scene()
+        try await scene.prepare()
         let run = Task { await scene.service.run() }
         // Nobody can ask: the word stays what it was.
         #expect(try await scene.service.requestAuthorization(.always, for: Scene.app).permission == .ask)
@@ -142,7 +170,7 @@ import Testing
 
     @Test func `R6: A store that refuses is a 503`() async throws {
         let scene = try Scene()
-        try await scene.service.prepare()
+        try await scene.prepare()
         scene.gate.open(for: 0)
         let problem = await #expect(throws: Problem.self) {
             try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
@@ -163,7 +191,7 @@ import Testing
             try transaction.putLocationOfDevice([1])
         }
         let next = try Scene(after: scene)
-        try await next.service.prepare()
+        try await next.prepare()
         #expect(
             Set(try await next.journal(.unreadable).map(\.detail)) == [
                 "location of \(Scene.app)", "location of the device",
@@ -202,7 +230,7 @@ import Testing
             // The next service over what is on disk; the device is where it was.
             scene.gate.open(for: nil)
             let next = try Scene(after: scene)
-            try await next.service.prepare()
+            try await next.prepare()
             heard += try await next.endWakes()
             for _ in 0..<3 { await next.move(0, after: 30) }
             heard += try await next.endWakes()

@@ -62,6 +62,12 @@ struct ServiceScene: Sendable {
                 wakesChanged: { told.say("wakes \($0)") }, manifests: { told.manifests }, logger: logger))
     }
 
+    /// Takes up what was left, with sources that were looked at.
+    func prepare() async throws {
+        try await service.prepare()
+        await service.take(ScriptedFixSource.none)
+    }
+
     func wakes() async throws -> [WantedWake] { try await store.read { try $0.wantedWakes() } }
 
     func journal(_ decision: Decision) async throws -> [JournalEntry] {
@@ -83,7 +89,7 @@ struct ServiceScene: Sendable {
 
     /// The service has an app that watches a region, and a device outside of it.
     func begin(_ app: AppID = app) async throws {
-        try await service.prepare()
+        try await prepare()
         _ = try await service.change(app, AppLocationChange(permission: .always))
         try await service.addRegion(LocationScene.region(), for: app)
         await move(1_000)

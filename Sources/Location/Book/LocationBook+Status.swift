@@ -5,7 +5,7 @@ import Scheduler
 /// What people are shown: who watches what, how often it was told, and why nothing goes on. No place is in it.
 extension LocationBook {
     package func status(_ now: LocationMoment) -> LocationStatus {
-        var status = LocationStatus(sources: sources, apps: order.compactMap { self.status(of: $0, now) })
+        var status = LocationStatus(sources: sources ?? [], apps: order.compactMap { self.status(of: $0, now) })
         let next = request == nil ? nextFix(now) : now.bootSeconds
         status.nextFix = next.map { Date(timeIntervalSince1970: now.wallSeconds(of: $0)) }
         return status

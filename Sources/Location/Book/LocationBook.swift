@@ -16,8 +16,9 @@ package struct LocationBook: Sendable {
     package internal(set) var moment = DeviceMoment()
     /// When to decide again on the clock of fixes, if nothing happens before.
     package internal(set) var nextLook: Double?
+    /// Nil until they were looked at: nobody knows yet what can be monitored.
+    package internal(set) var sources: [LocationStatus.SourceStatus]?
     let bootID: String
-    var sources: [LocationStatus.SourceStatus] = []
     var canMonitorRegions = false
     var canMonitorSignificantChanges = false
     /// The last place that any source has told.
