@@ -40,6 +40,68 @@ import Testing
         try await world.service.state.wait(for: "its report") { $0.states == [.active, .background] }
     }
 
+    /// For longer than any of them is tried: the channel is the same as before.
+    @Test func `L1 L2: What a service was too slow for is told when it answers again`() async throws {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        application.launch(environment: [:])
+        try await world.service.state.wait(for: "its report") { $0.states == [.active] }
+        let task = application.beginBackgroundTask(withName: "task")
+        let lines = ["POST /v1/process/acknowledge", "POST /v1/process/state", "DELETE /v1/process/background-tasks/1"]
+        world.service.state.update { state in
+            for line in lines { state.refusals[line] = .unavailable("It is busy.") }
+            // It is given up in the first place, and by all of them together.
+            state.gates["GET /v1/status"] = Gate()
+        }
+        world.service.command(command(1, .enter) { $0.state = .inactive })
+        application.endBackgroundTask(task)
+        try await world.service.state.wait(within: .seconds(90), for: "a look whether it answers") {
+            $0.log.contains("GET /v1/status")
+        }
+        application.enterBackground()
+        try await world.service.state.wait(within: .seconds(90), for: "the report that is given up behind it") {
+            $0.log.last == "POST /v1/process/state"
+        }
+        world.service.state.update { state in
+            #expect(state.acknowledgedCommands == [] && state.backgroundTasks == [1: "task"])
+            state.refusals = [:]
+            state.gates["GET /v1/status"]?.open()
+        }
+        try await world.service.state.wait(within: .seconds(90), for: "all of it") {
+            $0.acknowledgedCommands == [1] && $0.backgroundTasks == [:] && $0.states == [.active, .background]
+        }
+        #expect(world.service.state.read { $0.channels.count } == 1)
+    }
+
+    /// The first acknowledgement is under way to a service that ends; its end comes behind the command of the next one.
+    @Test func `L1: A command that comes again while it is being acknowledged is acknowledged to who asks now`()
+        async throws
+    {
+        let (world, gate, line) = (try World(), Gate(), "POST /v1/process/acknowledge")
+        let application = Application(connection: world.process().connection)
+        let delegate = AppDelegate()
+        application.delegate = delegate
+        application.launch(environment: [:])
+        try await world.service.state.wait(for: "its report") { $0.states == [.active] }
+        world.service.state.update { state in
+            state.gates[line] = gate
+            state.refusals[line] = .unavailable("It is about to end.")
+        }
+        let first = command(1, .enter) { $0.state = .inactive }
+        world.service.command(first)
+        try await world.service.state.wait(for: "the acknowledgement") { $0.open[line] == 1 }
+        world.service.state.update { ($0.gates, $0.refusals) = ([:], [:]) }
+        world.service.breakStreams()
+        try await world.service.state.wait(for: "another channel") { $0.channels.count == 1 }
+        world.service.command(first)
+        world.service.command(command(2, .enter) { $0.state = .active })
+        try await eventually("both commands") {
+            delegate.heard.suffix(2) == ["resign active", "active"]
+        }
+        gate.open()
+        try await world.service.state.wait(for: "both acknowledgements") { Set($0.acknowledgedCommands) == [1, 2] }
+    }
+
     @Test func `T7: A background launch handles a session's events and never becomes active`() async throws {
         let world = try World()
         let early = world.process()

@@ -26,12 +26,31 @@ import Testing
     @Test func `L2: A question without an answer is taken back`() {
         var ledger = BackgroundTaskLedger()
         ledger.refuse(ledger.add("refused", nil), mayBeKnown: false)
-        #expect(ledger.nextEnd == nil)
+        #expect(ledger.news == nil)
         let number = ledger.add("unanswered", nil)
         ledger.refuse(number, mayBeKnown: true)
-        #expect(ledger.requests.isEmpty && ledger.nextEnd == number)
-        ledger.removeEnd(number)
-        #expect(ledger.nextEnd == nil)
+        #expect(ledger.requests.isEmpty && ledger.news == .end(number))
+        ledger.told(.end(number))
+        #expect(ledger.news == nil)
+    }
+
+    @Test func `L2: The end of a task whose beginning is just being told is told behind it`() throws {
+        var ledger = BackgroundTaskLedger()
+        let (first, second) = (ledger.add("first", nil), ledger.add("second", nil))
+        for number in [first, second] {
+            _ = ledger.open(number)
+            ledger.tellLater(number)
+        }
+        let beginning = try #require(ledger.news)
+        #expect(beginning == .beginning(BackgroundTaskRequest(number: first, name: "first")))
+        _ = ledger.end(first)
+        ledger.told(beginning)
+        var told: [BackgroundTaskLedger.News] = []
+        while let news = ledger.news {
+            told.append(news)
+            ledger.told(news)
+        }
+        #expect(told == [.beginning(BackgroundTaskRequest(number: second, name: "second")), .end(first)])
     }
 
     @Test(arguments: 1...50) func `L2: No walk calls a handler twice, early or late, or loses an end`(_ seed: UInt64) {
@@ -73,15 +92,15 @@ import Testing
                 for number in due { ledger.takeHandler(number)?() }
                 #expect(open.isSubset(of: called))
             default:
-                guard let number = ledger.nextEnd else { continue }
-                ledger.removeEnd(number)
+                guard case .end(let number) = ledger.news else { continue }
+                ledger.told(.end(number))
                 told.append(number)
             }
             #expect(ledger.requests.map(\.number) == open.sorted())
             #expect(Set(called).count == called.count)
         }
-        while let number = ledger.nextEnd {
-            ledger.removeEnd(number)
+        while case .end(let number) = ledger.news {
+            ledger.told(.end(number))
             told.append(number)
         }
         #expect(told == ended)

@@ -158,6 +158,23 @@ private let path = "/v1/process/background-tasks"
         #expect(application.beginBackgroundTask(withName: "c").rawValue == 3)
     }
 
+    /// It was busy for longer than the beginning of a task waits, and the channel is the same as before.
+    @Test func `L2: A service that was only too slow hears of a task, and of its end, when it answers again`()
+        async throws
+    {
+        let world = try World()
+        let application = Application(connection: world.process().connection)
+        _ = application.beginBackgroundTask(withName: "before")
+        world.service.state.update { $0.refusals["POST \(path)"] = .unavailable("It is busy.") }
+        let tasks = ["a", "b"].map { application.beginBackgroundTask(withName: $0) }
+        #expect(!tasks.contains(.invalid) && world.service.state.read { $0.backgroundTasks } == [1: "before"])
+        world.service.state.update { $0.refusals = [:] }
+        try await world.service.state.wait(for: "the tasks") { $0.backgroundTasks == [1: "before", 2: "a", 3: "b"] }
+        application.endBackgroundTask(tasks[0])
+        try await world.service.state.wait(for: "the end") { $0.backgroundTasks == [1: "before", 3: "b"] }
+        #expect(world.service.state.read { $0.channels.count } == 1)
+    }
+
     @Test @MainActor func `L2: Without a service an app in the background has none`() async throws {
         let world = try World()
         world.service.stop()

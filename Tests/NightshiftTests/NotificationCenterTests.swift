@@ -93,6 +93,17 @@ import Testing
         try await heard.wait(for: "the settings") { $0 == expected }
     }
 
+    @Test func `R3: What the service is slow to say is waited for, and is not told to be nothing`() async throws {
+        let world = try World()
+        world.service.state.update { $0.push.notifications = ProcessNotifications(permission: .allowed, canShow: true) }
+        let attempts = world.service.isTooSlow(for: "GET /v1/process/notifications")
+        let center = center(world)
+        async let settings = center.notificationSettings()
+        try await attempts()
+        world.service.state.update { $0.refusals = [:] }
+        #expect(await settings.authorizationStatus == .authorized)
+    }
+
     // MARK: - The app's own notifications
 
     @Test func `R3: A notification reaches the service with everything that it says`() async throws {

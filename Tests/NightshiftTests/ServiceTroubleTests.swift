@@ -153,6 +153,47 @@ import Testing
         #expect(session.downloadTask(with: url()).taskIdentifier > tasks.map(\.taskIdentifier).max() ?? 0)
     }
 
+    /// An app that took the list for empty would begin everything once more.
+    @Test func `T13: The list of tasks waits for a service that is slow, longer than a new task's number`() async throws
+    {
+        let world = try World()
+        let process = world.process()
+        let early = process.session(Recorder())
+        for _ in 1...2 { early.downloadTask(with: url()).resume() }
+        process.die()
+        let attempts = world.service.isTooSlow(for: "PUT /v1/process/sessions/org.example.photos")
+        let listed = Watched<[Int]?>(nil)
+        let session = world.process().session(Recorder())
+        session.getAllTasks { tasks in listed.update { $0 = tasks.map(\.taskIdentifier) } }
+        try await attempts()
+        #expect(listed.read { $0 } == nil)
+        world.service.state.update { $0.refusals = [:] }
+        try await listed.wait(for: "the list") { $0 != nil }
+        #expect(listed.read { $0 } == [1, 2])
+        session.invalidateAndCancel()
+    }
+
+    @Test(arguments: [false, true])
+    func `T13: A session that ends cancels what the service tells of only later`(isAway: Bool) async throws {
+        let world = try World()
+        let process = world.process()
+        process.session(Recorder()).downloadTask(with: url()).resume()
+        process.die()
+        let attempts = world.service.isTooSlow(for: "PUT /v1/process/sessions/org.example.photos")
+        if isAway { world.service.stop() }
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        session.invalidateAndCancel()
+        if isAway {
+            #expect(await session.allTasks.isEmpty)
+            try world.service.start()
+        }
+        try await attempts()
+        #expect(delegate.heard.read { $0 } == [])
+        world.service.state.update { $0.refusals = [:] }
+        #expect(try await delegate.heard.are(["1 completed -999", "invalid"]))
+    }
+
     @Test func `T13: A task that cannot be told of says why, once, and what to do`() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()

@@ -186,6 +186,38 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(world.service.state.read { $0.refresh.pending.map(\.identifier) } == [cleaning])
     }
 
+    @Test(arguments: [true, false])
+    func `R10: A cancellation that a service is too slow for, or away, is told when it answers again`(isAway: Bool)
+        async throws
+    {
+        let world = try World()
+        let scheduler = scheduler(world)
+        scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+        if isAway {
+            world.service.stop()
+        } else {
+            world.service.state.update { $0.refusals["DELETE \(tasksPath)/\(refresh)"] = .unavailable("It is busy.") }
+        }
+        scheduler.cancel(taskRequestWithIdentifier: refresh)
+        #expect(world.service.state.read { $0.refresh.pending.count } == 1)
+        world.service.state.update { $0.refusals = [:] }
+        if isAway { try world.service.start() }
+        try await world.service.state.wait(for: "the cancellation") { $0.refresh.pending.isEmpty }
+    }
+
+    @Test func `R10: The list of requests waits for a service that is slow`() async throws {
+        let world = try World()
+        let scheduler = scheduler(world)
+        scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+        let attempts = world.service.isTooSlow(for: "GET \(tasksPath)")
+        async let pending = scheduler.pendingTaskRequests().map(\.identifier)
+        try await attempts()
+        world.service.state.update { $0.refusals = [:] }
+        #expect(await pending == [refresh])
+    }
+
     // MARK: - Requests as values
 
     @Test func `R10: Requests are copied with all that they say`() throws {

@@ -60,12 +60,12 @@ final class BackgroundTaskHandler: Sendable {
 
     /// The number of a new task, or nil where there is no background time; waits for the service's answer.
     func begin(_ name: String, _ handler: BackgroundTaskLedger.Handler?) -> Int64? {
-        let (number, firstChannel) = state.withLock { ($0.ledger.add(name, handler), $0.channels) }
+        let number = state.withLock { $0.ledger.add(name, handler) }
         let request = BackgroundTaskRequest(number: number, name: name)
         switch requestTask(request) {
         case .granted(let channel):
             // Granted by a service that is gone, and not told again to the one that is there.
-            if open(number) != channel { reportAgainLater(request) }
+            if open(number) != channel { tellLater(number) }
             state.withLock { $0.isUnreachable = false }
         case .refused(let reason):
             refuse(number, reason, mayBeKnown: false)
@@ -75,13 +75,14 @@ final class BackgroundTaskHandler: Sendable {
                 state.isUnreachable = true
                 return state.isInBackground
             }
-            // Without a service nobody suspends an app that is seen; a new one hears of the task. In the background it would
-            // find the app at work without its leave.
+            // Without a service nobody suspends an app that is seen; it hears of the task when it answers. In the background it
+            // would find the app at work without its leave.
             guard !isInBackground else {
                 refuse(number, reason, mayBeKnown: true)
                 return nil
             }
-            if open(number) != firstChannel { reportAgainLater(request) }
+            _ = open(number)
+            tellLater(number)
         }
         return number
     }
@@ -137,48 +138,64 @@ final class BackgroundTaskHandler: Sendable {
             return state.refusal != reason
         }
         if isNews { Notice.print("A background task was refused: \(reason)") }
-        if mayBeKnown { reportEndsLater() }
+        if mayBeKnown { tellLater() }
     }
 
     /// Does nothing where there is no such task.
     func end(_ number: Int64) {
-        if state.withLock({ $0.ledger.end(number) }) { reportEndsLater() }
+        if state.withLock({ $0.ledger.end(number) }) { tellLater() }
     }
 
-    private func reportEndsLater() {
-        queue.async { [self] in reportEnds() }
-    }
+    // MARK: - What the service is to hear
 
-    private func reportEnds() {
-        while let number = state.withLock(\.ledger.nextEnd) {
-            do {
-                try state.withLock(\.connection)?.notify(.endBackgroundTask(number), patience: Self.endPatience)
-            } catch is ServiceUnreachable {
-                // The next connection comes back to it, and so does the next end.
-                return
-            } catch {
-                // The service knows of no such task, which is all that was wanted; or nobody is there to be told any more.
-            }
-            state.withLock { $0.ledger.removeEnd(number) }
+    /// The service can be reached (again).
+    func serviceIsBack() {
+        let hasNews = state.withLock { state in
+            state.isUnreachable = false
+            return state.ledger.news != nil
         }
+        if hasNews { tellLater() }
+    }
+
+    private func tellLater(_ number: Int64) {
+        state.withLock { $0.ledger.tellLater(number) }
+        tellLater()
+    }
+
+    private func tellLater() {
+        queue.async { [self] in tell() }
+    }
+
+    private func tell() {
+        while let connection = state.withLock({ $0.ledger.news == nil ? nil : $0.connection }) {
+            do {
+                try connection.openChannel(until: .now + Self.endPatience)
+                // Whoever opened it may have told everything.
+                guard let news = state.withLock(\.ledger.news) else { return }
+                try tell(news, connection)
+            } catch {
+                // Told when the service is back; or nobody is there to be told any more.
+                return
+            }
+        }
+    }
+
+    /// - Throws: ``ServiceUnreachable``, or `CancellationError` where the connection is closed.
+    private func tell(_ news: BackgroundTaskLedger.News, _ connection: ServiceConnection) throws {
+        do {
+            switch news {
+            case .beginning(let request):
+                try connection.notify(.beginBackgroundTask(request), patience: Self.endPatience)
+            case .end(let number): try connection.notify(.endBackgroundTask(number), patience: Self.endPatience)
+            }
+        } catch is Problem {
+            // The service knows of no such task, which is all that was wanted of an end.
+            if case .beginning = news { callHandlers([news.number]) {} }
+        }
+        state.withLock { $0.ledger.told(news) }
     }
 
     // MARK: - The service has come back
-
-    private func reportAgainLater(_ request: BackgroundTaskRequest) {
-        queue.async { [self] in
-            guard let connection = state.withLock(\.connection),
-                state.withLock({ $0.ledger.isOpen(request.number) })
-            else { return }
-            do {
-                try connection.notify(.beginBackgroundTask(request), patience: Self.endPatience)
-            } catch is Problem {
-                callHandlers([request.number]) {}
-            } catch {
-                // The next channel begins with it.
-            }
-        }
-    }
 
     /// Takes the clock from the service's first words, and tells it of every open task; before anybody else asks it anything.
     ///
@@ -195,6 +212,7 @@ final class BackgroundTaskHandler: Sendable {
             do {
                 try connection.client.on(hello.channel).wait(
                     for: .beginBackgroundTask(request), within: Self.answerPatience)
+                state.withLock { $0.ledger.told(.beginning(request)) }
             } catch let problem as Problem where problem.status != 503 && problem.type != Problem.notConnectedType {
                 // It goes on without its time: what it can still do, its handler does.
                 callHandlers([request.number]) {}
@@ -202,8 +220,6 @@ final class BackgroundTaskHandler: Sendable {
                 return false
             }
         }
-        state.withLock { $0.isUnreachable = false }
-        reportEndsLater()
         return true
     }
 

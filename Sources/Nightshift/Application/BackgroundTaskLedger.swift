@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The background tasks of this process: those that are open, and those whose end the service is still to hear of.
+/// The background tasks of this process: those that are open, and what the service is still to hear of them.
 ///
 /// A task is asked for, then open or refused; an open one ends. It has its expiration handler called at most once, and never
 /// before the app has been given its number.
@@ -9,7 +9,8 @@ struct BackgroundTaskLedger {
 
     private var tasks: [Int64: Entry] = [:]
     private var lastNumber: Int64 = 0
-    private var ended: [Int64] = []
+    /// Tasks of whose beginning, where they are open, or end the service is still to hear, in this order.
+    private var untold: [Int64] = []
 
     private struct Entry {
         var name: String
@@ -40,14 +41,14 @@ struct BackgroundTaskLedger {
     /// - Parameter mayBeKnown: whether the service may have it although it has not said so.
     mutating func refuse(_ number: Int64, mayBeKnown: Bool) {
         tasks[number] = nil
-        if mayBeKnown { ended.append(number) }
+        if mayBeKnown { untold.append(number) }
     }
 
     /// The app has ended a task; false where there is none.
     mutating func end(_ number: Int64) -> Bool {
         guard tasks[number]?.isOpen == true else { return false }
         tasks[number] = nil
-        ended.append(number)
+        tellLater(number)
         return true
     }
 
@@ -77,13 +78,36 @@ struct BackgroundTaskLedger {
         return tasks[number]?.handler
     }
 
-    // MARK: - Ends
+    // MARK: - What the service is to hear
 
-    /// The end that the service hears of next.
-    var nextEnd: Int64? { ended.first }
+    enum News: Equatable {
+        case beginning(BackgroundTaskRequest)
+        case end(Int64)
 
-    /// The service has heard of an end.
-    mutating func removeEnd(_ number: Int64) {
-        ended.removeAll { $0 == number }
+        var number: Int64 {
+            switch self {
+            case .beginning(let request): request.number
+            case .end(let number): number
+            }
+        }
+    }
+
+    /// What the service hears next.
+    var news: News? {
+        untold.first.map { number in
+            tasks[number].map { .beginning(BackgroundTaskRequest(number: number, name: $0.name)) } ?? .end(number)
+        }
+    }
+
+    /// The service has to hear of a task, behind what else it has to.
+    mutating func tellLater(_ number: Int64) {
+        untold.removeAll { $0 == number }
+        untold.append(number)
+    }
+
+    /// The service has heard it. What has come since stays: the end of a task whose beginning was being told.
+    mutating func told(_ news: News) {
+        if case .beginning = news, tasks[news.number] == nil { return }
+        untold.removeAll { $0 == news.number }
     }
 }

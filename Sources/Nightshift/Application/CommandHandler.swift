@@ -43,13 +43,18 @@ final class CommandHandler: Sendable {
         /// The last commands, with whether they are done: what comes again after a broken connection is known by them.
         var known: [Entry] = []
         var waiting: [Events] = []
+        /// The app's state of which the service has not heard yet.
+        var unreported: AppState?
     }
 
     private struct Entry {
         var command: ProcessCommand
         /// Where it came last: acknowledged anywhere else, its number might be another command's.
         var channel: String?
-        var isDone = false
+        /// How often it was done, or came again behind that.
+        var finishes = 0
+        /// How many of these the service has heard of.
+        var told = 0
         /// What came of it, for ``ProcessCommand/Action/handleWake``.
         var result: RefreshResult?
         /// What is shown, for ``ProcessCommand/Action/present``.
@@ -59,6 +64,13 @@ final class CommandHandler: Sendable {
             self.command = command
             self.channel = channel
         }
+
+        var isDone: Bool { finishes > 0 }
+
+        /// Done, and the service has not heard of it yet.
+        var isUntold: Bool { told < finishes }
+
+        var isOver: Bool { isDone && !isUntold }
 
         /// Whether it is acknowledged again rather than done again.
         var isDoneOnce: Bool { isDone && [.handleEvents, .handleWake, .present].contains(command.action) }
@@ -98,8 +110,8 @@ final class CommandHandler: Sendable {
             }
             state.known.append(Entry(command: command, channel: channel))
             // What is under way stays: a task that its user has begun may take longer than many other commands.
-            if state.known.count > Self.mostKnown, let done = state.known.firstIndex(where: \.isDone) {
-                state.known.remove(at: done)
+            if state.known.count > Self.mostKnown, let old = state.known.firstIndex(where: \.isOver) {
+                state.known.remove(at: old)
             }
             return (nil, state.receiver)
         }
@@ -133,7 +145,7 @@ final class CommandHandler: Sendable {
             guard let receiver else { return finish(command) }
             receiver.takeSnapshot { [self] data in
                 queue.async { [self] in
-                    if let data { notifyService(.putSnapshot(data)) }
+                    if let data { _ = notifyService(.putSnapshot(data)) }
                     finish(command)
                 }
             }
@@ -233,16 +245,26 @@ final class CommandHandler: Sendable {
     private func finish(_ command: ProcessCommand, _ result: RefreshResult? = nil, presentation: Int? = nil) {
         state.withLock { state in
             for index in state.known.indices where state.known[index].command == command {
-                state.known[index].isDone = true
                 state.known[index].result = result
                 state.known[index].presentation = presentation
+                state.known[index].finishes += 1
             }
         }
-        var acknowledgement = CommandAcknowledgement(command: command.number, result: result)
-        acknowledgement.presentation = presentation
-        queue.async { [self, acknowledgement] in
-            let channel = state.withLock { state in state.known.first { $0.command == command }?.channel }
-            notifyService(.acknowledge(acknowledgement), on: channel)
+        queue.async { [self] in acknowledge(command) }
+    }
+
+    /// On ``queue``.
+    private func acknowledge(_ command: ProcessCommand) {
+        guard let entry = state.withLock({ state in state.known.first { $0.command == command && $0.isUntold } })
+        else { return }
+        var acknowledgement = CommandAcknowledgement(command: command.number, result: entry.result)
+        acknowledgement.presentation = entry.presentation
+        guard notifyService(.acknowledge(acknowledgement), on: entry.channel) else { return }
+        state.withLock { state in
+            // Where it has come again meanwhile, whoever asks now has not heard of it.
+            for index in state.known.indices where state.known[index].command == command {
+                state.known[index].told = entry.finishes
+            }
         }
     }
 
@@ -253,15 +275,39 @@ final class CommandHandler: Sendable {
 
     /// Says that the app came to the front or left it.
     func report(_ newState: AppState) {
+        state.withLock { $0.unreported = newState }
         queue.async { [self] in
             if newState == .background { handOver() }
-            notifyService(.report(ProcessStateChange(state: newState)))
+            tell(newState)
         }
     }
 
-    /// On ``queue``. What the service could not be told in time it asks for again: a command that is not acknowledged comes anew.
-    private func notifyService(_ endpoint: Endpoint<Void>, on channel: String? = nil) {
-        try? state.withLock(\.connection)?.notify(endpoint, on: channel, patience: Self.patience)
+    /// On ``queue``.
+    private func tell(_ newState: AppState) {
+        guard state.withLock({ $0.unreported != nil }), notifyService(.report(ProcessStateChange(state: newState)))
+        else { return }
+        state.withLock { if $0.unreported == newState { $0.unreported = nil } }
+    }
+
+    /// The service can be reached (again).
+    func serviceIsBack() {
+        queue.async { [self] in
+            let (untold, unreported) = state.withLock { ($0.known.filter(\.isUntold), $0.unreported) }
+            for entry in untold { acknowledge(entry.command) }
+            if let unreported { tell(unreported) }
+        }
+    }
+
+    /// On ``queue``. Whether the service has heard it, or never will: what another service has asked for it asks for again.
+    private func notifyService(_ endpoint: Endpoint<Void>, on channel: String? = nil) -> Bool {
+        do {
+            try state.withLock(\.connection)?.notify(endpoint, on: channel, patience: Self.patience)
+        } catch is ServiceUnreachable {
+            return false
+        } catch {
+            // Refused, or meant for a channel that is gone.
+        }
+        return true
     }
 }
 

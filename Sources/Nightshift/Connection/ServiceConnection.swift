@@ -23,6 +23,7 @@ package final class ServiceConnection: Sendable {
     let refresh = RefreshHandler()
     let location = LocationHandler()
     let wakes = WakeHandler()
+    let cancellations = TaskCancellations()
     let push = PushHandler()
     let notifications = NotificationHandler()
     let presenter = NotificationPresenter()
@@ -44,6 +45,8 @@ package final class ServiceConnection: Sendable {
         var attempt = 0
         /// Whether an attempt has failed since the channel was last open: a hasty caller does not wait for the next one.
         var isUnreachable = false
+        /// The channel on which a request was given up, and nothing has been answered since.
+        var doubted: String?
         var isClosed = false
         /// Somebody has stopped the service: it is waited for, and started only when the app wants something new of it.
         var wasStopped = false
@@ -86,6 +89,7 @@ package final class ServiceConnection: Sendable {
         refresh.connect(to: self)
         location.connect(to: self)
         wakes.connect(to: self)
+        cancellations.connect(to: self)
         push.connect(to: self)
         notifications.connect(to: self)
         presenter.connect(to: self)
@@ -112,6 +116,22 @@ package final class ServiceConnection: Sendable {
     ) throws -> Answer {
         try endpoint.answer(
             from: send(try endpoint.encoded(), nil, hasty, patience, while: isWanted, retries: \.isPassing))
+    }
+
+    /// Asks for what no thread of the app stands still for: for as long as the service is there, however slow it is. What `ask` sends
+    /// has to be hasty.
+    ///
+    /// - Returns: nil where the service cannot be reached or refuses, and where the app is ending.
+    func patiently<Answer>(_ ask: () throws -> Answer) -> Answer? {
+        while true {
+            do {
+                return try ask()
+            } catch is ServiceUnreachable where !isUnreachable {
+                continue
+            } catch {
+                return nil
+            }
+        }
     }
 
     /// Sends a request whose answer is not needed: it only matters that the service has accepted it.
@@ -145,10 +165,60 @@ package final class ServiceConnection: Sendable {
             } catch let failure as ServiceUnreachable {
                 message = failure.message
             }
-            guard ContinuousClock.now + pause < deadline, isWanted() else { throw ServiceUnreachable(message: message) }
+            guard ContinuousClock.now + pause < deadline, isWanted() else {
+                doubt(hello)
+                throw ServiceUnreachable(message: message)
+            }
             Thread.sleep(forTimeInterval: Double(pause.components.attoseconds) / 1e18)
             pause = min(pause * 2, .milliseconds(500))
         }
+    }
+
+    /// A request was given up although there is a channel: the service was too slow, or this process was frozen meanwhile. What was
+    /// to be told is told when the service answers again; the next channel may be far away.
+    private func doubt(_ hello: ProcessHello) {
+        let isNew = state.withLock { state in
+            guard state.hello?.channel == hello.channel, state.doubted != hello.channel else { return false }
+            state.doubted = hello.channel
+            return true
+        }
+        if isNew { lookAgain(at: hello, after: Self.firstLook) }
+    }
+
+    private func lookAgain(at hello: ProcessHello, after pause: Duration) {
+        // Not on the channel's queue: what comes on it goes on meanwhile.
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(pause.components.seconds))) { [weak self] in
+            guard let self, isOpen(hello) else { return }
+            do {
+                _ = try client.on(hello.channel).wait(for: .status, within: Self.lookPatience)
+            } catch let problem as Problem where problem.status != 503 {
+                // An answer, too.
+            } catch {
+                return lookAgain(at: hello, after: min(pause * 2, Self.lastLook))
+            }
+            state.withLock { if $0.doubted == hello.channel { $0.doubted = nil } }
+            if isOpen(hello) { serviceIsBack() }
+        }
+    }
+
+    private func isOpen(_ hello: ProcessHello) -> Bool { state.withLock { $0.hello?.channel == hello.channel } }
+
+    /// Pauses before the service is asked whether it answers again; they double.
+    private static let firstLook: Duration = .seconds(1)
+    private static let lastLook: Duration = .seconds(8)
+    /// Seconds that it has for that.
+    private static let lookPatience: Double = 5
+
+    /// It can be reached (again): whoever has to tell it something does.
+    private func serviceIsBack() {
+        backgroundTasks.serviceIsBack()
+        commands.serviceIsBack()
+        sessions.serviceIsBack()
+        cancellations.serviceIsBack()
+        refresh.serviceIsBack()
+        push.serviceIsBack()
+        notifications.serviceIsBack()
+        location.serviceIsBack()
     }
 
     // MARK: - The channel
@@ -266,11 +336,7 @@ package final class ServiceConnection: Sendable {
                 return state.takeWaiters()
             }
             for waiter in waiters { waiter.signal() }
-            sessions.serviceIsBack()
-            refresh.serviceIsBack()
-            push.serviceIsBack()
-            notifications.serviceIsBack()
-            location.serviceIsBack()
+            serviceIsBack()
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
         } else if event.name == "command", let command = try? JSON.decode(ProcessCommand.self, from: data) {

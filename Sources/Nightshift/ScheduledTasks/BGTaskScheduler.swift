@@ -2,7 +2,6 @@ public import Dispatch
 public import Foundation
 import NightshiftAPI
 import NightshiftClient
-import Synchronization
 
 /// The name that apps have for a queue that may be missing; Dispatch on Linux has it not.
 // swift-format-ignore: TypeNamesShouldBeCapitalized
@@ -17,12 +16,6 @@ public final class BGTaskScheduler: NSObject, Sendable {
     public static let shared = BGTaskScheduler(connection: .shared)
 
     private let connection: ServiceConnection
-    private let state = Mutex(State())
-
-    private struct State {
-        /// Cancellations that the service could not be told; nil is one of every request.
-        var unsent: [String?] = []
-    }
 
     package init(connection: ServiceConnection) {
         self.connection = connection
@@ -115,7 +108,7 @@ public final class BGTaskScheduler: NSObject, Sendable {
     private func submit(_ task: ScheduledTask) throws {
         connection.wake()
         do {
-            try sendCancellations()
+            try connection.cancellations.send()
             try connection.notify(.submit(task), hasty: true, patience: RefreshHandler.patience)
         } catch let problem as Problem {
             throw Error(problem)
@@ -126,34 +119,15 @@ public final class BGTaskScheduler: NSObject, Sendable {
         }
     }
 
-    /// Takes a request back that waits; a task that runs goes on. Without a service it is taken back before anything else is asked.
+    /// Takes a request back that waits; a task that runs goes on. Without a service it is taken back when there is one again, before
+    /// anything else is asked of it.
     public func cancel(taskRequestWithIdentifier identifier: String) {
-        cancel(identifier)
+        connection.cancellations.add(identifier)
     }
 
     /// Takes every request back that waits.
     public func cancelAllTaskRequests() {
-        cancel(nil)
-    }
-
-    private func cancel(_ identifier: String?) {
-        state.withLock { $0.unsent.append(identifier) }
-        try? sendCancellations()
-    }
-
-    /// - Throws: ``ServiceUnreachable`` where the service cannot be told, `CancellationError` where the connection is closed.
-    private func sendCancellations() throws {
-        while case .some(let identifier) = state.withLock({ $0.unsent.first }) {
-            do {
-                try connection.notify(
-                    .cancelScheduledTask(identifier), hasty: true, patience: RefreshHandler.patience)
-            } catch is Problem {
-                // There is no such request, which is all that was wanted.
-            }
-            state.withLock { state in
-                if let index = state.unsent.firstIndex(of: identifier) { state.unsent.remove(at: index) }
-            }
-        }
+        connection.cancellations.add(nil)
     }
 
     /// The requests that wait, without those that run; copies.
@@ -174,11 +148,10 @@ public final class BGTaskScheduler: NSObject, Sendable {
     }
 
     private func pendingTasks() -> [ScheduledTask] {
-        do {
-            try sendCancellations()
-            return try connection.request(.scheduledTasks, hasty: true, patience: RefreshHandler.patience).tasks
-        } catch {
-            return []
+        let known = connection.patiently {
+            try connection.cancellations.send()
+            return try connection.request(.scheduledTasks, hasty: true, patience: RefreshHandler.patience)
         }
+        return known?.tasks ?? []
     }
 }

@@ -131,11 +131,14 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     }
 
     /// Every task that has not ended, those of earlier processes and those never resumed included; on the delegate queue.
+    ///
+    /// Called when the service has said which there are, however long it takes. Where it cannot be reached, these are the tasks of this
+    /// process.
     public override func getAllTasks(completionHandler: @escaping ([URLSessionTask]) -> Void) {
         // Called once, on the delegate queue.
         nonisolated(unsafe) let handler = completionHandler
-        core.waiting.async { [core] in
-            let tasks: [URLSessionTask] = core.openTasks() + core.openDataTasks
+        core.whenAttached(orAway: true) { [core] in
+            let tasks: [URLSessionTask] = core.openTasks + core.openDataTasks
             core.onDelegateQueue { handler(tasks) }
         }
     }

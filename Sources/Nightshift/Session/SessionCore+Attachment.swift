@@ -13,24 +13,34 @@ extension SessionCore {
         requests.async { [self] in attach() }
     }
 
-    /// Waits a while for the service to have said what there is; nil when it has, or the error with which the session failed.
+    /// Calls `body` on ``waiting`` when the service has said what there is, or the session has failed or ended.
     ///
-    /// Where it cannot be reached this does not wait at all.
-    @discardableResult
-    func waitForAttachment() -> URLError? {
-        let waiter = DispatchSemaphore(value: 0)
-        let isPending = state.withLock { state in
-            guard case .pending = state.attachment, !state.isInvalid, !state.isAway else { return false }
+    /// - Parameter orAway: also as soon as the service cannot be reached.
+    func whenAttached(orAway: Bool, _ body: @escaping @Sendable () -> Void) {
+        let waiter = AttachmentWaiter(isHasty: orAway) { [waiting] in waiting.async(execute: body) }
+        if !add(waiter) { waiter.goOn() }
+    }
+
+    /// Waits a while for the service to have said what there is. Where it cannot be reached this does not wait at all.
+    private func waitForAttachment() {
+        let semaphore = DispatchSemaphore(value: 0)
+        let waiter = AttachmentWaiter(isHasty: true) { semaphore.signal() }
+        guard add(waiter) else { return }
+        let seconds = Int(Self.attachmentPatience.components.seconds)
+        if semaphore.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
+            state.withLock { $0.waiters.removeAll { $0 === waiter } }
+        }
+    }
+
+    /// - Returns: false where there is nothing to wait for.
+    private func add(_ waiter: AttachmentWaiter) -> Bool {
+        state.withLock { state in
+            guard case .pending = state.attachment, !state.isInvalid, !(waiter.isHasty && state.isAway) else {
+                return false
+            }
             state.waiters.append(waiter)
             return true
         }
-        if isPending {
-            let seconds = Int(Self.attachmentPatience.components.seconds)
-            if waiter.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
-                state.withLock { $0.waiters.removeAll { $0 === waiter } }
-            }
-        }
-        return failure
     }
 
     var failure: URLError? {
@@ -110,7 +120,7 @@ extension SessionCore {
             defer { state.waiters = [] }
             return state.waiters
         }
-        for waiter in waiters { waiter.signal() }
+        for waiter in waiters { waiter.goOn() }
         read()
         acknowledge()
         retryBelated()
@@ -150,17 +160,18 @@ extension SessionCore {
             state.isAway = isAway
             defer {
                 state.pause = min(max(state.pause * 2, .milliseconds(20)), .seconds(5))
-                if isAway { state.waiters = [] }
+                if isAway { state.waiters.removeAll(where: \.isHasty) }
             }
-            return (state.pause, isAway ? state.waiters : [])
+            return (state.pause, isAway ? state.waiters.filter(\.isHasty) : [])
         }
-        for waiter in waiters { waiter.signal() }
+        for waiter in waiters { waiter.goOn() }
         let milliseconds = Int(pause.components.seconds * 1_000 + pause.components.attoseconds / 1_000_000_000_000_000)
         requests.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in attach() }
     }
 
-    /// The channel is open: a caller that waits for it need not wait for its next attempt.
+    /// The service can be reached (again): a caller that waits for that need not wait for its next attempt.
     func serviceIsBack() {
+        acknowledge()
         if state.withLock({ $0.needsAttachment && $0.isAway }) { requests.async { [self] in attach() } }
     }
 
@@ -177,11 +188,23 @@ extension SessionCore {
             defer { state.waiters = [] }
             return (state.waiters, Array(state.tasks.values))
         }
-        for waiter in waiters { waiter.signal() }
+        for waiter in waiters { waiter.goOn() }
         if !isInUse { Notice.print("The session \(identifier) is refused: \(problem.detail ?? problem.title)") }
         for task in tasks { endHere(task.core, error: error) }
         for task in openDataTasks { task.cancel() }
         // A caller that is just making a task is told of its end first.
         events.asyncAfter(deadline: .now() + .seconds(1)) { [self] in invalidate(error) }
+    }
+}
+
+/// Somebody who waits for a session's attachment.
+final class AttachmentWaiter: Sendable {
+    /// Whether it goes on without it where the service cannot be reached.
+    let isHasty: Bool
+    let goOn: @Sendable () -> Void
+
+    init(isHasty: Bool, goOn: @escaping @Sendable () -> Void) {
+        self.isHasty = isHasty
+        self.goOn = goOn
     }
 }

@@ -26,9 +26,10 @@ extension SessionCore {
         }
     }
 
+    /// However long the service takes to say what there is: it is not the end before that is at its end.
     private func runAfterBacklog(_ body: @escaping @Sendable () -> Void) {
-        waiting.async { [self] in
-            if waitForAttachment() == nil { waitForBacklog() }
+        whenAttached(orAway: false) { [self] in
+            if failure == nil { waitForBacklog() }
             body()
             state.withLock { $0.maySettle = true }
             events.async { [self] in invalidateIfFinished() }
@@ -66,7 +67,7 @@ extension SessionCore {
         }
         reader?.cancel()
         loader?.invalidate()
-        for waiter in waiters { waiter.signal() }
+        for waiter in waiters { waiter.goOn() }
     }
 
     /// Forgets a task whose delegate has heard of its end. On ``events``.
@@ -108,7 +109,7 @@ extension SessionCore {
             return (state.loader, state.waiters)
         }
         loader?.invalidate()
-        for waiter in waiters { waiter.signal() }
+        for waiter in waiters { waiter.goOn() }
         // Handled messages are acknowledged all the same.
         acknowledge()
     }

@@ -84,8 +84,8 @@ final class SessionCore: Sendable {
         var hasAdvisedConformance = false
         /// Threads that wait for that.
         var backlogWaiters: [DispatchSemaphore] = []
-        /// Threads that wait for the attachment.
-        var waiters: [DispatchSemaphore] = []
+        /// Those who wait for the attachment.
+        var waiters: [AttachmentWaiter] = []
     }
 
     enum Attachment {
@@ -114,10 +114,9 @@ final class SessionCore: Sendable {
         state.withLock { state in state.taskIdentifiers[id].flatMap { state.tasks[$0] } }
     }
 
-    /// Every task that has not ended, in the order in which they were made; waits for the service to have said which there are.
-    func openTasks() -> [any BackgroundTask] {
-        _ = waitForAttachment()
-        return state.withLock { state in
+    /// Every task that has not ended and is known here, in the order in which they were made.
+    var openTasks: [any BackgroundTask] {
+        state.withLock { state in
             guard !state.isCancelled else { return [] }
             return state.tasks.values.filter { $0.core.visibleState != .completed }.sorted {
                 $0.core.identifier < $1.core.identifier

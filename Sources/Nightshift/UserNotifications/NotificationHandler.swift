@@ -172,8 +172,11 @@ final class NotificationHandler: Sendable {
     func read(_ completion: @escaping @Sendable (ProcessNotifications?) -> Void) {
         queue.async { [self] in
             send()
-            let connection = state.withLock(\.connection)
-            completion(try? connection?.request(.notifications, hasty: true, patience: Self.readPatience))
+            guard let connection = state.withLock(\.connection) else { return completion(nil) }
+            completion(
+                connection.patiently {
+                    try connection.request(.notifications, hasty: true, patience: Self.readPatience)
+                })
         }
     }
 

@@ -27,6 +27,20 @@ final class World: Sendable {
     }
 }
 
+extension ScriptedService {
+    /// Has a line of request answered as by a service that is too busy, until its refusals are taken back.
+    ///
+    /// - Returns: waits until it was asked again for longer than two seconds.
+    func isTooSlow(for line: String) -> () async throws -> Void {
+        state.update { state in
+            state.refusals[line] = .unavailable("It is busy.")
+            state.log.removeAll { $0 == line }
+        }
+        // The pauses between attempts grow from 10 ms to half a second; those of 15 last more than two, however they begin anew.
+        return { try await self.state.wait(for: "attempts") { $0.log.count { $0 == line } > 14 } }
+    }
+}
+
 final class AppProcess: Sendable {
     let connection: ServiceConnection
 
