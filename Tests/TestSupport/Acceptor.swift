@@ -11,17 +11,11 @@ final class Acceptor: Sendable {
     private let isOpen = Watched(false)
 
     init(host: Loopback, port: UInt16, onConnection: @escaping @Sendable (Socket) -> Void) throws {
-        listener = try Socket.bound(to: host, port: port)
+        listener = try Socket.listening(on: host, port: port)
         self.host = host
         self.port = listener.port
         self.onConnection = onConnection
-        do {
-            try open()
-        } catch {
-            // No object, no deinit.
-            listener.close()
-            throw error
-        }
+        run()
     }
 
     deinit {
@@ -32,11 +26,7 @@ final class Acceptor: Sendable {
     func open() throws {
         guard !isOpen.read({ $0 }) else { return }
         try listener.listen()
-        isOpen.update { $0 = true }
-        Thread.detachNewThread { [listener, isOpen, onConnection] in
-            while let connection = listener.accepted() { onConnection(connection) }
-            isOpen.update { $0 = false }
-        }
+        run()
     }
 
     /// Stops listening: from now on connections are refused.
@@ -45,5 +35,13 @@ final class Acceptor: Sendable {
     @discardableResult func close() -> Bool {
         isOpen.update { if $0 { listener.shutdown() } }
         return isOpen.block(within: .seconds(5)) { !$0 }
+    }
+
+    private func run() {
+        isOpen.update { $0 = true }
+        Thread.detachNewThread { [listener, isOpen, onConnection] in
+            while let connection = listener.accepted() { onConnection(connection) }
+            isOpen.update { $0 = false }
+        }
     }
 }

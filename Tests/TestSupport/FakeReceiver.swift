@@ -33,14 +33,13 @@ package final class FakeReceiver: Sendable {
     /// gpsfake tells gpsd of its receiver as soon as gpsd's control socket has a name. Where gpsd does not listen on it yet, gpsfake
     /// goes on without a word, and without a receiver (`DaemonInstance` in gps/fake.py, 3.22). Then both are started again.
     package func start() async throws {
-        for _ in 1..<Self.mostStarts {
+        for number in 1...Self.mostStarts {
             do {
                 return try await startOnce()
-            } catch is WaitedTooLong {
+            } catch is WaitedTooLong where number < Self.mostStarts {
                 stop()
             }
         }
-        try await startOnce()
     }
 
     private func startOnce() async throws {
@@ -55,7 +54,7 @@ package final class FakeReceiver: Sendable {
         try await eventually(
             "gpsd, of Debian's packages gpsd, gpsd-clients and python3-gps", within: .seconds(5)
         ) {
-            if let exit = process.exit { throw PrivateBus.CannotRun(description: "gpsfake ended with \(exit)") }
+            if let exit = process.exit { throw CannotRun("gpsfake", ended: exit) }
             return hasDevice()
         }
     }

@@ -110,7 +110,7 @@ import Testing
             (path, "org.unifiedpush.Distributor2", "Register", ["s", "x"]),
             (path, "org.unifiedpush.Distributor1", "Register", ["ss", "x", "y"]),
         ] {
-            await #expect(throws: PrivateBus.CannotRun.self, "\(interface).\(method) \(arguments)") {
+            await #expect(throws: CannotRun.self, "\(interface).\(method) \(arguments)") {
                 try await scene.bus.call(name, path, interface, method, arguments)
             }
         }

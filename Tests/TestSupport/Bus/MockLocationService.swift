@@ -52,7 +52,7 @@ package final class MockLocationService: Sendable {
             arguments: ["-m", "dbusmock", "--template", try directory.write(kind.template, to: "template.py")],
             environment: environment, errors: .inherit)
         try await eventually("dbusmock's \(kind), of Debian's package python3-dbusmock") {
-            if let exit = process.exit { throw PrivateBus.CannotRun(description: "dbusmock ended with \(exit)") }
+            if let exit = process.exit { throw CannotRun("dbusmock", ended: exit) }
             // Answered only when the template is loaded.
             return (try? await call("org.freedesktop.DBus.Mock", "GetCalls")) != nil
         }

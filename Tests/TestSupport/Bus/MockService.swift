@@ -73,7 +73,7 @@ package final class MockService: Sendable {
             arguments: ["-m", "dbusmock"] + kind.arguments + (parameters.map { ["--parameters", $0] } ?? []),
             environment: environment, errors: .inherit)
         try await eventually("dbusmock's \(kind), of Debian's package python3-dbusmock") {
-            if let exit = process.exit { throw PrivateBus.CannotRun(description: "dbusmock ended with \(exit)") }
+            if let exit = process.exit { throw CannotRun("dbusmock", ended: exit) }
             // Answered only when the template is loaded.
             return (try? await call("org.freedesktop.DBus.Mock", "GetCalls")) != nil
         }

@@ -69,7 +69,7 @@ package final class PrivateBus: Sendable {
             arguments: ["--config-file=\(directory.path("bus.conf"))", "--nofork", "--nopidfile", "--print-address"],
             output: .file(printed), errors: .inherit)
         try await eventually("dbus-daemon, of Debian's package dbus-daemon") {
-            if let exit = process.exit { throw CannotRun(description: "dbus-daemon ended with \(exit)") }
+            if let exit = process.exit { throw CannotRun("dbus-daemon", ended: exit) }
             return !((try? fileBytes(printed)) ?? []).isEmpty
         }
         daemon.update { $0 = process }
@@ -101,10 +101,5 @@ package final class PrivateBus: Sendable {
             throw CannotRun(description: "busctl call \(service) \(method): \(outcome.exit) \(outcome.errors)")
         }
         return outcome.output
-    }
-
-    /// Something that a test needs did not run.
-    package struct CannotRun: Error, CustomStringConvertible {
-        package let description: String
     }
 }

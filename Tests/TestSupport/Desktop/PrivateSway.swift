@@ -49,7 +49,7 @@ package final class PrivateSway: Sendable {
         variables["SWAYSOCK"] = ipc
         let process = try child("sway", ["--config", directory.path("config")], variables)
         try await eventually("sway, of Debian's package sway") {
-            if let exit = process.exit { throw CannotRun("sway", exit, directory) }
+            if let exit = process.exit { throw CannotRun("sway", ended: exit, log: directory.path("sway.log")) }
             return FileManager.default.fileExists(atPath: directory.path("wayland-1"))
                 && FileManager.default.fileExists(atPath: ipc)
         }
@@ -74,7 +74,7 @@ package final class PrivateSway: Sendable {
         let process = try child("foot", ["--app-id", applicationID, "sleep", "600"], environment)
         clients.update { $0.append(process) }
         try await eventually("a window of foot, of Debian's package foot") {
-            if let exit = process.exit { throw CannotRun("foot", exit, directory) }
+            if let exit = process.exit { throw CannotRun("foot", ended: exit, log: directory.path("foot.log")) }
             return try await message("-t", "get_tree").contains("\"\(applicationID)\"")
         }
     }
@@ -103,19 +103,9 @@ package final class PrivateSway: Sendable {
         // A change of user takes back the signal at the parent's end: it is asked for behind that.
         let user = geteuid() == 0 ? ["--reuid=\(Self.nobody)", "--regid=\(Self.nobody)", "--clear-groups"] : []
         let prefix = user + ["--pdeathsig", "TERM", "--", program]
+        // It may not enter every directory in which somebody runs the tests.
         return try ChildProcess(
             "setpriv", arguments: prefix + arguments, environment: environment,
-            errors: .file(directory.path("\(program).log")), diesWithParent: false)
-    }
-
-    /// Something that a test needs did not run.
-    package struct CannotRun: Error, CustomStringConvertible {
-        package let description: String
-
-        /// With the last words of its log.
-        fileprivate init(_ program: String, _ exit: ChildProcess.Exit, _ directory: TemporaryDirectory) {
-            let log = (try? String(contentsOfFile: directory.path("\(program).log"), encoding: .utf8)) ?? ""
-            description = "\(program) ended with \(exit): \(log.suffix(1_000))"
-        }
+            errors: .file(directory.path("\(program).log")), directory: directory.path, diesWithParent: false)
     }
 }

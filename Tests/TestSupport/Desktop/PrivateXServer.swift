@@ -56,7 +56,7 @@ package final class PrivateXServer: Sendable {
                 "-noreset",
             ], output: .file(printed), errors: .file(directory.path("errors")))
         try await eventually("Xvfb, of Debian's package xvfb") {
-            if let exit = process.exit { throw CannotRun(description: "Xvfb ended with \(exit)") }
+            if let exit = process.exit { throw CannotRun("Xvfb", ended: exit, log: directory.path("errors")) }
             let text = String(decoding: (try? fileBytes(printed)) ?? [], as: UTF8.self)
             guard text.hasSuffix("\n"), let found = Int(text.dropLast()) else { return false }
             number.update { $0 = found }
@@ -84,7 +84,7 @@ package final class PrivateXServer: Sendable {
         let process = try ChildProcess("openbox", environment: environment)
         clients.update { $0.append(process) }
         try await eventually("openbox, of Debian's package openbox") {
-            if let exit = process.exit { throw CannotRun(description: "openbox ended with \(exit)") }
+            if let exit = process.exit { throw CannotRun("openbox", ended: exit) }
             return try await run("xprop", ["-root", "_NET_SUPPORTED"]).contains("_NET_ACTIVE_WINDOW")
         }
         return process
@@ -104,7 +104,7 @@ package final class PrivateXServer: Sendable {
         clients.update { $0.append(process) }
         var id = ""
         try await eventually("a window of xterm, of Debian's package xterm") {
-            if let exit = process.exit { throw CannotRun(description: "xterm ended with \(exit)") }
+            if let exit = process.exit { throw CannotRun("xterm", ended: exit) }
             id =
                 try await run("xdotool", ["search", "--onlyvisible", "--class", "^\(name)$"])
                 .split(separator: "\n").last.map(String.init) ?? ""
@@ -125,10 +125,5 @@ package final class PrivateXServer: Sendable {
     /// What a program prints that uses the display.
     private func run(_ program: String, _ arguments: [String]) async throws -> String {
         try await ChildProcess.run(program, arguments, environment: environment).output
-    }
-
-    /// Something that a test needs did not run.
-    package struct CannotRun: Error, CustomStringConvertible {
-        package let description: String
     }
 }

@@ -212,6 +212,21 @@ import Transfers
         #expect(silent.after >= 1.5, "what was not listened to counts: \(silent.after) s")
     }
 
+    @Test func whoSpeaksIsNotSilent() {
+        var scheduler = Self.two()
+        _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
+        for look in 1...100 {
+            let now = 0.4 + Double(look) / 10
+            // What would follow if the first had brought something at this look.
+            var other = scheduler
+            let actions = other.progressed([Self.first: 2 << 20], now: now)
+            #expect(!actions.contains(.stop(Self.first, .stalled)))
+            if actions.contains(.stop(Self.second, .stalled)) { return }
+            _ = scheduler.progressed([:], now: now)
+        }
+        Issue.record("the second was not stopped")
+    }
+
     /// Every look comes three times as late as it should: two thirds of the silence were not listened to.
     @Test func silenceThatABusyMachineMissesProvesNothing() {
         var (quiet, busy) = (Self.two(), Self.two())
