@@ -29,5 +29,7 @@ package enum Point: String, Sendable, Codable {
     /// In `didCompleteWithError`.
     case completed
     case challenged
+    /// In `willBeginDelayedRequest`, before it is answered.
+    case delayed
     case finishedEvents
 }

@@ -65,6 +65,7 @@ extension ProbeSession: URLSessionDelayedRequestDelegate {
         completionHandler: @Sendable @escaping (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
     ) {
         note(.delayed, task) { $0.text = request.url?.absoluteString }
+        _ = conduct.deeds(at: .delayed, task: task)
         switch conduct.orders.delayed {
         case .proceed: completionHandler(.continueLoading, nil)
         case .replace:

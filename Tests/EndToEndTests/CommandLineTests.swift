@@ -132,7 +132,7 @@ import Testing
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
         let (content, gate) = (Content.seeded(size: 6 << 20, seed: 6), Gate())
-        origin.serve("/f", Resource(content: content, behaviours: [.holdAfter(4 << 20, gate).times(1)]))
+        origin.serve("/f", Resource(content: content, behaviours: [.holdFrom(4 << 20, gate)]))
         let detach = try await service.cli(["get", origin.url("/f"), "-o", "f", "--detach", "--connections", "1"])
         #expect(detach.code == 0)
         let id = detach.output.trimmingCharacters(in: .newlines)

@@ -9,7 +9,7 @@ import Testing
     func cutConnections() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let proxy = try ChaosProxy(
-            to: origin.port, conditions: .init(cuts: .init(seed: 8, meanBytes: 2 << 20)))
+            to: origin.port, conditions: .init(bytesPerSecond: 4 << 20, cuts: .init(seed: 8, meanBytes: 2 << 20)))
         try await service.start()
         let content = Content.seeded(size: 16 << 20, seed: 8)
         origin.serve("/file", Resource(content: content))
@@ -19,14 +19,14 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
         #expect(proxy.totals.cuts > 0)
         #expect(task.restarts == 0)
-        // What the proxy holds when it cuts is lost.
+        // What was on the way is lost: no more than the service leaves in its sockets at this speed.
         #expect(proxy.totals.bytesDown < content.size + Int64(proxy.totals.cuts + 1) << 20)
     }
 
     @Test("T8: a way that vanishes and comes back is used again")
     func downAndUp() async throws {
         let (service, origin) = (try Service(), try OriginServer())
-        let proxy = try ChaosProxy(to: origin.port, conditions: .init(bytesPerSecond: 1 << 20))
+        let proxy = try ChaosProxy(to: origin.port, conditions: .init(bytesPerSecond: 64 << 10))
         try await service.start()
         let content = Content.seeded(size: 12 << 20, seed: 9)
         origin.serve("/file", Resource(content: content))
@@ -64,7 +64,7 @@ import Testing
     @Test("T8: a way on which nothing moves is left after the idle timeout")
     func blackHole() async throws {
         let (service, origin) = (try Service(), try OriginServer())
-        let proxy = try ChaosProxy(to: origin.port, conditions: .init(bytesPerSecond: 1 << 20))
+        let proxy = try ChaosProxy(to: origin.port, conditions: .init(bytesPerSecond: 64 << 10))
         try await service.start()
         let content = Content.seeded(size: 8 << 20, seed: 4)
         origin.serve("/file", Resource(content: content))

@@ -83,11 +83,8 @@ private struct PowerCutWorld {
         let id = "\(UUID())\n"
         let path = try service.scratch.write(id, to: "boot-id")
         let script = "mount --bind \(path) /proc/sys/kernel/random/boot_id && exec \"$@\""
-        var now = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &now)
-        try await service.start(under: [
-            "unshare", "--mount", "--time", "--boottime", "-\(now.tv_sec)", "sh", "-c", script, "sh",
-        ])
+        let begun = Machine.bootTime(shiftedBy: -Machine.bootSeconds)
+        try await service.start(under: begun + ["unshare", "--mount", "sh", "-c", script, "sh"])
     }
 
     private mutating func enqueue() async throws {

@@ -113,9 +113,7 @@ import Testing
         #expect(whole.code == 1 && whole.errors.contains("is complete"), "\(whole)")
         let gate = Gate()
         defer { gate.open() }
-        // A second connection, in place of the silent one, would bring what it holds back.
-        let held: [Behaviour] = [.holdAfter(1 << 20, gate).times(1), .holdHead(gate).skippingFirst(1)]
-        origin.serve("/held", Resource(content: content, behaviours: held))
+        origin.serve("/held", Resource(content: content, behaviours: [.holdFrom(1 << 20, gate)]))
         let running = try await service.api.enqueue(.download(origin.url("/held"), to: service.scratch.path))
         try await service.wait(running, for: "a byte") { $0.countOfBytesReceived > 0 }
         #expect(try await service.cli(["cancel", "--keep", "\(running)"]).code == 0)

@@ -201,27 +201,33 @@ final class AppFixture: Sendable {
             .map { (try? String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)) ?? "" }.joined()
     }
 
+    /// What the service says of it, what it saw and what it wrote: for whoever has to find out what happened.
+    func account() async -> String {
+        let history = (try? await why()).map { explanation in
+            explanation.history.map { "\($0.time.ISO8601Format()) \($0.decision) \($0.detail ?? "")" }
+                .joined(separator: "\n")
+        }
+        let seen = seen().filter { $0.event != .progress }.suffix(40).map { sighting in
+            "\(sighting.awakeSeconds) \(sighting.process) \(sighting.event) \(sighting.session ?? "") \(sighting.description ?? "") "
+                + "\(sighting.code.map { "\($0)" } ?? "")"
+        }
+        return """
+            the service says:
+            \(history ?? "nothing")
+            \(((try? await api.tasks()) ?? []).suffix(5).map { "\($0)" }.joined(separator: "\n"))
+            the app saw:
+            \(seen.joined(separator: "\n"))
+            and wrote:
+            \(written.suffix(2_000))
+            """
+    }
+
     /// An app did not come to what it should.
     struct InVain: Error, CustomStringConvertible {
         let description: String
 
         init(what: String, fixture: AppFixture) async {
-            let history = (try? await fixture.why()).map { explanation in
-                explanation.history.map { "\($0.decision) \($0.detail ?? "")" }.joined(separator: "\n")
-            }
-            let seen = fixture.seen().filter { $0.event != .progress }.suffix(40).map { sighting in
-                "\(sighting.process) \(sighting.event) \(sighting.session ?? "") \(sighting.description ?? "") "
-                    + "\(sighting.code.map { "\($0)" } ?? "")"
-            }
-            description = """
-                waited in vain for \(what); the service says:
-                \(history ?? "nothing")
-                \(((try? await fixture.api.tasks()) ?? []).suffix(5).map { "\($0)" }.joined(separator: "\n"))
-                the app saw:
-                \(seen.joined(separator: "\n"))
-                and wrote:
-                \(fixture.written.suffix(2_000))
-                """
+            description = "waited in vain for \(what); \(await fixture.account())"
         }
     }
 }

@@ -39,7 +39,7 @@ import Testing
             try await eventually(what, within: .seconds(30)) { isSatisfied(try await status(id, service)) }
         } catch let error as WaitedTooLong {
             let (why, tasks) = (try await service.cli(["app", "why", id]), try await service.cli(["list", "--all"]))
-            Issue.record("\(id) came not to \(what): \(why.output)\n\(tasks.output)\n\(service.log.suffix(4_000))")
+            Issue.record("\(id) did not come to \(what): \(why.output)\n\(tasks.output)\n\(service.log.suffix(4_000))")
             throw error
         }
     }

@@ -10,7 +10,8 @@ import app_probe
 
     /// An app that has begun one download and died.
     private func dead(
-        _ behaviours: [Behaviour], beginsIn delay: Double? = nil, _ change: (inout Orders) -> Void
+        _ behaviours: [Behaviour], beginsIn delay: Double? = nil, holdsAt point: Point? = nil,
+        _ change: (inout Orders) -> Void
     ) async throws -> AppFixture {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/secret", Resource(content: content, behaviours: [.holdHead(gate)] + behaviours))
@@ -20,6 +21,11 @@ import app_probe
             order.beginsIn = delay
             $0.transfers = [order]
             $0.rules = [Rule(.begun, .crash)]
+            if let point {
+                var hold = Rule(point, .hold)
+                hold.gate = app.gate("gate")
+                $0.rules.append(hold)
+            }
             $0.replacement = app.origin.url("/other")
             change(&$0)
         }
@@ -96,8 +102,10 @@ import app_probe
     }
 
     @Test func `T9: a dead app is asked before a delayed request begins, and lets it`() async throws {
-        let app = try await dead([], beginsIn: 1) { $0.delayed = .proceed }
+        let app = try await dead([], beginsIn: 1, holdsAt: .delayed) { $0.delayed = .proceed }
+        try await app.wait(for: .delayed)
         #expect(app.origin.requests.isEmpty)
+        try app.open(app.gate("gate"))
         let end = try await app.wait(for: .completed)
         #expect(end.status == 200 && end.code == nil)
         try await app.waitUntilSuspended()

@@ -41,7 +41,7 @@ import Testing
         #expect(try await run.waitForExit() == .code(0))
     }
 
-    @Test(.enabled(if: ClockTests.canShiftBootTime, "needs root and time namespaces"))
+    @Test(.enabled(if: Machine.canShiftBootTime, "needs root and time namespaces"))
     func `L6: boot time that jumps, as in a long sleep, opens the window that has come meanwhile`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         origin.serve("/file", Resource(content: Content.seeded(size: 10_000, seed: 6)))
@@ -56,19 +56,19 @@ import Testing
         let until = try #require(try await service.device().doze.until)
         try await service.kill()
         // Less than the time until the window: it dozes on, and the window is that much nearer.
-        try await service.start(under: Self.shifted(by: 600))
+        try await service.start(under: Machine.bootTime(shiftedBy: 600))
         #expect(try await service.device().doze.phase == .dozing)
         let nearer = try #require(try await service.device().doze.until)
         #expect(abs(until.timeIntervalSince(nearer) - 600) < 60, "\(until), then \(nearer)")
         #expect(try await service.api.task(id).state == .waiting)
         try await service.kill()
-        try await service.start(under: Self.shifted(by: 1_000))
+        try await service.start(under: Machine.bootTime(shiftedBy: 1_000))
         #expect(try await service.waitForEnd(id).state == .completed)
         let journal = try await service.cli(["journal", "--since", "all"]).output
         #expect(journal.contains(WindowReason.maintenance.sentence), "\(journal)")
     }
 
-    @Test(.enabled(if: ClockTests.canShiftBootTime, "needs root and time namespaces"))
+    @Test(.enabled(if: Machine.canShiftBootTime, "needs root and time namespaces"))
     func `T3: boot time that jumps past the resource timeout ends a task that was held; it is not failed before`()
         async throws
     {
@@ -82,20 +82,14 @@ import Testing
         let id = try await service.api.enqueue(request)
         try await service.wait(id, for: "power") { $0.wait?.reason == .externalPower }
         try await service.kill()
-        try await service.start(under: Self.shifted(by: 3_000))
+        try await service.start(under: Machine.bootTime(shiftedBy: 3_000))
         #expect(try await service.wait(id, for: "power") { $0.wait?.reason == .externalPower }.state == .waiting)
         try await service.kill()
-        try await service.start(under: Self.shifted(by: 4_000))
+        try await service.start(under: Machine.bootTime(shiftedBy: 4_000))
         let task = try await service.waitForEnd(id)
         #expect(task.state == .failed && task.error?.code == .timedOut)
         #expect(origin.requests.isEmpty)
     }
-
-    private static func shifted(by seconds: Int) -> [String] {
-        ["unshare", "--time", "--boottime", "\(seconds)", "--"]
-    }
-
-    private static let canShiftBootTime = Machine.canShiftBootTime
 
     private static let fakeTime: String? = {
         let folder = "/usr/lib"

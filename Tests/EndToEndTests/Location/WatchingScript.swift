@@ -16,6 +16,7 @@ struct WatchingScript {
         let script = try service.scratch.write(
             """
             news=$(cat "$NIGHTSHIFT_PAYLOAD") || exit 1
+            echo $$ >'\(service.scratch.path("new"))' && mv '\(service.scratch.path("new"))' '\(service.scratch.path("process"))'
             printf '%s\\n' "$news" >>'\(service.scratch.path("begun"))'
             while [ ! -e '\(service.scratch.path("gate"))' ]; do sleep 0.05; done
             printf '%s\\n' "$news" >>'\(service.scratch.path("done"))'
@@ -49,6 +50,12 @@ struct WatchingScript {
 
     /// What they have done.
     func done() throws -> [LocationEvent] { try events("done") }
+
+    /// Whether the last of its processes runs.
+    func isAlive() throws -> Bool {
+        let text = try String(contentsOfFile: service.scratch.path("process"), encoding: .utf8)
+        return LiveProcess(try #require(pid_t(text.dropLast()))).isAlive
+    }
 
     private func events(_ name: String) throws -> [LocationEvent] {
         guard let lines = try? String(contentsOfFile: service.scratch.path(name), encoding: .utf8) else { return [] }

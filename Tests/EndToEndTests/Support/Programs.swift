@@ -46,12 +46,24 @@ enum Machine {
 
     /// Boot time of one's own: as root, where the kernel moves a program into its time namespace when it is executed.
     static let canShiftBootTime =
-        isRoot
-        && succeeds(
-            "unshare", "--time", "--boottime", "1000000000", "--", "awk", "{ exit !($1 > 1000000000) }", "/proc/uptime")
+        isRoot && succeeds(bootTime(shiftedBy: 1_000_000_000) + ["awk", "{ exit !($1 > 1000000000) }", "/proc/uptime"])
 
-    private static func succeeds(_ program: String, _ arguments: String...) -> Bool {
-        guard let process = try? ChildProcess(program, arguments: arguments) else { return false }
+    /// Whole seconds since the machine was started, those asleep included.
+    static var bootSeconds: Int {
+        var now = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &now)
+        return now.tv_sec
+    }
+
+    /// To be put before a program: its boot time goes before the machine's by so many seconds, or behind it.
+    static func bootTime(shiftedBy seconds: Int) -> [String] {
+        ["unshare", "--time", "--boottime", "\(seconds)", "--"]
+    }
+
+    private static func succeeds(_ words: String...) -> Bool { succeeds(words) }
+
+    private static func succeeds(_ words: [String]) -> Bool {
+        guard let process = try? ChildProcess(words[0], arguments: Array(words.dropFirst())) else { return false }
         return process.blockUntilExit(within: .seconds(10)) == .code(0)
     }
 }

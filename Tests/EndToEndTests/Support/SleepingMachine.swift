@@ -15,9 +15,7 @@ final class SleepingMachine: Sendable {
 
     init() async throws {
         library = try await PreloadedLibrary(Self.clock)
-        var now = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &now)
-        command = library.command + ["BOOT_CLOCK_BASE=\(now.tv_sec)", "BOOT_CLOCK_SPEED=\(Self.speed)"]
+        command = library.command + ["BOOT_CLOCK_BASE=\(Machine.bootSeconds)", "BOOT_CLOCK_SPEED=\(Self.speed)"]
     }
 
     /// The thread that asks the sources of places waits in poll(2).
