@@ -112,6 +112,10 @@ cat >"$work/schemathesis.toml" <<'TOML'
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "404", "409", "422"]
 
+# What schemathesis takes for a refusal by itself, and 413: a body that breaks its schema by being too long is refused unread.
+[checks.negative_data_rejection]
+expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx"]
+
 # The relay is a program without a desktop entry, which is never launched: what asks for launches is refused to it with 403.
 [[operations]]
 include-path-regex = "^/v1/process/(refresh|scheduled-tasks|location|push|notification|badge)"
