@@ -113,6 +113,7 @@ package struct Daemon {
                 change: { try await front.added(to: conductor.change($0)) },
                 request: { try await front.added(to: conductor.request($0)) }),
             socket: try Self.socket(paths), limits: limits, logger: logger,
+            changes: { FolderWatch.changes(ofFileAt: $0) },
             onListening: { ServiceManager.ready() }, onLargeRequest: { memory.giveBackSoon() },
             onShutdownRequest: { stop.request() })
         var groupConfiguration = ServiceGroupConfiguration(

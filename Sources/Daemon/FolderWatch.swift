@@ -12,6 +12,35 @@ package enum FolderWatch {
         KernelNotices.stream(named: "home", open: { open(folders) }, wait: wait)
     }
 
+    /// An element whenever the file at `path` may be gone, or a folder on its way may be there again; whoever reads it looks.
+    ///
+    /// Finished at once where the kernel has no more watches to give.
+    package static func changes(ofFileAt path: String) -> AsyncStream<Void> {
+        KernelNotices.stream(named: "socket", open: { open(wayTo: path) }, wait: wait)
+    }
+
+    private static func open(wayTo path: String) -> Int32 {
+        let descriptor = inotify_init1(Int32(IN_CLOEXEC))
+        guard descriptor >= 0 else { return -1 }
+        let vanishing = UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_ATTRIB) | UInt32(IN_ONLYDIR)
+        let entries = UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO)
+        var (folder, isNearest, count) = (path, true, 0)
+        while let end = folder.lastIndex(of: "/") {
+            folder = String(folder[..<end])
+            // What goes, and what comes in the last folder of the way that is there.
+            guard
+                inotify_add_watch(
+                    descriptor, folder.isEmpty ? "/" : folder, isNearest ? vanishing | entries : vanishing) >= 0
+            else { continue }
+            (isNearest, count) = (false, count + 1)
+        }
+        guard count > 0 else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+
     private static func open(_ folders: [String]) -> Int32 {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { return -1 }

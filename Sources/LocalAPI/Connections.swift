@@ -1,10 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// The open connections, so that they can be ended when the service stops.
+/// The open connections and where they come in, so that they can be ended when the service stops.
 final class Connections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
+        var listener: (any Channel)?
         var isStopping = false
     }
 
@@ -25,13 +26,24 @@ final class Connections: Sendable {
         if isStopping { Self.quiesce(channel) }
     }
 
-    /// Closes the connections without a request, now, and the others when they have their answers.
+    /// From now on connections come in here, and nowhere else.
+    func listen(_ channel: any Channel) {
+        let old = state.withLock { state in
+            guard !state.isStopping else { return Optional(channel) }
+            defer { state.listener = channel }
+            return state.listener
+        }
+        old?.close(promise: nil)
+    }
+
+    /// Accepts nothing more; closes the connections without a request, now, and the others when they have their answers.
     func quiesce() {
-        let channels = state.withLock {
-            $0.isStopping = true
-            return Array($0.channels.values)
+        let (channels, listener) = state.withLock { state in
+            state.isStopping = true
+            return (Array(state.channels.values), state.listener)
         }
         for channel in channels { Self.quiesce(channel) }
+        listener?.close(promise: nil)
     }
 
     func close() {

@@ -14,6 +14,8 @@ package struct LocalAPIServer: Service {
 
     /// - Parameters:
     ///   - owner: The user who is served, with root.
+    ///   - changes: An element whenever the file at a path may be gone, or a folder on its way may be there again; finished at
+    ///     once where nobody can tell. A service whose socket is gone listens on a new one as soon as it can.
     ///   - onListening: Called once, when connections are accepted.
     ///   - onLargeRequest: Called behind each request that took, or whose answer took, much memory; has to return at once.
     ///   - onShutdownRequest: Begins the stop of the whole service, for `POST /v1/shutdown`; has to return at once.
@@ -21,6 +23,7 @@ package struct LocalAPIServer: Service {
         operations: Operations, device: DeviceAccess, socket: ListeningSocket,
         owner: uid_t = geteuid(),
         limits: ConnectionLimits = ConnectionLimits(), logger: Logger,
+        changes: @escaping @Sendable (_ path: String) -> AsyncStream<Void>,
         onListening: @escaping @Sendable () async -> Void = {},
         onLargeRequest: @escaping @Sendable () -> Void = {},
         onShutdownRequest: @escaping @Sendable () -> Void
@@ -28,8 +31,8 @@ package struct LocalAPIServer: Service {
         let routes = Routes(operations, device: device, stop: onShutdownRequest)
         let dispatcher = Dispatcher(routes: routes.all, onLargeRequest: onLargeRequest, logger: logger)
         server = SocketServer(
-            socket: socket, owner: owner, limits: limits, logger: logger, respond: dispatcher.respond,
-            refuse: Dispatcher.refuse)
+            socket: socket, owner: owner, limits: limits, logger: logger, changes: changes,
+            respond: dispatcher.respond, refuse: Dispatcher.refuse)
         self.onListening = onListening
     }
 

@@ -16,9 +16,13 @@ struct SocketFile: Sendable {
         inode = status.st_ino
     }
 
-    func remove() {
+    /// Whether its path still leads to it.
+    var isThere: Bool {
         var status = stat()
-        guard lstat(path, &status) == 0, status.st_dev == device, status.st_ino == inode else { return }
-        unlink(path)
+        return lstat(path, &status) == 0 && status.st_dev == device && status.st_ino == inode
+    }
+
+    func remove() {
+        if isThere { unlink(path) }
     }
 }

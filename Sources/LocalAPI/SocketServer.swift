@@ -15,6 +15,9 @@ struct SocketServer: Sendable {
     var owner: uid_t
     var limits: ConnectionLimits
     var logger: Logger
+    /// An element whenever the file at a path may be gone, or a folder on its way may be there again; finished at once where
+    /// nobody can tell.
+    var changes: @Sendable (_ path: String) -> AsyncStream<Void>
     /// Answers requests of allowed callers.
     var respond: @concurrent @Sendable (Request, consuming ResponseWriter, Caller) async throws -> Void
     /// Answers requests of everyone else.
@@ -32,20 +35,50 @@ struct SocketServer: Sendable {
         // One thread moves all bytes there are on a local socket; work happens in tasks.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            try await serve(descriptor, on: group, onListening: onListening)
+            try await serve(descriptor, file, on: group, onListening: onListening)
         } catch {
             file?.remove()
             try? await group.shutdownGracefully()
             throw error
         }
-        file?.remove()
         try await group.shutdownGracefully()
     }
 
     private func serve(
-        _ descriptor: Int32, on group: MultiThreadedEventLoopGroup, onListening: @Sendable () async -> Void
+        _ descriptor: Int32, _ file: SocketFile?, on group: MultiThreadedEventLoopGroup,
+        onListening: @Sendable () async -> Void
     ) async throws {
         let connections = Connections()
+        let server = try await listen(descriptor, on: group, connections)
+        let (stopTimeout, loop) = (limits.stopTimeout, server.channel.eventLoop)
+        let last = await withGracefulShutdownHandler {
+            await onListening()
+            return await withDiscardingTaskGroup(returning: SocketFile?.self) { tasks in
+                tasks.addTask { await accept(from: server) }
+                var file = file
+                while let known = file, let changes = nextChanges() {
+                    if known.isThere {
+                        await wait(for: changes, until: { !known.isThere })
+                    } else if let (new, server) = await listenAgain(on: group, connections) {
+                        file = new
+                        tasks.addTask { await accept(from: server) }
+                    } else {
+                        await wait(for: changes, until: { true })
+                    }
+                    guard !Task.isShuttingDownGracefully, !Task.isCancelled else { break }
+                }
+                return file
+            }
+        } onGracefulShutdown: {
+            loop.execute { connections.quiesce() }
+            loop.scheduleTask(in: stopTimeout) { connections.close() }
+        }
+        last?.remove()
+    }
+
+    private func listen(
+        _ descriptor: Int32, on group: MultiThreadedEventLoopGroup, _ connections: Connections
+    ) async throws -> NIOAsyncChannel<Connection?, Never> {
         let maximum = limits.connections
         let server = try await ServerBootstrap(group: group)
             .serverChannelInitializer { channel in
@@ -59,18 +92,43 @@ struct SocketServer: Sendable {
                 connections.insert(channel)
                 return setUp(channel, connections)
             }
-        let stopTimeout = limits.stopTimeout
-        await withGracefulShutdownHandler {
-            await onListening()
-            await accept(from: server)
-        } onGracefulShutdown: {
-            server.channel.eventLoop.execute {
-                connections.quiesce()
-                server.channel.close(promise: nil)
-            }
-            server.channel.eventLoop.scheduleTask(in: stopTimeout) { connections.close() }
+        connections.listen(server.channel)
+        return server
+    }
+
+    // MARK: - A socket whose file is gone
+
+    /// Nil where the socket is not ours.
+    private func nextChanges() -> AsyncStream<Void>? {
+        if case .path(let path) = socket { changes(path) } else { nil }
+    }
+
+    /// Until something has changed so that `isEnough`, or the service stops.
+    private func wait(for changes: AsyncStream<Void>, until isEnough: @escaping @Sendable () -> Bool) async {
+        await cancelWhenGracefulShutdown {
+            for await _ in changes where isEnough() { return }
+            // The kernel has no watch to give (fs.inotify.max_user_instances): it is looked at now and then.
+            repeat { try? await Task.sleep(for: Self.pause) } while !isEnough() && !Task.isCancelled
         }
     }
+
+    /// Nil where there cannot be a socket now.
+    private func listenAgain(
+        on group: MultiThreadedEventLoopGroup, _ connections: Connections
+    ) async -> (SocketFile?, NIOAsyncChannel<Connection?, Never>)? {
+        do {
+            let descriptor = try socket.open()
+            let file = SocketFile(socket)
+            let server = try await listen(descriptor, on: group, connections)
+            logger.notice("The socket was gone; the service listens on a new one")
+            return (file, server)
+        } catch {
+            logger.warning("The socket is gone, and a new one cannot be opened yet", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    private static let pause: Duration = .seconds(10)
 
     private func accept(from server: NIOAsyncChannel<Connection?, Never>) async {
         await withDiscardingTaskGroup { group in

@@ -127,6 +127,27 @@ import Testing
         #expect(try Set(told()).count == 119 && told().count == 119)
     }
 
+    /// Small files that come at once are written down once, at their end.
+    @Test func `B1: A small file that takes its time is told to have begun while it does`() async throws {
+        let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
+        defer { gate.open() }
+        try await service.start()
+        let content = Content.seeded(size: 5_000, seed: 6)
+        origin.serve("/f", Resource(content: content, behaviours: [.holdFrom(1_000, gate)]))
+        let id = try await service.api.enqueue(.download(origin.url("/f"), to: service.scratch.path, named: "f"))
+        func entries() async throws -> [JournalEntry] {
+            try await service.api.get("/v1/journal?task=\(id)", as: JournalPage.self).entries
+        }
+        try await eventually("the journal to say that it began") {
+            try await entries().contains { $0.decision == .started }
+        }
+        #expect(try await service.api.task(id).state == .running)
+        gate.open()
+        #expect(try await service.waitForEnd(id).state == .completed)
+        let times = try await entries().map(\.time)
+        #expect(times == times.sorted())
+    }
+
     @Test("T2: --detach, why, cancel --keep, get --continue and wait")
     func detached() async throws {
         let (service, origin) = (try Service(), try OriginServer())

@@ -19,6 +19,40 @@ import Testing
         #expect(service.log.contains("The home is gone"), "\(service.log.suffix(1_000))")
     }
 
+    /// As when its user logs out, and in again: the system takes the runtime directory away, and makes another.
+    @Test(arguments: [false, true]) func `B1: A service whose runtime directory is gone is there again with it`(
+        isLong: Bool
+    ) async throws {
+        let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
+        defer { gate.open() }
+        try await service.start()
+        let process = try #require(service.process)
+        let content = Content.seeded(size: 1 << 20, seed: 3)
+        origin.serve("/f", Resource(content: content, behaviours: [.holdAfter(500_000, gate)]))
+        let id = try await service.api.enqueue(.download(origin.url("/f"), to: service.scratch.path, named: "f"))
+        try await service.wait(id, for: "bytes") { $0.countOfBytesReceived > 0 }
+        let runtime = service.paths.runtime.path
+        let elsewhere = service.scratch.path("elsewhere")
+        if isLong {
+            // At no moment can another be made in its place.
+            try await process.halt()
+            try FileManager.default.moveItem(atPath: runtime, toPath: elsewhere)
+            try "no directory".write(toFile: runtime, atomically: true, encoding: .utf8)
+            process.kill(SIGCONT)
+            try await eventually("word that it is gone") { service.log.contains("a new one cannot be opened yet") }
+            try FileManager.default.removeItem(atPath: runtime)
+        } else {
+            try FileManager.default.removeItem(atPath: runtime)
+        }
+        let list = try await service.cli(["list"])
+        #expect(list.code == 0 && list.output.contains("running"), "\(list)")
+        gate.open()
+        #expect(try await service.waitForEnd(id).state == .completed)
+        #expect(process.exit == nil)
+        #expect(try await service.cli(["service", "stop"]).code == 0)
+        try await eventually("the end of the first service") { process.exit != nil }
+    }
+
     @Test("B1: a home that others may write to is refused with the command that mends it")
     func writable() async throws {
         let service = try Service()

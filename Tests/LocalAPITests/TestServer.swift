@@ -82,8 +82,8 @@ func withServer<Result: Sendable>(
     let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     let dispatcher = Dispatcher(routes: routes, onLargeRequest: {}, logger: logger)
     let server = SocketServer(
-        socket: socket ?? .path(path), owner: owner, limits: limits, logger: logger, respond: dispatcher.respond,
-        refuse: Dispatcher.refuse)
+        socket: socket ?? .path(path), owner: owner, limits: limits, logger: logger,
+        changes: { _ in AsyncStream(unfolding: { nil }) }, respond: dispatcher.respond, refuse: Dispatcher.refuse)
     return try await withListener(at: path, serve: { try await server.run(onListening: $0) }, body: body)
 }
 
@@ -102,7 +102,7 @@ func withAPI<Result: Sendable>(
         serve: { onListening in
             let server = LocalAPIServer(
                 operations: test.operations, device: TestDevice().access, socket: .path(path), logger: logger,
-                onListening: onListening,
+                changes: { _ in AsyncStream(unfolding: { nil }) }, onListening: onListening,
                 onShutdownRequest: { asked.update { $0 += 1 } })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await test.refresh.prepare()

@@ -30,7 +30,10 @@ extension TransferService {
             }
             store.journalSignal.wakeWaiters()
             store.messageSignal.wakeWaiters()
-            for id in active.keys { await checkpoint(id) }
+            for id in active.keys {
+                await tell(id) { run, context, _ in run.beginningNoted(context.now) }
+                await checkpoint(id)
+            }
         }
         timers.ticker = nil
         if !active.isEmpty, !isStopping { startTicker() }
@@ -105,7 +108,7 @@ extension TransferService {
         await tell(id) { run, _, _ in
             run.checkpointed(
                 isSynced, received: latest.count, synced: latest.synced.prefix, map: current.isRecorded ? latest : nil,
-                isDivided: true, now)
+                now)
         }
     }
 

@@ -133,6 +133,7 @@ package indirect enum Behaviour: Sendable {
 
     package func times(_ count: Int) -> Behaviour { narrowed { $0.times = count } }
 
+    /// Of the requests that it can apply to: those about ranges have none but requests with one.
     package func skippingFirst(_ count: Int) -> Behaviour { narrowed { $0.skipped = count } }
 
     package func on(_ methods: String...) -> Behaviour { narrowed { $0.methods = Set(methods) } }

@@ -224,6 +224,22 @@ import Transfers
         #expect(scene.run.checkpointed(true, received: 20, synced: 20, scene.now) == [])
     }
 
+    @Test func `What began is in the journal when it has gone on for a second, and once`() {
+        var scene = TransferRunScene()
+        #expect(scene.run.beginningNoted(scene.now) == [])
+        _ = scene.run.exchangeBegan()
+        scene.run.entries = [JournalEntry(time: scene.now.date, decision: .started)]
+        #expect(scene.run.beginningNoted(scene.now) == [])
+        scene.now.bootSeconds += TransferRun.briefSeconds
+        let actions = scene.run.beginningNoted(scene.now)
+        #expect(Self.kinds(actions) == [.note] && actions.flatMap(\.entries).map(\.decision) == [.started])
+        #expect(scene.run.isNoted && scene.run.beginningNoted(scene.now) == [])
+        // A checkpoint, or an upload's, that comes before tells it as well.
+        scene.run.entries = [JournalEntry(time: scene.now.date, decision: .started)]
+        let told = scene.run.checkpointed(true, received: 0, synced: 0, scene.now).flatMap(\.entries).map(\.decision)
+        #expect(told == [.started] && scene.run.entries.isEmpty)
+    }
+
     @Test func `A file with gaps is cut before one connection goes on alone`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         _ = scene.run.exchangeBegan()

@@ -72,7 +72,7 @@ import Transfers
             scene.hold = random.chance(0.2) ? .network : nil
             scene.isBehindPortal = random.chance(0.1)
             if random.chance(0.03) { scene.isServiceStopping = true }
-            switch random.number(0..<10) {
+            switch random.number(0..<11) {
             case 0: interrupt()
             case 1:
                 let isSynced = random.chance(0.9)
@@ -87,6 +87,7 @@ import Transfers
             case 5:
                 scene.run.doubtConnection(
                     count: 0, awaitsResponse: random.chance(0.2), awake: scene.now.awakeSeconds)
+            case 6: carryOut(scene.run.beginningNoted(scene.now), isEnd: false)
             default: endExchange()
             }
         }

@@ -19,8 +19,7 @@ extension TransferRun {
     ///   - synced: those from the start without a gap that are on disk.
     ///   - map: where some may lie behind gaps, and the row says so.
     package mutating func checkpointed(
-        _ isSynced: Bool, received: Int64, synced: Int64, map: SegmentMap? = nil, isDivided: Bool = false,
-        _ now: ClockReading
+        _ isSynced: Bool, received: Int64, synced: Int64, map: SegmentMap? = nil, _ now: ClockReading
     ) -> [TransferAction] {
         // It may have ended meanwhile: its end has told more.
         guard phase == .exchanging else { return [] }
@@ -31,12 +30,16 @@ extension TransferRun {
         checkpointAt = now.bootSeconds
         record.received = received
         if let map { record.partial?.segments = map }
-        var told = apply(.checkpoint(synced: synced), now)
-        if isDivided {
-            told = entries + told
-            entries = []
-        }
+        let told = apply(.checkpoint(synced: synced), now)
         return note(told)
+    }
+
+    /// Writes down that it runs, where it goes on for longer than one that is written down once, at its end.
+    package mutating func beginningNoted(_ now: ClockReading) -> [TransferAction] {
+        guard phase == .exchanging, !entries.isEmpty, now.bootSeconds - startedAt >= Self.briefSeconds else {
+            return []
+        }
+        return note()
     }
 
     /// Another moment: where it forbids the task, what goes on is interrupted and keeps its bytes.
@@ -114,6 +117,8 @@ extension TransferRun {
         record.sent = sent
     }
 
+    /// Seconds after which people wonder whether it has begun (Nielsen, Response Times: their flow of thought lasts one second).
+    package static let briefSeconds: Double = 1
     /// Bytes after which a checkpoint is due.
     package static let checkpointBytes: Int64 = 8 << 20
     /// Seconds after which a checkpoint is due.

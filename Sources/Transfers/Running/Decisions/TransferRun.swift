@@ -227,8 +227,10 @@ package struct TransferRun: Sendable {
     }
 
     /// Writes it down while its exchange goes on, which a fault ends.
-    mutating func note(_ told: [JournalEntry]) -> [TransferAction] {
-        let actions = takeFaults() + [.note(record, told)]
+    mutating func note(_ told: [JournalEntry] = []) -> [TransferAction] {
+        let actions = takeFaults() + [.note(record, entries + told)]
+        entries = []
+        isNoted = true
         return record.state.isTerminal ? actions + interrupt(.wait(.starting)) : actions
     }
 
