@@ -15,6 +15,7 @@ import Transfers
     /// A new way belongs here.
     enum Way: String, CaseIterable {
         case redirect, mirror, partsFromMirror, uploadResource, retarget, resumeData, delayedRequest
+        case uploadResumeData, delayedUpload
     }
 
     private static let secrets = [
@@ -66,6 +67,43 @@ import Transfers
         }
         #expect(!scene.begun.away.isEmpty)
         for request in scene.begun.away { #expect(request.tls?.clientCertificate == nil, "\(way)") }
+    }
+
+    @Test(arguments: [Way.uploadResumeData, .delayedUpload])
+    func `What is meant for the new origin of an upload does not go to the one that has its beginning`(way: Way)
+        async throws
+    {
+        let scene = try Scene(newHeaders: [HeaderField(name: "X-Whatever", value: "new")])
+        try await scene.run { service in
+            try await scene.go(way, service)
+            try await eventually("the upload at the other origin") {
+                scene.second.requests.contains { $0.method == "PATCH" && $0.isFinished }
+            }
+            // The old one is told that nobody goes on with it.
+            try await eventually("the end of the old one") { scene.first.requests.contains { $0.method == "DELETE" } }
+        }
+        #expect(scene.first.requests.allSatisfy { $0.field("X-Whatever") == "X-Whatever" }, "\(way)")
+        #expect(scene.second.requests.allSatisfy { $0.field("X-Whatever") == "new" }, "\(way)")
+        #expect(scene.second.requests.first { $0.method == "PATCH" }?.body.length == 10, "\(way)")
+    }
+
+    @Test func `An upload that goes on from resume data keeps its URL`() async throws {
+        let scene = try Scene()
+        try await scene.run { service in
+            let id = try await service.enqueue(
+                EnqueueRequest(
+                    tasks: [
+                        scene.continuation(of: try await scene.brokenUpload(service)) {
+                            $0.url = nil
+                            $0.suspended = true
+                        }
+                    ]))[0]
+            let refusal = await #expect(throws: Problem.self) {
+                _ = try await service.retarget(id, RetargetRequest(url: scene.second.url("/b")))
+            }
+            #expect(refusal?.status == 409)
+        }
+        #expect(scene.second.requests.isEmpty)
     }
 
     @Test func `A body stays with the origin that it was given for`() async throws {
@@ -124,11 +162,14 @@ private final class Scene: Sendable {
     let second: OriginServer
     private let app = AppID(rawValue: "org.example.A")
     private let settings: SessionSettings
+    /// What whoever names the new address gives for it.
+    private let newHeaders: [HeaderField]?
     private let directory: TemporaryDirectory
     private let transport: RecordingTransport
 
-    init(_ settings: SessionSettings = SessionSettings()) throws {
+    init(_ settings: SessionSettings = SessionSettings(), newHeaders: [HeaderField]? = nil) throws {
         self.settings = settings
+        self.newHeaders = newHeaders
         first = try OriginServer()
         second = try OriginServer()
         directory = try TemporaryDirectory()
@@ -219,6 +260,16 @@ private final class Scene: Sendable {
             try await enqueue(service, next)
         case .delayedRequest:
             try await delayed(service)
+        case .uploadResumeData:
+            serveUploadElsewhere()
+            try await enqueue(service, continuation(of: try await brokenUpload(service)))
+        case .delayedUpload:
+            serveUploadElsewhere()
+            let token = try await brokenUpload(service)
+            try await delayed(service) {
+                $0.kind = .upload
+                $0.resumeData = token
+            }
         }
     }
 
@@ -246,6 +297,43 @@ private final class Scene: Sendable {
             })
     }
 
+    /// The second origin takes uploads as well.
+    private func serveUploadElsewhere() {
+        let tus = HTTPField("Tus-Resumable", "1.0.0")
+        second.serve("/b", .text("", .status(201, fields: [tus, HTTPField("Location", "/v")])))
+        second.serve("/v", .text("", .status(204, fields: [tus, HTTPField("Upload-Offset", "10")])))
+    }
+
+    /// An upload that the first origin has the beginning of; gives its resume data.
+    func brokenUpload(_ service: TransferService) async throws -> String? {
+        let file = directory.path("source")
+        try Data("0123456789".utf8).write(to: URL(filePath: file))
+        let tus = HTTPField("Tus-Resumable", "1.0.0")
+        first.serve("/a", .text("", .status(201, fields: [tus, HTTPField("Location", "/u")])))
+        first.serve("/u", .text("", .stallHead.on("PATCH"), .status(204, fields: [tus])))
+        let id = try await enqueue(
+            service,
+            task {
+                $0.kind = .upload
+                $0.source = file
+                $0.resumption = .tus
+            })
+        try await eventually("the upload's bytes") { first.requests.contains { $0.method == "PATCH" } }
+        let kept = try await service.cancel(id, producingResumeData: true)
+        #expect(kept.resumeData != nil)
+        return kept.resumeData
+    }
+
+    /// A task at the second origin that goes on from resume data.
+    func continuation(of token: String?, _ change: (inout TaskRequest) -> Void = { _ in }) -> TaskRequest {
+        var next = TaskRequest(url: second.url("/b"))
+        next.kind = .upload
+        next.resumeData = token
+        next.headers = newHeaders
+        change(&next)
+        return next
+    }
+
     func delayed(_ service: TransferService, _ change: @Sendable (inout TaskRequest) -> Void = { _ in }) async throws {
         _ = try await service.attach(app, "s", settings)
         var request = SessionTaskRequest(
@@ -261,6 +349,7 @@ private final class Scene: Sendable {
         where message.kind == .delayedRequest {
             var answer = MessageAnswer(message: message.id, disposition: .continueLoading)
             answer.request = TaskRequest(url: second.url("/b"))
+            answer.request?.headers = newHeaders
             try await service.answer(app, "s", answer)
             return
         }

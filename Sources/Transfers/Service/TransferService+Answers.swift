@@ -116,16 +116,17 @@ extension TransferService {
                 merged, session: old.session, settings: settings.forTask(of: old.origin, movedTo: request.url),
                 now: now, pointer: "/request", copies: old)
         }
-        try await transition(
+        let (before, after) = try await transition(
             message.task.id,
             also: { [replacement] transaction, record in
                 try transaction.deleteMessage(message.id)
                 record.clientData = answer.clientData ?? record.clientData
                 guard let replacement else { return }
-                record.request = replacement.request
+                record.replaceRequest(by: replacement.request)
                 if record.origin != replacement.origin { try transaction.move(&record, to: replacement.origin) }
             },
             { _ in .answer })
+        if after.upload == nil { abandonUpload(before) }
     }
 }
 

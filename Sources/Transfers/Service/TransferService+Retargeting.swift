@@ -56,7 +56,8 @@ extension TransferService {
             .conflict("All bytes of task \(record.id) are here: \(record.file ?? "")")
         case .failed where record.kind == .upload: beganUpload(record.id)
         case .suspended, .waiting, .running, .finishing, .failed:
-            record.kind == .upload && record.attempts > 0 ? beganUpload(record.id) : nil
+            // One made from resume data has begun as well, in another task.
+            record.kind == .upload && (record.attempts > 0 || record.upload != nil) ? beganUpload(record.id) : nil
         }
     }
 

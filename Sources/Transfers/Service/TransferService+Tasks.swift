@@ -46,6 +46,7 @@ extension TransferService {
         }
         let now = now
         var records: [TaskRecord] = []
+        var abandoned: [TaskRecord] = []
         records.reserveCapacity(tasks.count)
         for (index, task) in tasks.enumerated() {
             let pointer = "/tasks/\(index)"
@@ -57,11 +58,14 @@ extension TransferService {
                 Self.continued(task, source), session: session, settings: settings, now: now, pointer: pointer,
                 copies: task.source == nil && task.form == nil ? source : nil)
             record.partial = source?.partial
-            if source.map({ $0.request.url != record.request.url }) ?? false { record.partial?.leaveURL() }
             record.received = source?.received ?? 0
             record.upload = source?.upload
             record.sent = source?.upload?.offset ?? 0
             record.continues = source != nil
+            if let source, source.request.url != record.request.url {
+                record.leaveURL()
+                abandoned.append(source)
+            }
             complete(index, &record)
             records.append(record)
         }
@@ -73,6 +77,7 @@ extension TransferService {
             for source in copied { self.sources.remove(source) }
             throw error
         }
+        for source in abandoned { await abandonUpload(source) }
         await pump()
         return ids
     }

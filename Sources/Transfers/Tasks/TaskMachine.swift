@@ -243,12 +243,7 @@ extension TaskRecord {
     }
 
     private mutating func retarget(_ request: TaskRequest, _ now: ClockReading) -> [JournalEntry] {
-        if request.url != self.request.url {
-            partial?.leaveURL()
-            currentURL = nil
-            response = nil
-        }
-        self.request = request
+        replaceRequest(by: request)
         wrongSources = []
         // What else it waited for was the old URL's; this is for its app's being woken often.
         if wait?.reason != .relaunchDelay {

@@ -49,14 +49,15 @@ package struct ResumableUpload: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - resource: what is known from an earlier run. That of another source, or of another length, is not continued.
+    ///   - resource: what is known from an earlier run. That of another source, of another length, or of a target at another origin
+    ///     is not continued.
     ///   - uploadProtocol: ``UploadProtocol/draft(_:)`` begins with an ordinary request that can become resumable. Its version is the one
     ///     that the origin was last known to speak.
     package init(
         _ target: UploadTarget, resource: UploadResource? = nil, uploadProtocol: UploadProtocol = .draft(.latest)
     ) {
         self.target = target
-        if let resource, resource.source == target.source, resource.length == target.length {
+        if let resource, resource.isUsable(for: target) {
             self.resource = resource
             self.uploadProtocol = resource.uploadProtocol
         } else {
@@ -86,6 +87,17 @@ package struct ResumableUpload: Hashable, Sendable {
         "upload-draft-interop-version", "upload-complete", "upload-incomplete", "upload-offset", "tus-resumable",
         "content-range",
     ]
+}
+
+extension UploadResource {
+    /// Whether an upload to `target` may go on with it.
+    ///
+    /// What shares secrets lies at the origin of its own target. Elsewhere it is of an upload to another server, which is not to
+    /// see what is meant for this one.
+    fileprivate func isUsable(for target: UploadTarget) -> Bool {
+        source == target.source && length == target.length
+            && (!sharesSecrets || TransferURL.areOfOneOrigin(url, target.url))
+    }
 }
 
 /// The verdict on an answer or a break.

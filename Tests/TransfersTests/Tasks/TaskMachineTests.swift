@@ -194,6 +194,19 @@ import Transfers
         #expect(record.currentURL == nil && record.request.url == "http://other/")
     }
 
+    @Test func `What a server keeps of an upload is of no use at another URL`() throws {
+        var record = Self.record()
+        record.upload = UploadResource(
+            url: "http://h/1", uploadProtocol: .tus, offset: 5, length: 9, source: "s", sharesSecrets: true)
+        record.sent = 5
+        var request = record.request
+        _ = try record.apply(.retarget(request), now: Self.start)
+        #expect(record.upload?.offset == 5 && record.sent == 5)
+        request.url = "http://h/other"
+        _ = try record.apply(.retarget(request), now: Self.start)
+        #expect(record.upload == nil && record.sent == 0)
+    }
+
     @Test func `B2: what is whole keeps its URL`() throws {
         var record = Self.record()
         _ = try record.apply(.finish(nil), now: Self.start)

@@ -41,6 +41,24 @@ import Transfers
     }
 
     @Test(arguments: [
+        ("https://old.example/u", true, UploadRequest.Purpose.create), ("https://old.example/u", false, .query),
+        (UploadScene.resource, true, .query), ("https://example.org:443/u", true, .query),
+        ("http://example.org/u", true, .create),
+    ])
+    func `What another server keeps of an upload to itself is not gone on with`(
+        url: String, sharesSecrets: Bool, purpose: UploadRequest.Purpose
+    ) {
+        let resource = UploadResource(
+            url: url, uploadProtocol: .tus, offset: 40, length: 100, source: "s", sharesSecrets: sharesSecrets)
+        var scene = UploadScene(.tus, resource: resource, headers: Self.fields)
+        let request = scene.send()
+        #expect(request.purpose == purpose)
+        #expect(purpose == .query || request.url == UploadScene.url)
+        #expect((request.headers.first("Authorization") != nil) == sharesSecrets)
+        #expect((scene.upload.cancellation() != nil) == (purpose == .query))
+    }
+
+    @Test(arguments: [
         "http://example.org/u", "http://localhost/u", "ftp://example.org/u", "file:///etc/passwd", "data:,x",
     ])
     func `An upload over https never goes on in the open or elsewhere`(location: String) {

@@ -1,0 +1,23 @@
+import NightshiftAPI
+import Store
+
+/// A task that gets another URL.
+extension TaskRecord {
+    /// Another request takes the place of its own. One of another URL finds nothing that was its predecessor's.
+    mutating func replaceRequest(by replacement: TaskRequest) {
+        let isElsewhere = replacement.url != request.url
+        request = replacement
+        if isElsewhere { leaveURL() }
+    }
+
+    /// Another URL is asked from here on: bytes from the old one have to prove that they belong there, and what a server keeps of an
+    /// upload is of an upload to the old one.
+    mutating func leaveURL() {
+        partial?.leaveURL()
+        currentURL = nil
+        response = nil
+        guard upload != nil else { return }
+        upload = nil
+        sent = 0
+    }
+}
