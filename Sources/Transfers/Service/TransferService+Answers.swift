@@ -69,7 +69,7 @@ extension TransferService {
     ) async throws(Problem) {
         let session = SessionID(app: app, identifier: identifier)
         guard let message = try await ask({ try $0.message(answer.message, of: session) }) else {
-            throw .notFound("There is no message \(answer.message); it may have been answered already.")
+            throw Self.noMessage(answer)
         }
         let id = message.task.id
         if answer.disposition == .cancel {
@@ -90,6 +90,10 @@ extension TransferService {
         case .resumed, .ended:
             throw .conflict("Message \(message.id) is acknowledged, not answered.")
         }
+    }
+
+    private static func noMessage(_ answer: MessageAnswer) -> Problem {
+        .notFound("There is no message \(answer.message); it may have been answered already.")
     }
 
     private func cancelAsked(_ id: TaskID) async throws(Problem) {
@@ -125,7 +129,9 @@ extension TransferService {
                 record.replaceRequest(by: replacement.request)
                 if record.origin != replacement.origin { try transaction.move(&record, to: replacement.origin) }
             },
-            { _ in .answer })
+            { $0.question == .delayedRequest ? .answer : nil })
+        // Its owner has given it another URL while the answer was looked at, which has withdrawn the question.
+        guard before.question == .delayedRequest else { throw Self.noMessage(answer) }
         if after.upload == nil { abandonUpload(before) }
     }
 }

@@ -28,14 +28,7 @@ extension TransferService {
                 try transaction.deleteQuestions(id)
                 if record.origin != replacement.origin { try transaction.move(&record, to: replacement.origin) }
             },
-            { record in
-                guard Self.refusal(record) == nil else { return nil }
-                // What another request has changed since this one looked.
-                var request = replacement.request
-                request.rateLimit = record.request.rateLimit
-                request.description = record.request.description
-                return .retarget(request)
-            })
+            { Self.refusal($0) == nil ? .retarget(replacement.request) : nil })
         // It may have ended, or begun, while its exchange came to rest.
         if let refusal = Self.refusal(before) { throw refusal }
         return status(of: after)

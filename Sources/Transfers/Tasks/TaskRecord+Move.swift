@@ -1,12 +1,16 @@
-import NightshiftAPI
-import Store
+package import NightshiftAPI
+package import Store
 
 /// A task that gets another URL.
 extension TaskRecord {
-    /// Another request takes the place of its own. One of another URL finds nothing that was its predecessor's.
-    mutating func replaceRequest(by replacement: TaskRequest) {
+    /// Another request takes the place of its own, but for what owners change of tasks that are there: it was made from a copy of
+    /// the task that may be older than such a change. One of another URL finds nothing that was its predecessor's.
+    package mutating func replaceRequest(by replacement: TaskRequest) {
         let isElsewhere = replacement.url != request.url
+        let old = request
         request = replacement
+        request.rateLimit = old.rateLimit
+        request.description = old.description
         if isElsewhere { leaveURL() }
     }
 

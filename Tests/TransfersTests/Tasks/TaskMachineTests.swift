@@ -194,6 +194,22 @@ import Transfers
         #expect(record.currentURL == nil && record.request.url == "http://other/")
     }
 
+    @Test func `A request that was made from an older copy of the task keeps what has been changed since`() throws {
+        var record = Self.record()
+        var request = record.request
+        request.url = "http://h/other"
+        request.rateLimit = 5
+        record.request.rateLimit = 1_000
+        record.request.description = "changed"
+        var answered = record
+        _ = try record.apply(.retarget(request), now: Self.start)
+        answered.replaceRequest(by: request)
+        for task in [record, answered] {
+            #expect(task.request.url == "http://h/other")
+            #expect(task.request.rateLimit == 1_000 && task.request.description == "changed")
+        }
+    }
+
     @Test func `What a server keeps of an upload is of no use at another URL`() throws {
         var record = Self.record()
         record.upload = UploadResource(
