@@ -75,7 +75,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .sleeping: "The machine is about to sleep."
         case .serviceFault: "It takes the service down: it is held back, so that everything else goes on."
         case .doubtfulAnswer:
-            "The server's last answer does not look like this file; it is asked again before the bytes here are given up."
+            "The last answer does not look like its server's; it is asked again before any bytes are given up for it."
         case .portal: "The network wants somebody to log in; what it answered until then is not believed."
         }
     }

@@ -205,8 +205,8 @@ extension PartialFile {
     }
 }
 
-/// An answer for which bytes would have to be given up, and which looks like nobody's new version of the file: see
-/// `AnswerDoubts`.
+/// An answer for which bytes would have to be given up, here or at the server, and which looks like nobody's new version of the file
+/// and no word of the upload's server: see `AnswerDoubts`.
 package struct AnswerDoubt: Hashable, Sendable, Codable {
     /// The values that tell this answer from another one.
     package var fingerprint: String

@@ -19,6 +19,8 @@ package struct UploadResource: Hashable, Sendable, Codable {
     package var expiresAt: Double?
     /// Whether credential and secret fields go there: it lies at the request's own origin and was named from there.
     package var sharesSecrets: Bool
+    /// An answer for which it is not given up yet.
+    package var doubt: AnswerDoubt?
 
     package init(
         url: String, uploadProtocol: UploadProtocol, offset: Int64 = 0, length: Int64, source: String,

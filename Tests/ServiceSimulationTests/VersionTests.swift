@@ -122,6 +122,77 @@ extension Simulations {
             }
         }
 
+        /// A tus server that has taken 1 MB of an upload when `script` begins.
+        private static func serveUpload(_ world: World, _ script: [ScriptedBehaviour]) {
+            let version = ScriptedVersion(seed: 1, size: size, entityTag: nil)
+            world.transport.setBandwidth(1_000_000)
+            let created = ScriptedBehaviour.says(201, ["Location": "/upload", "Tus-Resumable": "1.0.0"])
+            world.transport.serve(url, ScriptedResource([version], script: [created]))
+            world.transport.serve(
+                "http://host.example/upload", ScriptedResource([version], script: [.cut(after: 1_000_000)] + script))
+        }
+
+        /// The server's answers to the query and to the rest.
+        private static let resumption = [
+            ScriptedBehaviour.says(204, ["Upload-Offset": "1000000", "Tus-Resumable": "1.0.0"]),
+            .says(204, ["Upload-Offset": "\(size)", "Tus-Resumable": "1.0.0"]),
+        ]
+
+        /// An upload to it, to its end.
+        private static func upload(
+            _ name: String, _ script: [ScriptedBehaviour],
+            meanwhile: @escaping @Sendable (World, TaskID) async -> Void
+        ) async {
+            await Simulation.run(name, jitter: 1) { world in
+                serveUpload(world, script)
+                let source = try world.directory.write(String(repeating: "x", count: Int(size)), to: "source")
+                await world.start()
+                let id = await world.enqueue(
+                    world.request(url, kept: true) { request in
+                        request.kind = .upload
+                        request.source = source
+                        request.resumption = .tus
+                    })
+                await meanwhile(world, id)
+                await world.advance(atMost: 90_000) { world.ledger.open.isEmpty }
+                let status = await world.status(id)
+                #expect(status?.state == .completed && status?.restarts == 0, "\(String(describing: status))")
+                #expect(status?.response?.status == 204 && status?.countOfBytesSent == size)
+                let last = world.transport.begun.last?.request
+                #expect(last?.method == "PATCH" && last?.headers.first("Upload-Offset") == "1000000")
+                #expect(await world.journal().contains { $0.decision == .uploadRestarted } == false)
+                try await world.stop()
+            }
+        }
+
+        @Test func `T8: a log-in page in place of an upload's server loses nothing and is not its answer`() async {
+            await #expect(processExitsWith: .success) {
+                await Self.upload("two pages for an upload", [.page, .page] + Self.resumption) { world, id in
+                    await world.advance(by: 10)
+                    let status = await world.status(id)
+                    #expect(status?.wait?.reason == .doubtfulAnswer, "\(String(describing: status))")
+                    #expect(status?.wait?.detail?.contains("200 OK (text/html)") == true)
+                }
+            }
+        }
+
+        @Test func `T8: while the network wants a log-in an upload is held, and then goes on at once`() async {
+            await #expect(processExitsWith: .success) {
+                await Self.upload("portal for an upload", Array(repeating: .page, count: 400)) { world, id in
+                    await world.change { $0.conditions.network.connectivity = .portal }
+                    await world.advance(by: 12 * 3_600)
+                    let status = await world.status(id)
+                    #expect(
+                        status?.state == .waiting && status?.wait?.reason == .portal, "\(String(describing: status))")
+                    #expect(world.transport.begun.count < 20)
+                    world.transport.change("http://host.example/upload") { $0.script = Self.resumption }
+                    await world.change { $0.conditions.network.connectivity = .full }
+                    await world.advance(by: 10)
+                    #expect(await world.status(id)?.state == .completed)
+                }
+            }
+        }
+
         @Test func `B2: a new version that looks like one is fetched at once`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("a new version") { world in

@@ -30,12 +30,15 @@ extension ScriptedVersion {
             if let retryAfter { fields.append(HeaderField(name: "Retry-After", value: retryAfter)) }
             return ScriptedAnswer(head: head(status, fields, request), content: content)
         }
+        if case .says(let status, let fields) = behaviour {
+            let all = fields.merging(["Date": date, "Content-Length": "0"]) { first, _ in first }
+            return ScriptedAnswer(head: head(status, HeaderField.list(all), request), content: content)
+        }
         if behaviour == .page {
             let page = SeededContent(seed: 4_711, size: 18)
             let fields = ["Date": date, "Content-Type": "text/html", "Content-Length": "18"]
             return ScriptedAnswer(
-                head: head(200, fields.map { HeaderField(name: $0.key, value: $0.value) }, request), content: page,
-                count: page.size)
+                head: head(200, HeaderField.list(fields), request), content: page, count: page.size)
         }
         let size = content.size
         let asked = request.headers.first("Range").flatMap(Self.range)
@@ -100,6 +103,13 @@ extension ScriptedVersion {
         let bounds = field.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard bounds.count == 2, let first = Int64(bounds[0]) else { return nil }
         return (first, Int64(bounds[1]).map { $0 + 1 })
+    }
+}
+
+extension HeaderField {
+    /// Fields of different names.
+    static func list(_ fields: [String: String]) -> [HeaderField] {
+        fields.map { HeaderField(name: $0.key, value: $0.value) }
     }
 }
 

@@ -139,6 +139,10 @@ struct ScriptedExchange {
                     status: 201, headers: [], httpVersion: "1.1", url: begun.request.url, method: begun.request.method),
                 content: version.content)
         if begun.request.body != nil, case .status(let status, _) = behaviour { answer.head.status = status }
+        if begun.request.body != nil, case .says(let status, let fields) = behaviour {
+            answer.head.status = status
+            answer.head.headers = HeaderField.list(fields)
+        }
         if (200...206).contains(answer.head.status) { state.served[begun.request.url, default: []].insert(version) }
         self.answer = answer
         phase = .judging

@@ -74,6 +74,8 @@ package enum ScriptedBehaviour: Sendable, Hashable {
     case short(after: Int64)
     /// A status without a file, with a `Retry-After` where given.
     case status(Int, retryAfter: String? = nil)
+    /// A status with these fields, and no body.
+    case says(Int, [String: String])
     /// The whole file instead of the range.
     case ignoreRange
     /// The part begins so many bytes before what was asked for.

@@ -56,7 +56,7 @@ enum TaskText {
             case .doze: ["the device dozes"]
             case .sleeping: ["the machine sleeps"]
             case .serviceFault: ["held back, since it takes the service down"]
-            case .doubtfulAnswer: ["the server's last answer does not look like this file", again]
+            case .doubtfulAnswer: ["the last answer does not look like its server's", again]
             case .portal: ["the network wants somebody to log in"]
             }
         return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")

@@ -46,9 +46,9 @@ package enum AnswerDoubts {
         return before != now || (head.contentLength.map { $0 != partial.total } ?? false && partial.total != nil)
     }
 
-    private static func isPage(_ type: String?) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
+    static func isPage(_ type: String?) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
 
-    private static func fingerprint(_ head: ResponseHead) -> String {
+    static func fingerprint(_ head: ResponseHead) -> String {
         let place = (try? TransferURL(parsing: head.url).place) ?? ""
         return "\(head.status) \(head.mediaType ?? "-") \(place)"
     }

@@ -83,7 +83,8 @@ extension TransferService {
         let oldProtocol = upload.uploadProtocol
         var verdict: UploadVerdict?
         if case .complete = end.outcome, let head = end.head {
-            verdict = upload.answered(head, now: now.wallSeconds)
+            verdict = upload.answered(
+                head, now: now.wallSeconds, isBehindPortal: bounds.isBehindPortal(transfer.record))
         } else {
             verdict = upload.broke()
         }
@@ -118,6 +119,8 @@ extension TransferService {
             await tell(id) { $0.uploadGoesOn(isQueried: isQueried, $1, &$2) }
         case (_, .retryLater(let failure, let after)?):
             await tell(id) { $0.troubled(failure, after: after, at: point, $1, &$2) }
+        case (_, .doubt(let failure)?):
+            await tell(id) { $0.troubled(failure, $1, &$2) }
         case (_, .fail(let failure)?):
             await tell(id) { $0.uploadFailed(failure, $1, &$2) }
         }

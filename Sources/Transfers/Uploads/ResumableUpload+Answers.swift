@@ -12,6 +12,7 @@ extension ResumableUpload {
         guard head.status == 104, stop == nil, let sent, let body = sent.body, case .draft(let version) = speaking,
             fields.version == version.rawValue
         else { return .ignored }
+        hasSpoken = true
         let isNew = sent.purpose == .create && name(fields.location, in: head, now: now)
         guard var known = resource else { return .ignored }
         known.update(from: fields, now: now)
@@ -52,14 +53,19 @@ extension ResumableUpload {
 
     /// The final answer to the request under way, whole, redirects followed.
     ///
-    /// - Parameter now: seconds since 1970.
-    package mutating func answered(_ head: ResponseHead, now: Double) -> UploadVerdict {
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - isBehindPortal: whether the network says that somebody has to log in.
+    package mutating func answered(
+        _ head: ResponseHead, now: Double, isBehindPortal: Bool = false
+    ) -> UploadVerdict {
         guard let request = sent else {
             assertionFailure("An answer without a request")
             return .fail(TransferFailure(.protocolError, "An answer came to a request that was not sent."))
         }
         let fields = UploadFields(head.headers)
         sent = nil
+        if let failure = doubt(request, head, fields, isBehindPortal) { return .doubt(failure) }
         // A redirect that turns the request into another one (303) leads to the target's answer.
         if request.method != head.method, request.completes, request.purpose != .query { return targetAnswered(head) }
         if let verdict = negotiate(request, head, fields) { return verdict }
@@ -76,6 +82,19 @@ extension ResumableUpload {
 
     /// The protocol of the request under way.
     private var speaking: UploadProtocol { resource?.uploadProtocol ?? uploadProtocol }
+
+    /// Why the answer is not believed, which is kept in mind; nil where it is.
+    private mutating func doubt(
+        _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields, _ isBehindPortal: Bool
+    ) -> TransferFailure? {
+        guard let resource, request.purpose != .create, !hasSpoken, !fields.areSpoken,
+            let (doubt, failure) = AnswerDoubts.doubt(
+                head, to: request.purpose, resource, isBehindPortal: isBehindPortal)
+        else { return nil }
+        self.resource?.doubt = doubt
+        moved = nil
+        return failure
+    }
 
     // MARK: - Versions
 
@@ -152,6 +171,7 @@ extension ResumableUpload {
         resource?.offset = offset
         guard offset > highestOffset else { return }
         highestOffset = offset
+        resource?.doubt = nil
         futileRequests = 0
         serverErrors = 0
     }

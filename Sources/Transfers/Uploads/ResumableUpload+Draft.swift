@@ -94,6 +94,8 @@ extension ResumableUpload {
     ) -> UploadVerdict {
         if request.completes, fields.isComplete == true { return targetAnswered(head) }
         switch head.status {
+        case 200..<300 where !request.completes && !fields.areSpoken && !hasSpoken:
+            return retry("The server does not say how much it has.")
         case 200..<300:
             return saysMore(request, fields) ? continued(request, fields, now) : targetAnswered(head)
         case 409: return mismatched(fields)

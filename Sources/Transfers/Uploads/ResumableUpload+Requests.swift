@@ -13,6 +13,7 @@ extension ResumableUpload {
         tellsProgress = false
         namedBy = nil
         isAmbiguous = false
+        hasSpoken = false
         stop = nil
         return request
     }

@@ -29,6 +29,8 @@ package struct ResumableUpload: Hashable, Sendable {
     /// Whether this exchange named two different resources.
     var isAmbiguous = false
     var stop: Stop?
+    /// Whether an interim response of this exchange was in the protocol's words: then the final one is of the same server.
+    var hasSpoken = false
 
     // Counters that keep it from going round in circles.
     /// The most that was acknowledged by any resource.
@@ -112,6 +114,8 @@ package enum UploadVerdict: Hashable, Sendable {
     case startAgain(reason: String)
     /// Trouble that passes: send ``ResumableUpload/next()`` later.
     case retryLater(TransferFailure, after: RetryAfter?)
+    /// The answer may not be the server's at all: send ``ResumableUpload/next()`` later; nothing was lost. See ``AnswerDoubts``.
+    case doubt(TransferFailure)
     case fail(TransferFailure)
 }
 

@@ -3,6 +3,8 @@ import Store
 
 /// What a response says of an upload.
 struct UploadFields {
+    /// Whether there are any words of an upload's protocol: what has none may be of somebody in between.
+    var areSpoken: Bool
     /// `Upload-Draft-Interop-Version`, whether it is spoken here or not.
     var version: Int64?
     /// Completeness, said either way: NIO's final responses carry the field of the other version. Nil where nothing
@@ -16,6 +18,9 @@ struct UploadFields {
     var expires: Double?
 
     init(_ headers: [HeaderField]) {
+        areSpoken = headers.contains { field in
+            ["upload-", "tus-"].contains { field.name.lowercased().hasPrefix($0) }
+        }
         version = StructuredField.count(headers.all("Upload-Draft-Interop-Version"))
         offset = StructuredField.count(headers.all("Upload-Offset"))
         length = StructuredField.count(headers.all("Upload-Length"))

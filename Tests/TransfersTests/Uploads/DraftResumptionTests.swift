@@ -44,7 +44,7 @@ import Transfers
     }
 
     @Test(arguments: [
-        [String: String](), ["Upload-Offset": "101"], ["Upload-Offset": "39", "Upload-Complete": "?0"],
+        ["Upload-Offset": "101"], ["Upload-Offset": "39", "Upload-Complete": "?0"],
         ["Upload-Offset": "x"], ["Upload-Offset": "50", "Upload-Length": "99"],
         ["Upload-Offset": "50", "Upload-Complete": "?1"],
     ])
@@ -61,7 +61,7 @@ import Transfers
     func `A resource that is gone or closed is begun anew`(status: Int) {
         var scene = UploadScene.broken()
         scene.send()
-        #expect(scene.answer(status).isStartAgain)
+        #expect(scene.answer(status, ["Upload-Draft-Interop-Version": "8"]).isStartAgain)
         #expect(scene.send().purpose == .create)
     }
 

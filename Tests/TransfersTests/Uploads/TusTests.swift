@@ -101,7 +101,7 @@ import Transfers
         scene.send()
         #expect(scene.answer(204, ["Upload-Offset": "101"]).isAskAgain)
         #expect(scene.send().purpose == .query)
-        #expect(scene.answer(204, [:]).isStartAgain)
+        #expect(scene.answer(204, ["Tus-Resumable": "1.0.0"]).isStartAgain)
     }
 
     @Test func `Interim responses mean nothing in tus`() {

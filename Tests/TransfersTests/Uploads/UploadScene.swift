@@ -66,9 +66,11 @@ struct UploadScene {
 
     /// A final answer to the request that was sent last.
     mutating func answer(
-        _ status: Int, _ fields: [String: String] = [:], url: String? = nil, method: String? = nil
+        _ status: Int, _ fields: [String: String] = [:], url: String? = nil, method: String? = nil,
+        isBehindPortal: Bool = false
     ) -> UploadVerdict {
-        upload.answered(head(status, fields, url: url, method: method), now: 1_000)
+        upload.answered(
+            head(status, fields, url: url, method: method), now: 1_000, isBehindPortal: isBehindPortal)
     }
 
     private func head(
@@ -99,6 +101,10 @@ extension UploadVerdict {
 
     var retryCode: TransferFailure.Code? {
         if case .retryLater(let failure, _) = self { failure.code } else { nil }
+    }
+
+    var doubtCode: TransferFailure.Code? {
+        if case .doubt(let failure) = self { failure.code } else { nil }
     }
 
     var failureCode: TransferFailure.Code? {

@@ -41,6 +41,8 @@ struct UploadServerModel {
         /// An interim response after that many bytes of content.
         case interim(ResponseHead, after: Int)
         case final(ResponseHead)
+        /// Somebody in between has answered, of whom the network says that he wants a log-in.
+        case page(ResponseHead)
         case broken
     }
 
@@ -51,6 +53,15 @@ struct UploadServerModel {
         if random.chance(trouble * 0.3) {
             let status = [429, 500, 502, 503, 423, 408][random.number(0..<6)]
             return [.final(head(status, [:], request))]
+        }
+        if request.purpose != .create, random.chance(trouble * 0.2) {
+            let fields = [HeaderField(name: "Content-Type", value: "text/html")]
+            let status = [200, 204, 403, 404][random.number(0..<4)]
+            return [
+                .page(
+                    ResponseHead(
+                        status: status, headers: fields, httpVersion: "1.1", url: request.url, method: request.method))
+            ]
         }
         if random.chance(trouble * 0.1), let name = kept.keys.sorted().first {
             kept[name] = nil

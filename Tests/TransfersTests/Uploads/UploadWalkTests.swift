@@ -45,7 +45,7 @@ import Transfers
                     immediate += 1
                     always(immediate <= 200, "round in circles, seed \(seed)")
                     if immediate > 200 { return nil }
-                case .retryLater:
+                case .retryLater, .doubt:
                     immediate = 0
                     waits += 1
                     // Servers get well again; uploads have to come to an end then.
@@ -80,6 +80,11 @@ import Transfers
                 case .final(let head):
                     let verdict = upload.answered(head, now: 0)
                     if random.chance(0.5) { committed = upload.resource }
+                    return (verdict, head)
+                case .page(let head):
+                    let verdict = upload.answered(head, now: 0, isBehindPortal: true)
+                    always(verdict.doubtCode != nil && upload.resource?.offset == before?.offset, "seed \(seed)")
+                    committed = upload.resource
                     return (verdict, head)
                 case .broken:
                     return (upload.broke() ?? later, nil)

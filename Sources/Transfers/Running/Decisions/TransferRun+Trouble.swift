@@ -102,7 +102,7 @@ extension TransferRun {
             failure: failure, blame: outcome.blame, way: context.way, began: startedAt, failures: record.failures,
             retryAfter: outcome.retryAfter)
         let pause = FailurePause.after(attempt, in: &hosts, now: now, random: context.random)
-        if pause.reason == .retry, failure.code == .resourceChanged, let doubt = record.partial?.doubt {
+        if pause.reason == .retry, failure.code == .resourceChanged, let doubt = record.doubt {
             // Once somebody has logged in it goes on at once; a network that never says so is looked at again.
             let pause = context.isBehindPortal ? Self.portalPause : AnswerDoubts.pause(times: doubt.times)
             return Hold(

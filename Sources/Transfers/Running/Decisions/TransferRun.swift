@@ -283,6 +283,9 @@ extension TaskRecord {
     /// Where the bytes here came from; nil where there are none.
     var bytesURL: String? { partial.map { $0.mirror ?? request.url ?? "" } }
 
+    /// The answer that is not believed yet.
+    var doubt: AnswerDoubt? { partial?.doubt ?? upload?.doubt }
+
     /// Whether a later task could continue from the bytes that are here, or at the server.
     var isResumable: Bool {
         if upload != nil { return true }

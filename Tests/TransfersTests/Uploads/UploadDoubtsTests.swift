@@ -1,0 +1,151 @@
+import NightshiftAPI
+import Store
+import Testing
+import Transfers
+
+/// Answers that look like nobody's who keeps an upload (T8).
+@Suite struct UploadDoubtsTests {
+    private static let page = ["Content-Type": "text/html; charset=utf-8"]
+
+    @Test(
+        arguments: [
+            (200, page), (200, [:]), (204, [:]), (200, ["Content-Type": "text/plain"]), (206, page), (304, [:]),
+            (302, page), (400, [:]), (401, page), (403, page), (405, [:]), (501, [:]), (505, page),
+        ] as [(Int, [String: String])])
+    func `T8: what says nothing of the upload that was asked for leaves it with its server`(
+        status: Int, fields: [String: String]
+    ) {
+        var tus = UploadScene(.tus, resource: UploadScene.broken().upload.resource.map(Self.inTus))
+        for var scene in [UploadScene.broken(.v3), .broken(.v8), tus] {
+            scene.send()
+            #expect(scene.answer(status, fields).doubtCode == .resourceChanged)
+            #expect(scene.upload.resource?.offset == 40 && scene.upload.resource?.doubt?.times == 1)
+            #expect(scene.send().purpose == .query)
+        }
+        tus.send()
+        guard case .doubt(let failure) = tus.answer(200, Self.page) else { return }
+        #expect(!failure.isPermanent && failure.message.contains("40 of 100 bytes"))
+        #expect(failure.message.contains("200 OK (text/html), without a word of the upload"))
+    }
+
+    @Test(
+        arguments: [
+            (404, [:], true), (410, page, true), (200, ["Upload-Complete": "?0"], true),
+            (403, ["Upload-Draft-Interop-Version": "8"], true), (501, ["Upload-Limit": "max-size=1"], true),
+            (400, ["Tus-Resumable": "1.0.0"], true), (503, page, false), (511, page, false), (429, [:], false),
+        ] as [(Int, [String: String], Bool)])
+    func `T8: the words of its server, that it is gone, and trouble that passes are believed`(
+        status: Int, fields: [String: String], isStartAgain: Bool
+    ) {
+        var scene = UploadScene.broken()
+        scene.send()
+        let verdict = scene.answer(status, fields)
+        #expect(verdict.isStartAgain == isStartAgain && verdict.doubtCode == nil)
+        #expect(scene.upload.resource?.doubt == nil)
+    }
+
+    @Test func `T8: a page is not the answer to the last bytes, unless their server has spoken before it`() {
+        for status in [200, 201, 403] {
+            var scene = UploadScene.continued()
+            scene.send()
+            #expect(scene.answer(status, Self.page).doubtCode == .resourceChanged)
+            #expect(scene.send().purpose == .query)
+        }
+        var spoken = UploadScene.continued()
+        spoken.send()
+        #expect(spoken.interim(.v8, ["Upload-Offset": "60"]) == .acknowledged)
+        #expect(spoken.answer(200, Self.page) == .finished)
+        var first = UploadScene()
+        first.send()
+        #expect(first.supported(.v8) == .resumable)
+        #expect(first.answer(200, Self.page) == .finished)
+        var redirected = UploadScene.continued()
+        redirected.send()
+        #expect(redirected.answer(200, Self.page, url: "http://login.example/", method: "GET").doubtCode != nil)
+    }
+
+    @Test func `A 2xx without a word of the upload does not say that a part was taken`() {
+        var resource = UploadScene.broken().upload.resource
+        resource?.partSize = 10
+        var scene = UploadScene(resource: resource)
+        scene.send()
+        #expect(scene.answer(204, ["Upload-Offset": "40", "Upload-Complete": "?0"]).isAskAgain)
+        #expect(scene.send().body == 40..<50)
+        #expect(scene.answer(200, ["Content-Type": "text/plain"]).isAskAgain)
+        #expect(scene.upload.resource?.offset == 40)
+        #expect(scene.send().purpose == .query)
+    }
+
+    @Test func `T8: the same answer often enough is believed, also where crashes come between`() {
+        var scene = UploadScene.broken()
+        for times in 1..<AnswerDoubts.enough {
+            scene.send()
+            #expect(scene.answer(200, Self.page).doubtCode != nil)
+            #expect(scene.upload.resource?.doubt?.times == times)
+            scene = UploadScene(resource: scene.upload.resource)
+        }
+        var other = scene
+        other.send()
+        // Another kind of answer is counted anew.
+        #expect(other.answer(403, Self.page).doubtCode != nil && other.upload.resource?.doubt?.times == 1)
+        scene.send()
+        #expect(scene.answer(200, Self.page).isStartAgain)
+    }
+
+    @Test func `T8: bytes that arrive after all end the doubt`() {
+        var scene = UploadScene.broken()
+        scene.send()
+        #expect(scene.answer(200, Self.page).doubtCode != nil)
+        scene.send()
+        #expect(scene.answer(204, ["Upload-Offset": "40", "Upload-Complete": "?0"]).isAskAgain)
+        #expect(scene.upload.resource?.doubt?.times == 1)
+        scene.send()
+        #expect(scene.interim(.v8, ["Upload-Offset": "41"]) == .acknowledged)
+        #expect(scene.upload.resource?.doubt == nil)
+    }
+
+    @Test(arguments: [200, 204, 403, 404, 410, 413])
+    func `T8: what comes while the network wants a log-in never counts`(status: Int) {
+        for var scene in [UploadScene.broken(), .continued()] {
+            for _ in 0..<20 {
+                scene.send()
+                let verdict = scene.answer(status, ["Content-Type": "text/plain"], isBehindPortal: true)
+                #expect(verdict.doubtCode == .resourceChanged)
+                #expect(scene.upload.resource?.doubt?.times == 1)
+            }
+        }
+        // What costs nothing is waited out as ever, and the server itself gets through.
+        var busy = UploadScene.broken()
+        busy.send()
+        #expect(busy.answer(503, ["Retry-After": "3"], isBehindPortal: true).retryCode == .serverUnavailable)
+        var scene = UploadScene.broken()
+        scene.send()
+        #expect(scene.answer(204, ["Upload-Offset": "55"], isBehindPortal: true).isAskAgain)
+    }
+
+    @Test(arguments: [(false, WaitReason.doubtfulAnswer, 30.0), (true, .portal, 3_600)])
+    func `T8: the upload waits for a while, or for somebody to log in`(
+        isBehindPortal: Bool, reason: WaitReason, pause: Double
+    ) {
+        var doubted = UploadScene.broken()
+        doubted.send()
+        guard case .doubt(let failure) = doubted.answer(200, Self.page, isBehindPortal: isBehindPortal) else {
+            Issue.record("taken for the server's answer")
+            return
+        }
+        var scene = TransferRunScene { $0.request.kind = .upload }
+        scene.isBehindPortal = isBehindPortal
+        _ = scene.run.exchangeBegan()
+        scene.run.uploadCame(to: doubted.upload.resource, restart: nil, sent: 40, scene.now)
+        let record = scene.troubled(failure).compactMap(\.record).last
+        #expect(record?.wait?.reason == reason && record?.wait?.detail == failure.message)
+        #expect(record?.notBefore == scene.now.bootSeconds + pause)
+        #expect(record?.upload?.offset == 40 && record?.upload?.doubt?.times == 1)
+    }
+
+    private static func inTus(_ resource: UploadResource) -> UploadResource {
+        var resource = resource
+        resource.uploadProtocol = .tus
+        return resource
+    }
+}
