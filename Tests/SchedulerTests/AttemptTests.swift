@@ -25,6 +25,40 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 1, furthest: 11))
     }
 
+    @Test func `Who has lost bytes twice advances when an answer goes on behind them, and not before`() {
+        var record = AttemptRecord()
+        for count in [10, 11] as [Int64] {
+            record.begin()
+            record.advance(to: count)
+            record.fail()
+            record.restart()
+        }
+        #expect(record == AttemptRecord(failures: 1, fruitless: 0, furthest: 11, restarts: 2))
+        record.begin()
+        record.advance(to: 12)
+        record.start(from: 13)
+        #expect(record == AttemptRecord(failures: 1, fruitless: 1, furthest: 11, restarts: 2))
+        #expect(!record.hasAdvanced(to: 12))
+        record.goOn(from: 12)
+        #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 12, restarts: 2))
+    }
+
+    @Test func `Bytes that lasted for a while and were lost then make no pause short again`() {
+        // Each version is continued once, one byte later than the last one, and thrown away.
+        var record = AttemptRecord()
+        for number in 1...20 {
+            let count = 1_000 + Int64(number)
+            record.begin()
+            record.restart()
+            record.advance(to: count)
+            #expect(number < 3 || record.failures >= number - 1, "\(record)")
+            record.fail()
+            record.begin()
+            record.goOn(from: count)
+            record.fail()
+        }
+    }
+
     @Test func `An end that the service wanted says nothing of the attempt`() {
         var record = AttemptRecord()
         record.begin()
@@ -41,16 +75,23 @@ import Testing
         for _ in 0..<300 {
             let before = record
             let count = Int64.random(in: 0...most + 3, using: &random)
-            switch Int.random(in: 0..<5, using: &random) {
-            case 0: record.begin()
-            case 1: record.withdraw()
-            case 2: record.fail()
-            case 3: record.start(from: count)
+            let kind = Int.random(in: 0..<40, using: &random)
+            switch kind {
+            case 39: record.restart()
+            case _ where kind % 6 == 0: record.begin()
+            case _ where kind % 6 == 1: record.withdraw()
+            case _ where kind % 6 == 2: record.fail()
+            case _ where kind % 6 == 3: record.start(from: count)
+            case _ where kind % 6 == 4: record.goOn(from: count)
             default: record.advance(to: count)
             }
             most = max(most, record.furthest)
-            // The mark never goes back, and only beyond it is progress.
-            #expect(record.furthest >= before.furthest, "seed \(seed)")
+            // The mark goes back the first time only that bytes are lost, and only beyond it is progress.
+            #expect(record.furthest >= before.furthest || before.restarts == 0 && kind == 39, "seed \(seed)")
+            if before.restarts > 1, kind % 6 != 4 { #expect(record.furthest == before.furthest, "seed \(seed)") }
+            if record.restarts > before.restarts, before.restarts > 0 {
+                #expect(record.failures >= before.restarts, "seed \(seed)")
+            }
             let isProgress = record.furthest > before.furthest
             if isProgress { #expect(record.failures == 0 && record.fruitless <= 1, "seed \(seed)") }
             if record.failures < before.failures { #expect(isProgress, "seed \(seed)") }

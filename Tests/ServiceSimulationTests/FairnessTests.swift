@@ -78,6 +78,34 @@ extension Simulations {
             }
         }
 
+        @Test func aBreakThatComesLaterEachTimeMakesPausesGrow() async {
+            await #expect(processExitsWith: .success) {
+                let url = "http://host.example/file"
+                func version(_ tag: Int) -> ScriptedVersion {
+                    ScriptedVersion(seed: 1, size: 3_000_000, entityTag: "\"\(tag)\"")
+                }
+                // Another tag each time; and ranges that are answered by the wrong part, before the whole.
+                let newTags = ScriptedResource(
+                    (0..<400).map(version), script: (0..<400).map { .replaced(after: 1_000_000 + Int64($0)) })
+                let wrongParts = ScriptedResource(
+                    [version(0)],
+                    script: (0..<800).map { $0 % 2 == 0 ? .cut(after: 1_000_000 + Int64($0)) : .latePart })
+                for (name, resource, requests) in [("new tags", newTags, 1), ("wrong parts", wrongParts, 2)] {
+                    await Simulation.run(name, jitter: 0.5) { world in
+                        world.transport.serve(url, resource)
+                        await world.start()
+                        let id = await world.enqueue(world.request(url))
+                        await world.advance(by: 1_000, inspecting: false)
+                        // Half a second twice, doubled each time then.
+                        let count = world.transport.begun.count
+                        #expect(count <= 17 * requests, "\(name): \(Story.gaps(world.transport.begun.map(\.time)))")
+                        let wait = await world.status(id)?.wait
+                        #expect(wait?.detail?.contains("again and again") == true, "\(String(describing: wait))")
+                    }
+                }
+            }
+        }
+
         @Test func aFileThatChangedOnceIsContinuedAtOnce() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a new version", jitter: 0.5) { world in

@@ -138,6 +138,7 @@ extension TaskRecord {
         case .keep(let resource):
             return keep(resource, now)
         case .sendOn(let offset):
+            noteContinuation(from: offset)
             return [entry(.uploadContinued, now, detail: "From byte \(offset).")]
         case .sendAgain(let reason):
             upload = nil
@@ -235,6 +236,7 @@ extension TaskRecord {
             entries.append(entry(.restarted, now, detail: reason))
         }
         if accepted.offset > 0 {
+            noteContinuation(from: accepted.offset)
             entries.append(entry(.continued, now, detail: "From byte \(accepted.offset)."))
         } else if accepted.restart == nil {
             entries.append(entry(.started, now))

@@ -3,7 +3,7 @@ package import Scheduler
 package import Store
 
 /// What counts as progress: that more bytes than ever before are here, or at the server, and the next attempt goes on behind
-/// them. Bytes that are thrown away are none.
+/// them. Bytes that are thrown away are none; ``AttemptRecord`` says when that is known.
 extension TaskRecord {
     /// Bytes that the next attempt continues from; 0 where it has to begin again.
     package var continuableCount: Int64 {
@@ -13,19 +13,24 @@ extension TaskRecord {
             ? received : 0
     }
 
+    /// Those of them that no gap is before. What lies behind one is given up where one plain connection has to do, so it
+    /// counts when an answer goes on with the gaps.
+    private var contiguousCount: Int64 { min(continuableCount, partial?.segments?.prefix ?? .max) }
+
     /// Whether the present attempt has brought anything that lasts.
-    package var hasAdvanced: Bool { attemptRecord.hasAdvanced(to: continuableCount) }
+    package var hasAdvanced: Bool { attemptRecord.hasAdvanced(to: contiguousCount) }
 
     /// Whether its last attempt left nothing that lasts.
     var hasFailed: Bool { fruitless > 0 }
 
     /// The history of its attempts.
     package var attemptRecord: AttemptRecord {
-        get { AttemptRecord(failures: failures, fruitless: fruitless, furthest: furthest) }
+        get { AttemptRecord(failures: failures, fruitless: fruitless, furthest: furthest, restarts: restarts) }
         set {
             failures = newValue.failures
             fruitless = newValue.fruitless
             furthest = newValue.furthest
+            restarts = newValue.restarts
         }
     }
 
@@ -39,19 +44,16 @@ extension TaskRecord {
     mutating func withdrawAttempt() { attemptRecord.withdraw() }
 
     /// Looks at what is here when an attempt begins: more than was written down came before the service died.
-    mutating func noteStart() { attemptRecord.start(from: continuableCount) }
+    mutating func noteStart() { attemptRecord.start(from: contiguousCount) }
 
     /// Takes in how far the present attempt has come.
-    mutating func noteProgress() { attemptRecord.advance(to: continuableCount) }
+    mutating func noteProgress() { attemptRecord.advance(to: contiguousCount) }
+
+    /// The server goes on behind so many bytes.
+    mutating func noteContinuation(from count: Int64) { attemptRecord.goOn(from: count) }
 
     /// Bytes that were here are thrown away.
-    ///
-    /// The first time the file may well be another one, and what comes of it is progress. Who begins again and again has
-    /// to come further than ever.
-    mutating func noteRestart() {
-        restarts += 1
-        if restarts == 1 { furthest = 0 }
-    }
+    mutating func noteRestart() { attemptRecord.restart() }
 
     /// Why the next attempt has to begin again, in a person's words; nil where it continues, or where nothing is lost.
     var lossSentence: String? {

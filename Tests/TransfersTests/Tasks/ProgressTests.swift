@@ -56,7 +56,94 @@ import Testing
         #expect(record.lossSentence?.contains("again and again") == true)
         record.received = 600_000
         record.noteProgress()
-        #expect(record.hasAdvanced && record.fruitless == 0)
+        #expect(!record.hasAdvanced && record.fruitless == 1)
+        // They have to be continued, too.
+        record.noteContinuation(from: 600_000)
+        #expect(record.hasAdvanced && record.fruitless == 0 && record.failures == 0)
+    }
+
+    /// A response, and then a connection that breaks.
+    private static func broken(
+        _ record: inout TaskRecord, at count: Int64, offset: Int64 = 0, restart: String? = nil
+    ) throws {
+        var partial = PartialFile(path: "/p", bootID: "b")
+        partial.entityTag = "\"a\""
+        let accepted = AcceptedResponse(
+            response: ResponseSummary(status: offset > 0 ? 206 : 200, headers: [], httpVersion: "1.1"),
+            url: "http://h/", partial: partial, isLarge: false, offset: offset, restart: restart)
+        _ = try record.apply(.begin, now: TaskMachineTests.start)
+        _ = try record.apply(.accept(accepted), now: TaskMachineTests.start)
+        record.received = count
+        let failure = TransferFailure(.connectionLost, "gone")
+        _ = try record.apply(
+            .hold(Hold(reason: .retry, failure: failure, notBefore: 500)), now: TaskMachineTests.start)
+    }
+
+    @Test func bytesThatComeOneLaterEachTimeAndAreThrownAwayAreNone() throws {
+        var record = Self.record(tag: nil)
+        try Self.broken(&record, at: 1_000)
+        for number in 1...20 {
+            try Self.broken(&record, at: 1_000 + Int64(number), restart: "changed")
+            #expect(record.failures == number && record.fruitless == number - 1)
+        }
+        #expect(record.lossSentence?.contains("again and again") == true)
+        // A server that goes on at last is believed.
+        try Self.broken(&record, at: 1_500, offset: 1_020)
+        #expect(record.failures == 1 && record.fruitless == 0 && record.furthest == 1_020)
+    }
+
+    @Test func everyOtherVersionThatIsContinuedIsNone() throws {
+        var record = Self.record(tag: nil)
+        for number in 1...20 {
+            let count = 1_000 + Int64(number)
+            try Self.broken(&record, at: count, restart: "changed")
+            #expect(number < 3 || record.failures >= number)
+            try Self.broken(&record, at: count, offset: count)
+        }
+    }
+
+    @Test func anUploadThatIsLostAgainAndAgainHasToBeContinued() throws {
+        var record = Self.record(tag: nil)
+        record.partial = nil
+        record.request.kind = .upload
+        func resource(_ offset: Int64) -> UploadResource {
+            UploadResource(
+                url: "http://h/\(offset)", uploadProtocol: .tus, offset: offset, length: 9_000, source: "s",
+                sharesSecrets: true)
+        }
+        let failure = TransferFailure(.connectionLost, "gone")
+        for number in 1...20 {
+            _ = try record.apply(.begin, now: TaskMachineTests.start)
+            _ = try record.apply(.sendAgain(reason: "gone"), now: TaskMachineTests.start)
+            _ = try record.apply(.keep(resource(1_000 + Int64(number))), now: TaskMachineTests.start)
+            _ = try record.apply(
+                .hold(Hold(reason: .retry, failure: failure, notBefore: 500)), now: TaskMachineTests.start)
+            #expect(record.failures == max(1, number))
+        }
+        #expect(record.lossSentence?.contains("did not keep") == true)
+        _ = try record.apply(.begin, now: TaskMachineTests.start)
+        _ = try record.apply(.sendOn(from: 1_020), now: TaskMachineTests.start)
+        #expect(record.failures == 0 && record.hasAdvanced && record.furthest == 1_020)
+    }
+
+    @Test func bytesBehindAGapCountOnceAnAnswerGoesOnWithTheGap() throws {
+        var record = Self.record(tag: "\"a\"")
+        record.failures = 3
+        record.beginAttempt()
+        var map = SegmentMap(total: 1_000, count: 0, synced: 0)
+        map.write(500..<900)
+        record.partial?.segments = map
+        record.received = map.count
+        record.noteProgress()
+        #expect(record.continuableCount == 400 && !record.hasAdvanced && record.failures == 3)
+        map.write(0..<10)
+        record.partial?.segments = map
+        record.received = map.count
+        record.noteProgress()
+        #expect(record.hasAdvanced && record.furthest == 10 && record.failures == 0)
+        record.beginAttempt()
+        record.noteContinuation(from: map.count)
+        #expect(record.hasAdvanced && record.furthest == 410)
     }
 
     @Test func anAttemptThatDiesWithTheServiceWasFruitless() {
