@@ -16,7 +16,7 @@ extension TransferQueue {
         transfers[index].attempts.begin()
         transfers[index].attempts.start(from: transfers[index].count)
         guard failing[lane.host] == nil else { return refused.append(index) }
-        _ = hosts.answered(lane.way)
+        _ = hosts.answered(lane.way, began: now.bootSeconds)
         running.append(index)
         let isFresh = transfers[index].count == 0
         var entry = entry(isFresh ? .started : .continued, index, now)
@@ -60,7 +60,7 @@ extension TransferQueue {
         let failure = trouble.failure
         running.removeAll { $0 == index }
         guard !failure.isPermanent else {
-            _ = hosts.answered(lane.way)
+            _ = hosts.answered(lane.way, began: began)
             totals.failed += 1
             return end(index, .failed, error: failure, now)
         }
@@ -69,8 +69,8 @@ extension TransferQueue {
             failure, at: point, own: lane.host, asked: lane.host, hasOwnTLS: false, retryAfter: trouble.retryAfter
         ).ofAttempt(hasAdvanced: transfer.attempts.hasAdvanced(to: transfer.count))
         let attempt = FailurePause.Attempt(
-            failure: failure, blame: blame, way: lane.way, began: began, failures: transfer.attempts.failures,
-            retryAfter: trouble.retryAfter)
+            failure: failure, blame: blame, task: transfer.id, way: lane.way, began: began,
+            failures: transfer.attempts.failures, retryAfter: trouble.retryAfter)
         let found = FailurePause.after(attempt, in: &hosts, now: now) { Self.jitter }
         transfers[index].attempts.fail()
         pause(index, Transfer.Pause(until: found.notBefore, reason: found.reason), now.bootSeconds)

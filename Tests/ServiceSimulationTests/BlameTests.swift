@@ -23,7 +23,35 @@ extension Simulations {
                             world.fail("\(kind): \(id) is \(String(describing: await world.status(id)?.wait))")
                         }
                         #expect(await world.status(bad)?.state == .waiting)
-                        #expect(await world.status(bad)?.wait?.reason == .retry)
+                        let reason: WaitReason = kind.isRefused ? .retryAfter : .retry
+                        #expect(await world.status(bad)?.wait?.reason == reason)
+                    }
+                }
+            }
+        }
+
+        @Test func refusedURLsPauseNobodyElse() async {
+            await #expect(processExitsWith: .success) {
+                for kind in BadTask.allCases where kind.isRefused {
+                    for badFirst in [true, false] {
+                        await Simulation.run("\(kind), first: \(badFirst)", jitter: 0.99) { world in
+                            let bad = (0..<4).map { kind.request(world, number: $0) }
+                            let healthy = (0..<40).map {
+                                world.request(Story.serve(world, name: "healthy-\($0)", size: 10_000))
+                            }
+                            await world.start()
+                            for number in 0..<3 where !badFirst { await world.enqueue(healthy[number]) }
+                            await world.enqueue(bad)
+                            await world.enqueue(Array(healthy.dropFirst(badFirst ? 0 : 3)))
+                            await world.advance(by: 5)
+                            #expect(world.ledger.open.count == bad.count, "\(world.ledger.open.count)")
+                            // What each was told holds for itself.
+                            let asked = world.transport.begun.filter { $0.request.url.contains("\(kind)") }
+                            let times = Dictionary(grouping: asked, by: \.request.url).mapValues { $0.map(\.time) }
+                            let wish = kind == .refusedBriefly ? 3.0 : 3_600
+                            #expect(times.count == bad.count)
+                            for gap in times.values.flatMap(Story.gaps) { #expect(gap >= wish, "\(times)") }
+                        }
                     }
                 }
             }
@@ -66,21 +94,32 @@ extension Simulations {
             }
         }
 
-        @Test func aRefusalWithATimePausesAllOfItsOriginOnly() async {
+        @Test func anOriginThatRefusesEverybodyIsAskedByOneAtATimeAndMoreAndMoreRarely() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a refusal", jitter: 0.99) { world in
-                    let busy = Story.serve(world, name: "busy", size: 10_000, script: [.status(503, retryAfter: "90")])
-                    let other = Story.serve(world, name: "other", size: 10_000)
+                    let refusal = Array(repeating: ScriptedBehaviour.status(503, retryAfter: "90"), count: 100)
+                    let refused = (0..<40).map { Story.serve(world, name: "\($0)", size: 10_000, script: refusal) }
                     let elsewhere = Story.serve(world, host: "elsewhere", size: 10_000)
                     await world.start()
-                    await world.enqueue(world.request(busy))
-                    await world.advance(by: 1)
-                    let ids = await world.enqueue([world.request(other), world.request(elsewhere)])
+                    await world.enqueue(refused.map { world.request($0) })
+                    let other = await world.enqueue(world.request(elsewhere))
                     await world.advance(by: 60)
-                    #expect(await world.status(ids[0])?.wait?.reason == .hostBackoff)
-                    #expect(await world.status(ids[1])?.state == .completed)
-                    await world.advance(by: 31)
-                    #expect(world.ledger.open.isEmpty)
+                    #expect(await world.status(other)?.state == .completed)
+                    await world.advance(by: 1_000, inspecting: false)
+                    let asked = world.transport.begun.filter { $0.request.url != elsewhere }
+                    // Six at first, and one at once; then one each time, after 1, 2, 4 to 64 seconds, and then after what
+                    // the server asks for.
+                    let gaps = Story.gaps(asked.dropFirst(6).map(\.time))
+                    #expect((12...18).contains(gaps.count), "\(gaps)")
+                    #expect(zip(gaps, gaps.dropFirst()).allSatisfy { $0 <= $1 + 0.01 }, "\(gaps)")
+                    #expect(gaps.dropFirst(7).allSatisfy { $0 >= 90 }, "\(gaps)")
+                    for id in world.ledger.open {
+                        let reason = await world.status(id)?.wait?.reason
+                        #expect(reason == .retryAfter || reason == .hostBackoff, "\(String(describing: reason))")
+                    }
+                    for url in refused { world.transport.change(url) { $0.script = [] } }
+                    let ended = await world.advance(atMost: 200) { world.ledger.open.isEmpty }
+                    #expect(ended)
                 }
             }
         }
@@ -89,9 +128,11 @@ extension Simulations {
             await #expect(processExitsWith: .success) {
                 let undisturbed = await Throughput.seconds(bad: [])
                 let disturbed = await Throughput.seconds(bad: BadTask.allCases)
-                print("throughput: \(undisturbed) s without bad tasks, \(disturbed) s with them")
+                let refused = await Throughput.seconds(bad: BadTask.allCases.filter(\.isRefused))
+                print("throughput: \(undisturbed) s alone, \(disturbed) s with bad tasks, \(refused) s with refused")
                 #expect(undisturbed > 0)
                 #expect(disturbed <= undisturbed * 1.05)
+                #expect(refused <= undisturbed * 1.05)
             }
         }
     }
@@ -104,6 +145,11 @@ enum BadTask: CaseIterable {
     case deadProxy
     case neverAnswers
     case cutWithoutRanges
+    case refusedBriefly
+    case refusedForAnHour
+
+    /// Whether the server asks to be left alone.
+    var isRefused: Bool { self == .refusedBriefly || self == .refusedForAnHour }
 
     static let proxy = "http://proxy.example:3128"
 
@@ -116,6 +162,8 @@ enum BadTask: CaseIterable {
             case .deadProxy: .normal
             case .neverAnswers: .silent
             case .cutWithoutRanges: .cut(after: 5_000)
+            case .refusedBriefly: .status(503, retryAfter: "3")
+            case .refusedForAnHour: .status(429, retryAfter: "3600")
             }
         let url = "http://host.example/\(self)-\(number)"
         var version = ScriptedVersion(seed: 1, size: 10_000, entityTag: "\"a\"")

@@ -12,6 +12,7 @@ package struct FailurePause: Hashable, Sendable {
     package struct Attempt: Sendable {
         package var failure: TransferFailure
         package var blame: Blame
+        package var task: TaskID
         package var way: HostTable.Way
         /// Boot seconds.
         package var began: Double
@@ -21,11 +22,12 @@ package struct FailurePause: Hashable, Sendable {
         package var retryAfter: RetryAfter?
 
         package init(
-            failure: TransferFailure, blame: Blame, way: HostTable.Way, began: Double, failures: Int,
+            failure: TransferFailure, blame: Blame, task: TaskID, way: HostTable.Way, began: Double, failures: Int,
             retryAfter: RetryAfter?
         ) {
             self.failure = failure
             self.blame = blame
+            self.task = task
             self.way = way
             self.began = began
             self.failures = failures
@@ -46,7 +48,8 @@ package struct FailurePause: Hashable, Sendable {
         var delay = RetrySchedule.delay(attempt: attempt.failures + 1, random: random())
         if failure.code == .inputOutput { delay = min(delay, ofThisMachine) }
         hosts.failed(
-            attempt.way, attempt.blame, failure, began: attempt.began, refusedUntil: asked, now: now, random: random())
+            attempt.way, attempt.blame, failure, of: attempt.task, began: attempt.began, refusedUntil: asked, now: now,
+            random: random())
         if failure.code == .diskFull { return FailurePause(reason: .diskSpace, notBefore: time + ofThisMachine) }
         // "In 0 seconds", said again and again, is no wish.
         if let asked, asked > time { return FailurePause(reason: .retryAfter, notBefore: asked) }

@@ -46,6 +46,8 @@ package struct HostTable: Sendable {
     }
 
     private var entries: [Part: Entry] = [:]
+    /// How many answers of an origin nothing speaks against yet: as many refusals are held against the refused alone.
+    private var answers: [String: Int] = [:]
     /// How many connections origins were seen to take; by scheme, host and port.
     private var connections: [String: HostConnections] = [:]
     /// How origins take uploads, where they have shown it.
@@ -104,11 +106,12 @@ package struct HostTable: Sendable {
     /// A transfer that began at `began` has failed.
     ///
     /// - Parameters:
+    ///   - task: whose it is.
     ///   - refusedUntil: for ``Blame/origin``: boot seconds until which the server asked to be left alone.
     ///   - random: 0..<1.
     package mutating func failed(
-        _ way: Way, _ blame: Blame, _ failure: TransferFailure, began: Double, refusedUntil: Double?, now: ClockReading,
-        random: Double
+        _ way: Way, _ blame: Blame, _ failure: TransferFailure, of task: TaskID, began: Double, refusedUntil: Double?,
+        now: ClockReading, random: Double
     ) {
         let time = now.bootSeconds
         for part in way.parts {
@@ -118,20 +121,25 @@ package struct HostTable: Sendable {
             // A proxy of the environment is known by the ways through it alone.
             case (.proxy, .way) where !way.hasKnownProxy:
                 note(part, failure, now) { $0.failed(began: began, at: time, random: random) }
-            case (.origin, .origin):
-                note(part, failure, now) { $0.refused(until: refusedUntil ?? time, at: time) }
-            case (.address, .proxy), (.origin, .way), (.origin, .proxy), (.request, _): succeeded(part)
+            case (.origin, .origin(let origin)):
+                // An origin that answers others means the refused alone.
+                if spendAnswer(of: origin) { continue }
+                note(part, failure, now) { $0.refused(task, until: refusedUntil ?? time, began: began, at: time) }
+            case (.address, .proxy), (.origin, .way), (.origin, .proxy), (.request, _): succeeded(part, began: began)
             case (.proxy, _), (.address, .origin), (.nobody, _): entries[part]?.backoff.abandoned(began: began)
             }
         }
+        // An error is an answer, too.
+        if blame == .request, failure.status != nil { countAnswer(of: way.origin) }
     }
 
-    /// The origin has answered.
+    /// The origin has answered a transfer that began at `began`.
     ///
     /// - Returns: whether others may start that could not.
-    package mutating func answered(_ way: Way) -> Bool {
+    package mutating func answered(_ way: Way, began: Double) -> Bool {
         let before = entries.count
-        for part in way.parts { succeeded(part) }
+        for part in way.parts { succeeded(part, began: began) }
+        countAnswer(of: way.origin)
         return entries.count < before
     }
 
@@ -188,8 +196,28 @@ package struct HostTable: Sendable {
         entries[part] = entry
     }
 
-    private mutating func succeeded(_ part: Part) {
-        entries[part]?.backoff.succeeded()
+    /// Notes that an origin has answered somebody.
+    private mutating func countAnswer(of origin: String) {
+        // Before it is asked anew it has answered nothing.
+        guard entries[.origin(origin)] == nil else { return }
+        if answers[origin] == nil, answers.count >= Self.answeringOrigins { answers = [:] }
+        answers[origin] = min((answers[origin] ?? 0) + 1, Self.countedAnswers)
+    }
+
+    /// Whether an origin has answered more than it has refused; each refusal makes that one less.
+    private mutating func spendAnswer(of origin: String) -> Bool {
+        guard entries[.origin(origin)] == nil, let count = answers[origin], count > 0 else { return false }
+        answers[origin] = count - 1
+        return true
+    }
+
+    /// As many as may be refused before anybody hears of it: as many as ask an origin at once.
+    private static let countedAnswers = 6
+    /// Origins whose answers are counted; a forgotten one costs a probe.
+    package static let answeringOrigins = 1_000
+
+    private mutating func succeeded(_ part: Part, began: Double) {
+        entries[part]?.backoff.succeeded(began: began)
         if entries[part]?.backoff.isOpen == true { entries[part] = nil }
     }
 }

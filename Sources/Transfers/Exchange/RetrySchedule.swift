@@ -22,6 +22,12 @@ package enum RetrySchedule {
         return max(shortest, share * bound)
     }
 
+    /// Seconds until an origin that has refused so many tasks is asked for another one, unless it wants less: none after the
+    /// first, as that may be the only one that it refuses.
+    static func pause(refused count: Int) -> Double {
+        count < 2 ? 0 : base * Double(1 << min(count - 2, 16))
+    }
+
     /// Seconds from `now` (since 1970) as the server asked, at least 0 and at most an hour.
     package static func retryAfter(_ field: RetryAfter, now: Double) -> Double {
         let seconds =

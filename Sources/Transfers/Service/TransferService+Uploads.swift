@@ -67,7 +67,7 @@ extension TransferService {
         guard let transfer = active[id], case .upload(let current, _, _) = transfer.exchange, current === receiver,
             let resource = receiver.upload.resource
         else { return }
-        hostAnswered(transfer.record)
+        hostAnswered(transfer)
         hosts.learn(receiver.upload.uploadProtocol, of: transfer.record.origin)
         await tell(id) { run, context, _ in run.uploadKept(resource, context.now) }
     }
@@ -114,7 +114,7 @@ extension TransferService {
             guard let head = end.head else { return }
             await tell(id) { $0.uploadAnswered(head, body: end.body, $1, &$2) }
         case (_, .proceed?), (_, .askAgain?), (_, .startAgain?):
-            hostAnswered(transfer.record)
+            hostAnswered(transfer)
             let isQueried = receiver.request.purpose == .query
             await tell(id) { $0.uploadGoesOn(isQueried: isQueried, $1, &$2) }
         case (_, .retryLater(let failure, let after)?):

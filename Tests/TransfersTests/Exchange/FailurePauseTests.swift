@@ -39,8 +39,8 @@ import Transfers
             testDescription: "the proxy is closed", code: .proxyFailure, blame: .proxy, failures: 9, reason: .retry,
             delay: 0.5, allowance: 0),
         Row(
-            testDescription: "a server that wants to be left alone", code: .serverUnavailable, blame: .origin,
-            retryAfter: .seconds(120), reason: .retryAfter, delay: 120, allowance: 0),
+            testDescription: "a server that wants to be left alone, at least by this one", code: .serverUnavailable,
+            blame: .origin, retryAfter: .seconds(120), reason: .retryAfter, delay: 120, allowance: 1),
         Row(
             testDescription: "in no seconds is no wish", code: .serverUnavailable, blame: .origin, failures: 1,
             retryAfter: .seconds(0), reason: .retry, delay: 1, allowance: 1),
@@ -61,8 +61,8 @@ import Transfers
     @Test(arguments: rows) func `A failure pauses whom it speaks against`(row: Row) {
         var hosts = HostTable()
         let attempt = FailurePause.Attempt(
-            failure: TransferFailure(row.code, "It failed."), blame: row.blame, way: Self.way, began: 990,
-            failures: row.failures, retryAfter: row.retryAfter)
+            failure: TransferFailure(row.code, "It failed."), blame: row.blame, task: TaskID(1), way: Self.way,
+            began: 990, failures: row.failures, retryAfter: row.retryAfter)
         let pause = FailurePause.after(attempt, in: &hosts, now: Self.now) { 0.5 }
         #expect(pause.reason == row.reason && pause.notBefore == 1_000 + row.delay)
         #expect(hosts.allowance(Self.way, 1_000) == row.allowance)
@@ -74,8 +74,8 @@ import Transfers
             var now = Self.now
             now.bootSeconds = time
             let attempt = FailurePause.Attempt(
-                failure: TransferFailure(.cannotConnect, "No."), blame: .address, way: Self.way, began: began,
-                failures: 0, retryAfter: nil)
+                failure: TransferFailure(.cannotConnect, "No."), blame: .address, task: TaskID(1), way: Self.way,
+                began: began, failures: 0, retryAfter: nil)
             return FailurePause.after(attempt, in: &hosts, now: now) { 0.5 }
         }
         #expect(fail(began: 999, at: 1_000).notBefore == 1_000.5)

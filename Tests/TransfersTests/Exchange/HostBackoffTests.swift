@@ -1,3 +1,4 @@
+import NightshiftAPI
 import Testing
 import Transfers
 
@@ -24,7 +25,7 @@ import Transfers
         #expect(host.failures == 2)
         #expect(host.blockedUntil(2) == 3)
         #expect(host.admit(now: 3) == true)
-        host.succeeded()
+        host.succeeded(began: 0)
         #expect(host.isOpen && host.failures == 0)
         for _ in 0..<2 { #expect(host.admit(now: 3) == true) }
     }
@@ -41,19 +42,49 @@ import Transfers
         #expect(host.failures == 1)
     }
 
-    @Test func serversWishEndsByTimeOnly() {
+    @Test func afterARefusalAnotherAsksAtOnce() {
         var host = HostBackoff()
-        host.refused(until: 30, at: 10)
-        host.refused(until: 20, at: 11)
-        host.succeeded()
-        #expect(host.blockedUntil(11) == 30)
-        host.failed(began: 12, at: 12, random: 1)
-        #expect(host.blockedUntil(12) == 30)
-        host.succeeded()
-        #expect(host.admit(now: 29.9) == false)
-        #expect(host.admit(now: 30) == true)
-        host.refused(until: 40, at: 31)
-        #expect(host.blockedUntil(31) == 40)
+        for task in 1...6 as ClosedRange<Int64> {
+            host.refused(TaskID(task), until: 3_610, began: 9, at: 10)
+            // What began before tells nothing new: neither a refusal nor an answer.
+            #expect(host.isRefused && host.blockedUntil(10) == nil)
+        }
+        host.succeeded(began: 9)
+        #expect(host.isRefused && !host.isOpen)
+        #expect(host.admit(now: 10) == true)
+        #expect(host.admit(now: 10) == false)
+        host.succeeded(began: 9)
+        #expect(host.isProbing)
+        host.succeeded(began: 10)
+        #expect(host.isOpen && !host.isRefused)
+    }
+
+    @Test func whoeverIsRefusedTooMakesThePauseLonger() {
+        var host = HostBackoff()
+        var now = 10.0
+        func refuse(_ task: Int64, for seconds: Double) -> Double {
+            #expect(host.admit(now: now) == true)
+            host.refused(TaskID(task), until: now + seconds, began: now, at: now)
+            let pause = (host.blockedUntil(now) ?? now) - now
+            host.succeeded(began: now - 1)
+            #expect(!host.isOpen && (pause == 0 || host.admit(now: now + pause * 0.9) == false))
+            now += pause
+            return pause
+        }
+        let pauses = (1...14 as ClosedRange<Int64>).map { refuse($0, for: 3_600) }
+        #expect(pauses == [0] + (0..<12).map { Double(1 << $0) } + [3_600])
+        // By now it is left alone for as long as it wants.
+        #expect(refuse(99, for: 3_600) == 3_600 && refuse(1, for: 5) == 5)
+    }
+
+    @Test func oneThatIsAlwaysRefusedHoldsUpNobodyElse() {
+        var host = HostBackoff()
+        for number in 0..<20 {
+            let now = Double(number) * 60
+            #expect(host.admit(now: now) == true)
+            host.refused(TaskID(1), until: now + 60, began: now, at: now)
+            #expect(host.blockedUntil(now) == nil && !host.isProbing)
+        }
     }
 
     @Test func pauseGrowsUntilFiveMinutes() {
@@ -76,7 +107,6 @@ import Transfers
             var host = HostBackoff()
             var now = 0.0
             var running: [Double] = []
-            var refusedUntil = 0.0
             /// The exchange that was let through last after a pause, until it ends.
             var probe: Double?
             var admittedInTrouble = 0
@@ -90,7 +120,6 @@ import Transfers
                     let pause = host.blockedUntil(now)
                     let admitted = host.admit(now: now)
                     always(admitted == (pause == nil && !wasProbing), "seed \(seed)")
-                    always(!admitted || now >= refusedUntil, "seed \(seed)")
                     guard admitted else { break }
                     running.append(now)
                     if !wasOpen {
@@ -114,13 +143,19 @@ import Transfers
                     }
                 case 6:
                     guard let index else { break }
-                    running.remove(at: index)
+                    let began = running.remove(at: index)
                     let until = now + Double(random.number(0..<100))
-                    host.refused(until: until, at: now)
-                    refusedUntil = max(refusedUntil, until)
-                    always(!host.isOpen && !host.isProbing, "seed \(seed)")
-                    probe = nil
-                    admittedInTrouble = 0
+                    let before = host
+                    host.refused(TaskID(Int64(random.number(0..<5))), until: until, began: began, at: now)
+                    always(!host.isOpen, "seed \(seed)")
+                    if before.isOpen || began == probe && before.isProbing {
+                        always(host.isRefused && !host.isProbing, "seed \(seed)")
+                        always(host.blockedUntil(now) ?? 0 <= until, "seed \(seed)")
+                        probe = nil
+                        admittedInTrouble = 0
+                    } else {
+                        always(host == before, "seed \(seed)")
+                    }
                 case 7:
                     guard let index else { break }
                     let began = running.remove(at: index)
@@ -133,9 +168,10 @@ import Transfers
                     }
                 default:
                     guard let index else { break }
-                    running.remove(at: index)
-                    host.succeeded()
-                    always(host.isOpen || now < refusedUntil || host.blockedUntil(now) == nil, "seed \(seed)")
+                    let began = running.remove(at: index)
+                    let before = host
+                    host.succeeded(began: began)
+                    always(host.isOpen || before.isRefused && host == before, "seed \(seed)")
                     if host.isOpen {
                         probe = nil
                         admittedInTrouble = 0

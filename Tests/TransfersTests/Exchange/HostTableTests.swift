@@ -16,8 +16,17 @@ import Transfers
     private static func table(_ way: Way, _ blame: Blame, until: Double? = nil) -> HostTable {
         var table = HostTable()
         _ = table.admit(way, now: 0)
-        table.failed(way, blame, down, began: 0, refusedUntil: until, now: .at(10), random: 0.999_999)
+        table.failed(
+            way, blame, down, of: TaskID(1), began: 0, refusedUntil: until, now: .at(10), random: 0.999_999)
         return table
+    }
+
+    /// Another task asks, and is refused as well.
+    private static func refuse(_ table: inout HostTable, _ way: Way, of task: Int64 = 2, until: Double) {
+        let admitted = table.admit(way, now: 10)
+        #expect(admitted)
+        table.failed(
+            way, .origin, down, of: TaskID(task), began: 10, refusedUntil: until, now: .at(10), random: 0.5)
     }
 
     private static func paused(_ table: HostTable) -> [Bool] {
@@ -30,7 +39,10 @@ import Transfers
         #expect(Self.paused(Self.table(Self.proxied, .proxy)) == [false, true, false, true])
         // A proxy of the environment.
         #expect(Self.paused(Self.table(Self.direct, .proxy)) == [true, false, false, false])
-        #expect(Self.paused(Self.table(Self.direct, .origin, until: 30)) == [true, true, false, false])
+        var refusing = Self.table(Self.direct, .origin, until: 30)
+        #expect(Self.paused(refusing) == [false, false, false, false])
+        Self.refuse(&refusing, Self.proxied, until: 30)
+        #expect(Self.paused(refusing) == [true, true, false, false])
         #expect(Self.paused(Self.table(Self.direct, .request)) == [false, false, false, false])
         #expect(Self.paused(Self.table(Self.direct, .nobody)) == [false, false, false, false])
     }
@@ -42,7 +54,7 @@ import Transfers
         #expect(table.admit(Self.direct, now: 11) == true)
         #expect(table.admit(Self.direct, now: 11) == false)
         #expect(table.allowance(Self.direct, 11) == 0)
-        let isNews = table.answered(Self.direct)
+        let isNews = table.answered(Self.direct, began: 11)
         #expect(isNews)
         #expect(table.allowance(Self.direct, 11) == .max)
     }
@@ -51,7 +63,8 @@ import Transfers
         for blame in [Blame.request, .origin] {
             var table = Self.table(Self.direct, .address)
             _ = table.admit(Self.direct, now: 12)
-            table.failed(Self.direct, blame, Self.down, began: 12, refusedUntil: 12, now: .at(13), random: 0.5)
+            table.failed(
+                Self.direct, blame, Self.down, of: TaskID(2), began: 12, refusedUntil: 12, now: .at(13), random: 0.5)
             #expect(table.allowance(Self.direct, 13) == (blame == .request ? .max : 1))
         }
     }
@@ -59,11 +72,14 @@ import Transfers
     @Test func aProbeThatTellsNothingIsFollowedByAnother() {
         var table = Self.table(Self.proxied, .address)
         _ = table.admit(Self.proxied, now: 12)
-        table.failed(Self.proxied, .nobody, Self.down, began: 12, refusedUntil: nil, now: .at(13), random: 0.5)
+        table.failed(
+            Self.proxied, .nobody, Self.down, of: TaskID(2), began: 12, refusedUntil: nil, now: .at(13), random: 0.5)
         #expect(table.allowance(Self.proxied, 13) == 1)
         _ = table.admit(Self.proxied, now: 14)
         // The proxy is to blame now, and of the origin nothing is known.
-        table.failed(Self.proxied, .proxy, Self.down, began: 14, refusedUntil: nil, now: .at(15), random: 0.999_999)
+        table.failed(
+            Self.proxied, .proxy, Self.down, of: TaskID(3), began: 14, refusedUntil: nil, now: .at(15),
+            random: 0.999_999)
         #expect(table.allowance(Self.proxied, 15) == 0)
         #expect(table.allowance(Self.proxied, 16) == 1)
     }
@@ -71,27 +87,78 @@ import Transfers
     @Test func aWayThatFailsBehindAProxyClearsTheProxy() {
         var table = Self.table(Self.proxied, .proxy)
         _ = table.admit(Self.proxied, now: 12)
-        table.failed(Self.proxied, .address, Self.down, began: 12, refusedUntil: nil, now: .at(13), random: 0.999_999)
+        table.failed(
+            Self.proxied, .address, Self.down, of: TaskID(2), began: 12, refusedUntil: nil, now: .at(13),
+            random: 0.999_999)
         #expect(table.allowance(Self.proxied, 13) == 0)
         #expect(table.allowance(Self.otherProxied, 13) == .max)
     }
 
     @Test func onlyWhatAServerAskedForOutlivesTheNetwork() {
         var table = Self.table(Self.direct, .origin, until: 90)
-        table.failed(Self.other, .address, Self.down, began: 10, refusedUntil: nil, now: .at(10), random: 0.5)
+        Self.refuse(&table, Self.direct, until: 90)
+        table.failed(
+            Self.other, .address, Self.down, of: TaskID(3), began: 10, refusedUntil: nil, now: .at(10), random: 0.5)
         table.networkReturned()
         #expect(Self.paused(table) == [true, true, false, false])
         let pause = table.pause(Self.direct, 10)
-        #expect(pause?.until == 90 && pause?.since == 1_010 && pause?.failure == Self.down)
+        #expect(pause?.until == 11 && pause?.since == 1_010 && pause?.failure == Self.down)
         table.forget(Self.proxied)
         #expect(Self.paused(table) == [false, false, false, false])
     }
 
     @Test func aListOfPausesNamesNoSecret() {
         var table = Self.table(Self.proxied, .proxy)
-        table.failed(Self.other, .origin, Self.down, began: 10, refusedUntil: 70, now: .at(10), random: 0.5)
+        for task in [2, 3] as [Int64] { Self.refuse(&table, Self.other, of: task, until: 70) }
         #expect(table.paused(10).map(\.origin) == ["http://b:80", "http://proxy:3128"])
         #expect(table.paused(100).isEmpty)
+    }
+
+    @Test func `An origin that answers others means the refused alone, as often as it has answered`() {
+        var table = HostTable()
+        func refuse(_ task: Int64, at time: Double) {
+            table.failed(
+                Self.direct, .origin, Self.down, of: TaskID(task), began: time, refusedUntil: time + 3_600,
+                now: .at(time), random: 0.5)
+        }
+        for _ in 0..<2 { _ = table.answered(Self.direct, began: 0) }
+        // An error is an answer, too; what never reached it is none.
+        let error = TransferFailure(.serverUnavailable, "500", status: 500)
+        for (blame, failure) in [(Blame.request, error), (.request, Self.down), (.nobody, error)] {
+            table.failed(
+                Self.direct, blame, failure, of: TaskID(9), began: 0, refusedUntil: nil, now: .at(1), random: 0.5)
+        }
+        for task in 1...3 as ClosedRange<Int64> {
+            refuse(task, at: 1)
+            #expect(table.allowance(Self.direct, 1) == .max)
+        }
+        refuse(4, at: 2)
+        #expect(table.allowance(Self.direct, 2) == 1 && table.blockedUntil(Self.direct, 2) == nil)
+        // Answers to what was asked before say nothing, neither of the origin nor for later.
+        for _ in 0..<9 { _ = table.answered(Self.direct, began: 1) }
+        #expect(table.allowance(Self.direct, 2) == 1)
+        _ = table.admit(Self.direct, now: 3)
+        refuse(5, at: 3)
+        #expect(table.blockedUntil(Self.direct, 3) == 4)
+        _ = table.admit(Self.direct, now: 4)
+        let isNews = table.answered(Self.direct, began: 4)
+        #expect(isNews && table.allowance(Self.direct, 4) == .max)
+    }
+
+    @Test func `Many answers forgive few refusals`() {
+        var table = HostTable()
+        for _ in 0..<1_000 { _ = table.answered(Self.direct, began: 0) }
+        var alone = 0
+        while table.allowance(Self.direct, 1) == .max {
+            table.failed(
+                Self.direct, .origin, Self.down, of: TaskID(Int64(alone)), began: 0, refusedUntil: 90, now: .at(1),
+                random: 0.5)
+            alone += 1
+        }
+        #expect(alone == 7)
+        for number in 0...HostTable.answeringOrigins {
+            _ = table.answered(Way(origin: "http://\(number):80", proxy: nil), began: 0)
+        }
     }
 
     /// Random tasks on few ways: what no task may meet twice, and what may not stop for ever.
@@ -119,13 +186,17 @@ import Transfers
                     let (way, began) = running.remove(at: random.number(0..<running.count))
                     switch random.number(0..<7) {
                     case 0:
-                        _ = table.answered(way)
-                        always(table.allowance(way, now) > 0 || table.blockedUntil(way, now) != nil, "seed \(seed)")
+                        _ = table.answered(way, began: began)
+                        // After a refusal only what began later tells.
+                        always(
+                            table.allowance(way, now) > 0 || table.blockedUntil(way, now) != nil
+                                || running.contains { $0.began > began }, "seed \(seed)")
                     case 1: table.abandoned(way, began: began)
                     case let number:
                         let blame = [Blame.proxy, .address, .origin, .request, .nobody][number - 2]
                         table.failed(
-                            way, blame, Self.down, began: began, refusedUntil: now + 5, now: .at(now), random: 0.5)
+                            way, blame, Self.down, of: TaskID(Int64(random.number(0..<5))), began: began,
+                            refusedUntil: now + 5, now: .at(now), random: 0.5)
                     }
                 }
             }
@@ -135,7 +206,7 @@ import Transfers
                 let later = (table.blockedUntil(way, now) ?? now) + 0.001
                 always(table.allowance(way, later) > 0, "seed \(seed)")
                 always(table.admit(way, now: later), "seed \(seed)")
-                _ = table.answered(way)
+                _ = table.answered(way, began: later)
                 always(table.allowance(way, later) == .max, "seed \(seed)")
             }
         }

@@ -77,8 +77,8 @@ import Transfers
     @Test func `An origin that answers lets start what waited for it`() {
         var scene = Self.scene()
         scene.hosts.failed(
-            TransferRunScene.way, .address, TransferRunScene.lost, began: 0, refusedUntil: nil, now: scene.now,
-            random: 0.5)
+            TransferRunScene.way, .address, TransferRunScene.lost, of: TaskID(2), began: 0, refusedUntil: nil,
+            now: scene.now, random: 0.5)
         #expect(Self.answered(&scene, Self.head(200)).map(\.kind) == [.admitOthers, .save])
     }
 

@@ -68,7 +68,8 @@ import Transfers
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         let way = TransferRunScene.way
         scene.hosts.failed(
-            way, .address, TransferRunScene.lost, began: 0, refusedUntil: nil, now: scene.now, random: 0.5)
+            way, .address, TransferRunScene.lost, of: TaskID(2), began: 0, refusedUntil: nil, now: scene.now,
+            random: 0.5)
         let later = scene.now.bootSeconds + 10_000
         let isProbe = scene.hosts.admit(way, now: later)
         #expect(isProbe)

@@ -41,8 +41,8 @@ import Transfers
             // The probe of its way, as often as not.
             if random.chance(0.5) {
                 scene.hosts.failed(
-                    TransferRunScene.way, .address, TransferRunScene.lost, began: 0, refusedUntil: nil, now: scene.now,
-                    random: 0.5)
+                    TransferRunScene.way, .address, TransferRunScene.lost, of: TaskID(2), began: 0, refusedUntil: nil,
+                    now: scene.now, random: 0.5)
                 scene.now.bootSeconds += 10_000
                 _ = scene.hosts.admit(TransferRunScene.way, now: scene.now.bootSeconds)
                 scene.run = TransferRun(record: scene.run.record, startedAt: scene.now.bootSeconds)

@@ -25,7 +25,7 @@ extension TransferRun {
             let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
             return troubled(passing, after: after, at: FailurePoint(head), context, &hosts)
         }
-        let othersMayStart = hosts.answered(context.way)
+        let othersMayStart = hosts.answered(context.way, began: startedAt)
         record.response = ResponseSummary(head)
         record.currentURL = head.url == record.request.url ? nil : head.url
         record.startedAt = record.startedAt ?? context.now.wallSeconds

@@ -99,8 +99,8 @@ extension TransferRun {
         let failure = outcome.failure
         let now = context.now
         let attempt = FailurePause.Attempt(
-            failure: failure, blame: outcome.blame, way: context.way, began: startedAt, failures: record.failures,
-            retryAfter: outcome.retryAfter)
+            failure: failure, blame: outcome.blame, task: record.id, way: context.way, began: startedAt,
+            failures: record.failures, retryAfter: outcome.retryAfter)
         let pause = FailurePause.after(attempt, in: &hosts, now: now, random: context.random)
         if pause.reason == .retry, failure.code == .resourceChanged, let doubt = record.doubt {
             // Once somebody has logged in it goes on at once; a network that never says so is looked at again.
