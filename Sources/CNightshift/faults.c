@@ -19,9 +19,9 @@ static void note(int number, siginfo_t *information, void *context) {
     (void)context;
     // Without a sender it is the kernel's word on what this process did; abort(3) sends to itself.
     if (getpid() == owner && (information->si_code > 0 || information->si_pid == owner)) {
-        int32_t value = number;
+        int64_t words[] = {number, nightshift_boot_nanoseconds()};
         is_noted = 1;
-        (void)!pwrite(file, &value, sizeof value, file_place);
+        (void)!pwrite(file, words, sizeof words, file_place);
     }
     for (int index = 0; index < signal_count; index++) {
         if (signals[index] == number) sigaction(number, &before[index], NULL);

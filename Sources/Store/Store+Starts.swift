@@ -9,14 +9,14 @@ extension StoreTransaction {
         return rows.reduce(into: [:]) { $0[TaskID($1["task"])] = $1["faults"] }
     }
 
-    /// Counts a fault against tasks that have not ended.
-    package func countFault(_ tasks: Set<TaskID>) throws {
-        for task in tasks {
+    /// Writes down how many faults tasks that have not ended were under way at.
+    package func putFaults(_ faults: [TaskID: Int]) throws {
+        for (task, count) in faults {
             try db.execute(
                 sql: """
-                    INSERT INTO starts (task, faults) SELECT id, 1 FROM tasks WHERE id = ? AND ended_at IS NULL
-                    ON CONFLICT (task) DO UPDATE SET faults = faults + 1
-                    """, arguments: [task.rawValue])
+                    INSERT INTO starts (task, faults) SELECT id, ? FROM tasks WHERE id = ? AND ended_at IS NULL
+                    ON CONFLICT (task) DO UPDATE SET faults = excluded.faults
+                    """, arguments: [count, task.rawValue])
         }
     }
 

@@ -25,7 +25,7 @@ extension Simulations {
                         let count = world.transport.begun.count { $0.request.url == bad }
                         guard count > begun else { continue }
                         faults += 1
-                        world.service.starts.noteFault(5)
+                        world.service.starts.noteFault(5, at: world.now.bootSeconds)
                         try await world.crash()
                         // What the successor of a transport tells begins anew.
                         begun = world.transport.begun.count { $0.request.url == bad }
@@ -48,6 +48,109 @@ extension Simulations {
             }
         }
 
+        /// When it comes, how many others there are, whether it began last, and how many faults it takes until it is known.
+        struct LateFault: Sendable {
+            var fuse: Double
+            var others = 4
+            var isLast = true
+            var faults = 2
+        }
+
+        static let lateFaults: [LateFault] = [
+            LateFault(fuse: 5), LateFault(fuse: 7, isLast: false), LateFault(fuse: 40, isLast: false),
+            LateFault(fuse: 120), LateFault(fuse: 300, others: 1),
+            // Too long for all of them to be tried one by one.
+            LateFault(fuse: 200, faults: 3),
+        ]
+
+        @Test(arguments: lateFaults.indices) func aFaultThatComesLateTakesNobodyElseWithIt(number: Int) async {
+            await #expect(processExitsWith: .success) { [number] in
+                let late = StartFaultTests.lateFaults[number]
+                await Simulation.run("a task that takes the service down after \(late.fuse) s") { world in
+                    world.transport.setBandwidth(2_000, interval: 1)
+                    let size = 2_000 * Int64(saturating: late.fuse * 4 + 30)
+                    let bad = Story.serve(world, name: "bad", size: size)
+                    let urls = (0..<late.others).map { Story.serve(world, name: "\($0)", size: size) }
+                    await world.start()
+                    for url in late.isLast ? urls + [bad] : [bad] + urls { await world.enqueue(world.request(url)) }
+                    let ids = world.ledger.open.sorted()
+                    let guilty = late.isLast ? ids[late.others] : ids[0]
+                    #expect(try await StartFaultTests.faults(of: bad, guilty, fuse: late.fuse, world) == late.faults)
+                    #expect(await world.status(guilty)?.wait?.reason == .serviceFault)
+                    // One that is found is not found again.
+                    try await world.crash()
+                    try await world.boot()
+                    await world.advance(by: 10_000, inspecting: false)
+                    for id in ids where id != guilty { #expect(await world.status(id)?.state == .completed, "\(id)") }
+                    let entries = await world.journal()
+                    #expect(entries.count { $0.decision == .serviceFault } == late.faults)
+                    #expect(Set(entries.filter { $0.wait?.reason == .serviceFault }.map(\.task)) == [guilty])
+                    await world.resume(guilty)
+                    await world.advance(by: 10_000, inspecting: false)
+                    #expect(await world.status(guilty)?.state == .completed)
+                    try await world.stop()
+                }
+            }
+        }
+
+        @Test func oneThatCanStartOnlyWhenOthersRunIsTriedAloneAfterItsSecondFault() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("a task that takes the service down whenever it may start") { world in
+                    world.transport.setBandwidth(2_000, interval: 1)
+                    let (bad, other) = (
+                        Story.serve(world, name: "bad", size: 3_000_000),
+                        Story.serve(world, name: "good", size: 3_000_000)
+                    )
+                    await world.start()
+                    let good = await world.enqueue(world.request(other))
+                    let guilty = await world.enqueue(world.request(bad) { $0.allowsExpensiveNetworkAccess = false })
+                    for number in 1...3 {
+                        // When the service starts, the moment forbids it.
+                        await world.change { $0.conditions.network.isExpensive = false }
+                        #expect(try await StartFaultTests.fault(of: bad, fuse: 5, within: 300, world))
+                        await world.change { $0.conditions.network.isExpensive = true }
+                        try await world.boot()
+                        let status = await world.status(guilty)
+                        #expect(status?.wait?.reason == (number < 3 ? .expensiveNetwork : .serviceFault), "\(number)")
+                        // The second time the trial of the good one is over by then.
+                        await world.advance(by: number == 1 ? 60 : 300, inspecting: false)
+                        #expect(await world.status(good)?.state == .running, "\(number)")
+                    }
+                    await world.advance(by: 3_000, inspecting: false)
+                    #expect(await world.status(good)?.state == .completed)
+                    try await world.stop()
+                }
+            }
+        }
+
+        /// Starts the service again after each fault, until the task is held back.
+        private static func faults(of url: String, _ task: TaskID, fuse: Double, _ world: World) async throws -> Int {
+            var faults = 0
+            while faults < 10, try await fault(of: url, fuse: fuse, within: 5_000, world) {
+                faults += 1
+                try await world.boot()
+                if await world.status(task)?.state == .suspended { break }
+            }
+            return faults
+        }
+
+        /// Lets the service end by a fault when the URL's exchange has been under way for so long; false where that does not
+        /// happen within so many seconds.
+        private static func fault(of url: String, fuse: Double, within limit: Double, _ world: World) async throws
+            -> Bool
+        {
+            let end = world.now.bootSeconds + limit
+            while world.now.bootSeconds < end {
+                await world.advance(by: max(0.1, fuse / 50), inspecting: false)
+                let begun = world.transport.underWay.first { $0.request.url == url }
+                guard let begun, world.now.bootSeconds - begun.time >= fuse else { continue }
+                world.service.starts.noteFault(5, at: world.now.bootSeconds)
+                try await world.crash()
+                return true
+            }
+            return false
+        }
+
         @Test func whatWasFinishingWaitsUntilTheSuspectsHaveBeenTried() async {
             await #expect(processExitsWith: .success) {
                 var seen = 0
@@ -66,7 +169,7 @@ extension Simulations {
                         await world.advance(by: 0.2)
                         world.commits.open(for: commits)
                         await world.advance(by: 5, inspecting: false)
-                        world.service.starts.noteFault(5)
+                        world.service.starts.noteFault(5, at: world.now.bootSeconds)
                         try await world.crash()
                         try await world.boot()
                         let states = await (world.status(good)?.state, world.status(bad)?.state)

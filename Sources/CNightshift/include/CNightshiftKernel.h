@@ -70,8 +70,9 @@ int nightshift_network_change_descriptor(void);
 /// Names the calling thread, at most 15 bytes (pthread_setname_np(3)); 0 or an error number.
 int nightshift_name_thread(const char *name);
 
-/// Before a fault of this process ends it, writes the signal's number (an int32_t) at `place` of `descriptor`: for SIGILL,
-/// SIGTRAP, SIGABRT, SIGBUS, SIGFPE and SIGSEGV, unless another process sent them. The process ends as it would have.
+/// Before a fault of this process ends it, writes the signal's number and the moment (two of int64_t; boot nanoseconds) at
+/// `place` of `descriptor`: for SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE and SIGSEGV, unless another process sent them. The
+/// process ends as it would have.
 void nightshift_note_faults(int descriptor, int64_t place);
 
 /// Whether a fault was noted: this process ends, though other threads may run until it has.

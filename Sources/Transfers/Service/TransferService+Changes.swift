@@ -62,7 +62,7 @@ extension TransferService {
     /// The transfer that runs for a task goes on as its row says now.
     private func apply(_ change: TaskChange, _ id: TaskID, _ record: TaskRecord) {
         guard let transfer = active[id] else { return }
-        starts.begin(id)
+        noteStart(id)
         transfer.wishes.apply(record)
         active[id]?.record.apply(change)
         if change.rateLimit != nil { shareRate(id) }

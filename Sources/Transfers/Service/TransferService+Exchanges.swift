@@ -13,13 +13,13 @@ extension TransferService {
         let now = now
         // Lanes of several sessions may lead to one origin: the first that comes is its probe.
         guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
+        noteStart(record.id)
         admissions.turns.began(
             hasFailed: record.hasFailed, lane: record.lane, connections: record.maximumConnections)
         var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
         transfer.run.admitted(now)
         transfer.inputs = bounds.inputs(record)
         active[record.id] = transfer
-        starts.begin(record.id)
         startTicker()
         noteAttemptsSoon()
         await exchange(transfer)

@@ -203,7 +203,7 @@ extension TransferService {
             record.state == .finishing, !finishing.contains(id)
         else { return }
         finishing.begin(record.id)
-        starts.begin(record.id)
+        noteStart(record.id)
         await settle(record)
     }
 

@@ -43,10 +43,10 @@ extension TransferService {
         }
         admissions.pausedUntil = nil
         try await setAsideUnreadable()
-        if try await trySuspects() { return setAlarm(at: admissions.trials.trial?.until) }
+        if try await trySuspects() { return try await waitForTrial() }
         if finishing.settlesAfterTrials { try await takeUpFinishing() }
         var queue = try await readQueue()
-        if try await releaseDue(queue) { queue = try await readQueue() }
+        if try await releaseDue(queue.times) { queue = try await readQueue() }
         let now = now
         let lanes = queue.lanes.map { admissionLane($0, queue, now.bootSeconds) }
         admissions.turns.keep(queue.lanes.map(\.id))
@@ -77,6 +77,16 @@ extension TransferService {
         }
     }
 
+    /// Nothing starts while suspects are tried, and time goes on for everything that waits.
+    private func waitForTrial() async throws(StoreError) {
+        _ = try await releaseDue(try await store.read { try $0.nextTimes() })
+        let times = try await store.read { try $0.nextTimes() }
+        let now = now.bootSeconds
+        // What could not be ended now is looked at again with the next change.
+        let next = [times.loosensAt, times.deadline].compactMap(\.self).filter { $0 > now }
+        setAlarm(at: next.reduce(admissions.trials.trial?.until ?? now, min))
+    }
+
     /// Tells whoever keeps windows of doze open.
     private func reportActivity(_ queue: Queue) {
         let now = now.bootSeconds
@@ -88,9 +98,8 @@ extension TransferService {
     }
 
     /// Ends waits and tasks whose time has come, and loosens what others wait for; false when there are none.
-    private func releaseDue(_ queue: Queue) async throws(StoreError) -> Bool {
+    private func releaseDue(_ times: QueueTimes) async throws(StoreError) -> Bool {
         let now = now
-        let times = queue.times
         var isReleased =
             times.notBefore ?? .infinity <= now.bootSeconds || times.beginAt ?? .infinity <= now.wallSeconds
         if isReleased {

@@ -70,10 +70,11 @@ extension TransferService {
                 detail: bounds.detail(of: reason, record))
         case .sleeping: return Wait(reason: .sleeping, since: since)
         case .trial(let until):
-            let task = admissions.trials.trial.map { "task \($0.task)" } ?? "another task"
+            let tried = (admissions.trials.trial?.tasks ?? []).sorted().map { "\($0)" }
+            let who = tried.count == 1 ? "task \(tried[0]) is" : "tasks \(tried.joined(separator: ", ")) are"
             return Wait(
                 reason: .serviceLimit, since: since, until: now.wallTime(ofBootSeconds: until),
-                detail: "A fault ended the last service; \(task) is tried alone first.")
+                detail: "A fault ended the last service; \(who) tried alone first.")
         case .host:
             return Wait(
                 reason: .hostBackoff, since: max(since, Date(timeIntervalSince1970: pause?.since ?? 0)),

@@ -12,13 +12,13 @@ extension TransferService {
         let (trials, findings) = StartTrials.examine(starts.legacy, known: known)
         admissions.trials = trials
         guard let fault = starts.legacy.fault else { return }
-        let names = starts.legacy.underWay.map { "\($0)" }.joined(separator: ", ")
+        let names = starts.legacy.underWay.map { "\($0.task)" }.joined(separator: ", ")
         logger.error("A fault ended the last service", metadata: ["signal": "\(fault)", "tasks": "\(names)"])
         let now = now
         let detail = "Signal \(fault). " + (names.isEmpty ? "No task was under way." : "Under way: \(names).")
         try await store.write { transaction in
             try transaction.record(JournalEntry(time: now.date, decision: .serviceFault, detail: detail))
-            try transaction.countFault(findings.counted)
+            try transaction.putFaults(findings.counted)
             try transaction.forgetFaults(findings.cleared)
             for (task, faults) in findings.held.sorted(by: { $0.key < $1.key }) {
                 // Its owner may have suspended it, or it may have ended, just before the fault.
@@ -30,72 +30,112 @@ extension TransferService {
                 for entry in entries { try transaction.record(entry) }
             }
         }
+        starts.takeOver()
     }
 
-    /// Tries the next suspect that can start; true while nothing else may start.
+    /// Tries the next suspects that can start; true while nothing else may start.
     func trySuspects() async throws(StoreError) -> Bool {
-        if let tried = admissions.trials.tick(now: now.bootSeconds) {
-            if active[tried] == nil, !finishing.contains(tried) { _ = admissions.trials.ended(tried) }
-            interrupt(tried, .starting)
-            await quiet(tried)
+        let tried = admissions.trials.tick(now: now.bootSeconds)
+        for task in tried where !isUnderWay(task) { _ = admissions.trials.ended(task, now: now.bootSeconds) }
+        await interruptAndWait(tried)
+        var passedOver: Set<TaskID> = []
+        while admissions.trials.trial == nil, !isStopping {
+            let ready = try await readySuspects().filter { !passedOver.contains($0) }
+            let group = admissions.trials.next(of: ready)
+            guard !group.isEmpty else { return false }
+            passedOver.formUnion(group)
+            try await tryAlone(group)
         }
-        guard admissions.trials.trial == nil, !admissions.trials.suspects.isEmpty else {
-            return admissions.trials.trial != nil
-        }
+        return admissions.trials.trial != nil
+    }
+
+    /// The suspects that can start now, the likeliest first. Those that never will are none any more.
+    private func readySuspects() async throws(StoreError) -> [TaskID] {
         let suspects = admissions.trials.suspects
+        guard !suspects.isEmpty else { return [] }
         let records = try await store.read { transaction in try suspects.map { try transaction.readableTask($0) } }
+        var ready: [TaskID] = []
         for (task, record) in zip(suspects, records) {
             guard let record, !record.state.isTerminal else {
-                if admissions.trials.ended(task) { try await forgetFaults(task) }
+                if admissions.trials.ended(task, now: now.bootSeconds) { try await forgetFaults(task) }
                 continue
             }
             guard record.state != .suspended else {
                 admissions.trials.removeSuspect(task)
                 continue
             }
-            guard !isStopping else { continue }
-            if record.state == .finishing, !isBusy(task) {
-                admissions.trials.begin(task, now: now.bootSeconds)
-                logger.warning("A task is finished alone", metadata: ["task": "\(task)"])
-                try await takeUp(task)
-                if admissions.trials.trial != nil { return true }
+            guard !isBusy(task), record.state == .finishing || canStart(record) else { continue }
+            // It could not start when nothing else ran.
+            guard active.isEmpty || admissions.trials.interruptsOthers(task) else {
+                admissions.trials.removeSuspect(task)
                 continue
             }
-            guard canStart(record) else { continue }
-            claims.beginStarting([task])
-            defer {
-                claims.endStarting([task])
-                claims.wakeWaiters(for: task)
-            }
-            await makeWay(for: [record])
-            guard !claims.isHeld(task) else { continue }
-            admissions.trials.begin(task, now: now.bootSeconds)
-            logger.warning("A task is tried alone", metadata: ["task": "\(task)"])
-            await begin(record)
-            admissions.trials.started(task, now: now.bootSeconds)
-            if active[task] == nil, !finishing.contains(task) { admissions.trials.postpone(task) }
-            if admissions.trials.trial != nil { return true }
+            ready.append(task)
         }
-        return false
+        return ready
     }
+
+    /// Begins the trial of these tasks, when nothing else runs.
+    private func tryAlone(_ tasks: [TaskID]) async throws(StoreError) {
+        claims.beginStarting(tasks)
+        defer {
+            claims.endStarting(tasks)
+            for task in tasks { claims.wakeWaiters(for: task) }
+        }
+        await interruptAndWait(active.keys.sorted())
+        let records = try await store.read { transaction in
+            try tasks.compactMap { try transaction.readableTask($0) }
+        }
+        await makeWay(for: records.filter { $0.state == .waiting })
+        admissions.trials.begin(tasks, now: now.bootSeconds)
+        logger.warning("Tasks are tried alone", metadata: ["tasks": "\(tasks.map { "\($0)" }.joined(separator: ", "))"])
+        // The likeliest begins last: it is the first to be tried after a fault of these.
+        for record in records.reversed() where !isStopping && !claims.isHeld(record.id) {
+            if record.state == .finishing {
+                try await takeUp(record.id)
+            } else if canStart(record) {
+                await begin(record)
+            }
+        }
+        admissions.trials.started(now: now.bootSeconds)
+        for task in tasks where !isUnderWay(task) { admissions.trials.postpone(task, now: now.bootSeconds) }
+    }
+
+    /// Ends the exchanges of tasks that make room, and returns when nothing runs for these any more.
+    private func interruptAndWait(_ tasks: [TaskID]) async {
+        for task in tasks { interrupt(task, .starting) }
+        for task in tasks { await quiet(task) }
+    }
+
+    private func isUnderWay(_ task: TaskID) -> Bool { active[task] != nil || finishing.contains(task) }
 
     private func canStart(_ record: TaskRecord) -> Bool {
         record.state == .waiting && record.question == nil && record.beginAt == nil
-            && record.notBefore ?? 0 <= now.bootSeconds && !isBusy(record.id) && !bounds.isSleeping
+            && record.notBefore ?? 0 <= now.bootSeconds && !bounds.isSleeping
             && bounds.hold(record) == nil && allowance(way(of: record), now.bootSeconds) > 0
     }
 
-    /// An exchange of the task was answered.
+    /// A server has answered an exchange of the task.
     func noteAnswer(of task: TaskID) {
-        guard admissions.trials.trial?.task == task else { return }
+        guard let until = admissions.trials.trial?.until else { return }
         admissions.trials.answered(task, now: now.bootSeconds)
+        guard admissions.trials.trial?.until != until else { return }
         reporting.yield { await $0.pump() }
+    }
+
+    /// Something is under way for the task from here on, or it was changed while that is so.
+    func noteStart(_ task: TaskID) {
+        starts.begin(task, at: now.bootSeconds, faults: admissions.trials.faults[task] ?? 0)
     }
 
     /// Nothing is under way for the task any more.
     func endStart(_ task: TaskID) {
         starts.end(task)
-        guard admissions.trials.ended(task) else { return }
+        let wasTrial = admissions.trials.trial != nil
+        let isCleared = admissions.trials.ended(task, now: now.bootSeconds)
+        // Whatever waited for the trial does not wait for the rest of its time.
+        if wasTrial, admissions.trials.trial == nil { reporting.yield { await $0.pump() } }
+        guard isCleared else { return }
         reporting.yield { service in
             do throws(StoreError) {
                 try await service.forgetFaults(task)

@@ -1,3 +1,4 @@
+import Clock
 import Foundation
 import NightshiftAPI
 import TestSupport
@@ -14,32 +15,77 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
+    private var underWay: [TaskID] { StartLog(path: path, bootID: "boot-1").legacy.underWay.map(\.task) }
+
     @Test func theNextOneFindsWhatWasUnderWayLastFirst() {
         let log = StartLog(path: path, bootID: "boot-1")
         #expect(log.legacy == .init())
-        for number in 1...5 { log.begin(TaskID(Int64(number))) }
+        for number in 1...5 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
         log.end(TaskID(2))
-        log.begin(TaskID(6))
+        log.begin(TaskID(6), at: 10, faults: 0)
         // Changed while it is under way.
-        log.begin(TaskID(1))
-        #expect(
-            StartLog(path: path, bootID: "boot-1").legacy == .init(underWay: [1, 6, 5, 4, 3].map { TaskID($0) }))
+        log.begin(TaskID(1), at: 10, faults: 0)
+        #expect(underWay == [1, 6, 5, 4, 3].map { TaskID($0) })
         // Which has taken the file over.
+        #expect(underWay == [])
+    }
+
+    @Test func aFaultIsFoundUntilItHasBeenWrittenDown() {
+        let log = StartLog(path: path, bootID: "boot-1")
+        log.begin(TaskID(7), at: 10, faults: 0)
+        log.noteFault(SIGTRAP, at: 10)
+        let legacy = StartLog.Legacy(fault: SIGTRAP, underWay: [.init(TaskID(7))])
+        // Killed before that.
+        #expect(StartLog(path: path, bootID: "boot-1").legacy == legacy)
+        let next = StartLog(path: path, bootID: "boot-1")
+        #expect(next.legacy == legacy)
+        next.takeOver()
+        next.begin(TaskID(8), at: 20, faults: 0)
+        next.takeOver()
+        #expect(underWay == [TaskID(8)])
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init())
     }
 
-    @Test func aFaultIsFoundOnce() {
+    @Test func whatEndedFromOutsideIsForgottenAtOnceSoThatAFaultAtAStartFindsNobody() {
         let log = StartLog(path: path, bootID: "boot-1")
-        log.begin(TaskID(7))
-        log.noteFault(SIGTRAP)
-        #expect(StartLog(path: path, bootID: "boot-1").legacy == .init(fault: SIGTRAP, underWay: [TaskID(7)]))
-        #expect(StartLog(path: path, bootID: "boot-1").legacy == .init())
+        log.begin(TaskID(7), at: 10, faults: 0)
+        let next = StartLog(path: path, bootID: "boot-1")
+        next.noteFault(SIGSEGV, at: 11)
+        #expect(StartLog(path: path, bootID: "boot-1").legacy == .init(fault: SIGSEGV))
+    }
+
+    @Test func aFaultTellsForHowLongEachWasUnderWayAndOfEarlierFaults() {
+        let log = StartLog(path: path, bootID: "boot-1")
+        log.begin(TaskID(7), at: 10, faults: 3)
+        log.begin(TaskID(8), at: 12.5, faults: 0)
+        // A change begins nothing anew.
+        log.begin(TaskID(7), at: 20, faults: 3)
+        log.noteFault(SIGILL, at: 30)
+        let underWay: [StartLog.Attempt] = [
+            .init(TaskID(7), seconds: 20, faults: 3), .init(TaskID(8), seconds: 17.5),
+        ]
+        #expect(StartLog(path: path, bootID: "boot-1").legacy == .init(fault: SIGILL, underWay: underWay))
+    }
+
+    @Test func aFileThatWasWrittenOverTellsOfNoTaskTwiceAndOfNoNumberThatIsNone() throws {
+        let log = StartLog(path: path, bootID: "boot-1")
+        for number in 1...2 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
+        log.noteFault(SIGILL, at: 30)
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        let entries = [1, 5, Int64.max, .max, 1, 6, .min, .max] as [Int64]
+        try file.seek(toOffset: 128)
+        try file.write(contentsOf: entries.withUnsafeBytes { Data($0) })
+        try file.close()
+        let legacy = StartLog(path: path, bootID: "boot-1").legacy
+        #expect(legacy.underWay.map(\.task) == [TaskID(1)])
+        let (_, findings) = StartTrials.examine(legacy, known: [:])
+        #expect(findings.counted.keys.sorted() == [TaskID(1)])
     }
 
     @Test func anotherBootHoldsNothingAgainstAnybody() {
         let log = StartLog(path: path, bootID: "boot-1")
-        log.begin(TaskID(7))
-        log.noteFault(SIGSEGV)
+        log.begin(TaskID(7), at: 10, faults: 0)
+        log.noteFault(SIGSEGV, at: 10)
         #expect(StartLog(path: path, bootID: "boot-2").legacy == .init())
     }
 
@@ -50,8 +96,9 @@ import Testing
 
     @Test func withoutAFileItDoesNoHarm() {
         let log = StartLog(path: directory.path("missing/starts"), bootID: "boot-1")
-        log.begin(TaskID(1))
-        log.noteFault(SIGILL)
+        log.begin(TaskID(1), at: 10, faults: 0)
+        log.noteFault(SIGILL, at: 10)
+        log.takeOver()
         log.end(TaskID(1))
         log.close()
         #expect(log.legacy == .init())
@@ -59,10 +106,10 @@ import Testing
 
     @Test func moreThanItHasRoomForAreNotWrittenOver() {
         let log = StartLog(path: path, bootID: "boot-1")
-        for number in 1...3_000 { log.begin(TaskID(Int64(number))) }
+        for number in 1...3_000 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
         for number in 1...3_000 where number != 7 { log.end(TaskID(Int64(number))) }
-        log.begin(TaskID(5_000))
-        #expect(StartLog(path: path, bootID: "boot-1").legacy.underWay == [TaskID(5_000), TaskID(7)])
+        log.begin(TaskID(5_000), at: 10, faults: 0)
+        #expect(underWay == [TaskID(5_000), TaskID(7)])
     }
 
     /// Real faults, in processes of their own.
@@ -71,12 +118,14 @@ import Testing
         defer { unlink(file) }
         await #expect(processExitsWith: .failure) {
             let log = StartLog(path: "/tmp/nightshift-start-log-\(getppid())", bootID: "boot-1")
-            log.begin(TaskID(3))
+            log.begin(TaskID(3), at: SystemClock().now().bootSeconds, faults: 0)
             log.catchFaults()
             let number: Int? = CommandLine.arguments.isEmpty ? 1 : nil
             print(number!)  // nil, which traps
         }
         let legacy = StartLog(path: file, bootID: "boot-1").legacy
-        #expect(legacy.fault != nil && legacy.underWay == [TaskID(3)], "\(legacy)")
+        #expect(legacy.fault != nil && legacy.underWay.map(\.task) == [TaskID(3)], "\(legacy)")
+        // The handler's clock is that of attempts: had it written no time, or another, it would be none, or days.
+        #expect(legacy.underWay.allSatisfy { (0..<3_600).contains($0.seconds) && $0.seconds > 0 }, "\(legacy)")
     }
 }
