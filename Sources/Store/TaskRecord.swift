@@ -292,21 +292,21 @@ extension TaskRecord: FetchableRecord {
         response = try Columns.decodeIfPresent(ResponseSummary.self, row["response"])
         lastError = try Columns.decodeIfPresent(TransferFailure.self, row["last_error"])
         error = try Columns.decodeIfPresent(TransferFailure.self, row["error"])
-        received = row["received"]
-        sent = row["sent"]
+        received = try Self.count(row["received"])
+        sent = try Self.count(row["sent"])
         file = row["file"]
         verified = try Columns.decodeIfPresent([String].self, row["verified"]) ?? []
-        attempts = row["attempts"]
-        restarts = row["restarts"]
-        failures = row["failures"]
-        fruitless = row["fruitless"]
-        furthest = row["furthest"]
+        attempts = try Self.count(row["attempts"])
+        restarts = try Self.count(row["restarts"])
+        failures = try Self.count(row["failures"])
+        fruitless = try Self.count(row["fruitless"])
+        furthest = try Self.count(row["furthest"])
         wrongSources = try Columns.decodeIfPresent([Int].self, row["wrong_sources"]) ?? []
         resumeData = row["resume_data"]
         app = (row["app"] as String?).map(AppID.init(rawValue:))
         clientData = row["client_data"]
         continues = row["continues"]
-        resumedAt = row["resumed_at"]
+        resumedAt = try (row["resumed_at"] as Int64?).map { try Self.count($0) }
         asksFirst = row["asks_first"]
         question = try (row["question"] as String?).map { try Self.word($0) }
         guard let rules = TransferRules(code: row["rules"]) else {
@@ -315,6 +315,14 @@ extension TaskRecord: FetchableRecord {
         self.rules = rules
         loosensAt = row["loosens_at"]
         isDiscretionForced = row["discretion_forced"]
+    }
+
+    /// A number to which others are added: half of what there is room for at the most, so that no sum ends the process.
+    private static func count<Number: FixedWidthInteger>(_ number: Number) throws -> Number {
+        guard (0...Number.max / 2).contains(number) else {
+            throw StoreError(.damaged, "The database holds the impossible number \(number).")
+        }
+        return number
     }
 
     private static func word<Word: RawRepresentable<String>>(_ text: String) throws -> Word {

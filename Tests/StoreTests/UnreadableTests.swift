@@ -10,6 +10,7 @@ import Testing
         "request = 'no JSON'", "wait_reason = 'somethingOfAnotherVersion'", "partial = '{'",
         "rules = 9223372036854775807", "publication = '[]'", "verified = '7'", "error = '{\"code\":\"none\"}'",
         "upload_source = '}'", "wrong_sources = '{}'",
+        "failures = 9223372036854775807", "attempts = -1", "received = 9223372036854775807", "resumed_at = -1",
     ]
 
     @Test(arguments: damages) func theOthersAreReadAndItIsNamed(damage: String) async throws {
