@@ -1,5 +1,6 @@
 import CSystemd
 import Glibc
+import NightshiftAPI
 import ServiceLifecycle
 
 /// What systemd wants to hear: that the service is ready, alive, and leaving. Says nothing where there is no systemd.

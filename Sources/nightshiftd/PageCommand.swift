@@ -1,4 +1,5 @@
 import ArgumentParser
+import NightshiftAPI
 import Page
 
 struct PageCommand: AsyncParsableCommand {

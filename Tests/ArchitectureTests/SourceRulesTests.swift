@@ -129,10 +129,20 @@ import Testing
     /// them, which the compiler refuses: wherever it is imported.
     @Test func `Where numbers with a fraction become whole ones, the compiler looks on`() throws {
         let types = ["Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64"]
+        // The C library's names for them.
+        let names = [
+            "CInt", "CLong", "CUnsignedInt", "mode_t", "nfds_t", "off_t", "pid_t", "rlim_t", "size_t", "socklen_t",
+            "ssize_t", "suseconds_t", "time_t", "useconds_t",
+        ]
+        let fractions = ["Double", "Float", "TimeInterval", "rounded", "Duration"]
+        // A duration divided by another is a number with a fraction as well.
+        let units = [".seconds(", ".milliseconds(", ".microseconds(", ".nanoseconds("]
         var found = 0
         try forEachSource { path, source in
-            guard !path.hasPrefix("Sources/NightshiftAPI/"), types.contains(where: { !source.calls(of: $0).isEmpty }),
-                ["Double", "Float", "TimeInterval", "rounded"].contains(where: { !source.mentions(of: $0).isEmpty })
+            guard !path.hasPrefix("Sources/NightshiftAPI/"),
+                (types + names).contains(where: { !source.calls(of: $0).isEmpty }),
+                fractions.contains(where: { !source.mentions(of: $0).isEmpty })
+                    || units.contains(where: source.code.contains)
             else { return }
             found += 1
             #expect(source.imports.contains("NightshiftAPI"), "\(path)")

@@ -1,5 +1,6 @@
 import CNightshift
 import Glibc
+import NightshiftAPI
 
 /// The process that thaws everything when this one dies, and is there only while something is frozen.
 ///
@@ -64,7 +65,7 @@ struct Guardian {
         release()
         for (_, pidfd) in children {
             var event = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
-            poll(&event, 1, Int32(Self.longestEnd / .milliseconds(1)))
+            poll(&event, 1, Int32(saturating: Self.longestEnd / .milliseconds(1)))
             reap(pidfd)
         }
         children = [:]

@@ -1,6 +1,7 @@
 import Clock
 import Foundation
 import Glibc
+import NightshiftAPI
 import Synchronization
 
 extension SystemProcessHost {
@@ -41,7 +42,7 @@ extension SystemProcessHost {
             else { return false }
             if statistics.isStopped(as: process.pid) { return true }
             guard let pause = patience.pause() else { return false }
-            usleep(useconds_t(pause / .microseconds(1)))
+            usleep(useconds_t(saturating: pause / .microseconds(1)))
         }
     }
 }

@@ -1,6 +1,7 @@
 import CSystemd
 import Foundation
 import Glibc
+import NightshiftAPI
 
 /// The systemd of the user's session, where there is one.
 package struct SessionManager: Sendable {
@@ -53,7 +54,7 @@ package struct SessionManager: Sendable {
             guard left > 0 else { return false }
             let processed = sd_bus_process(bus, nil)
             if processed < 0 { return false }
-            if processed == 0, sd_bus_wait(bus, UInt64(left)) < 0 { return false }
+            if processed == 0, sd_bus_wait(bus, UInt64(saturating: left)) < 0 { return false }
         }
         return sd_bus_is_ready(bus) > 0
     }

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import FoundationNetworking
+import NightshiftAPI
 import NightshiftClient
 import Synchronization
 

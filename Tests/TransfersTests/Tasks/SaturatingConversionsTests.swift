@@ -15,6 +15,7 @@ import Testing
     @Test func smallerAndUnsignedTypesHaveTheirOwnEnds() {
         #expect(Int32(saturating: 3e9) == .max && Int32(saturating: -3e9) == .min)
         #expect(UInt64(saturating: -1) == 0 && UInt64(saturating: .infinity) == .max)
+        #expect(Int8(saturating: -1e9) == .min && UInt16(saturating: 1e9) == .max && Int16(saturating: 7.5) == 7)
         #expect(UInt8(saturating: 255.9) == 255 && UInt8(saturating: 256) == .max)
     }
 
