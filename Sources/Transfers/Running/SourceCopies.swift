@@ -55,7 +55,7 @@ struct SourceCopies: Sendable {
     private func room(for file: UploadSource.File, _ copy: Int32) -> TransferFailure? {
         let size = file.identity.size
         let free = PartialStorage.freeSpace(at: folder)
-        let isShort = free.map { $0 < size + Self.spared } ?? false
+        let isShort = free.map { $0 - Self.spared < size } ?? false
         guard isShort || PartialStorage.reserve(copy, from: 0, to: size) != nil else { return nil }
         return TransferFailure(
             .diskFull,

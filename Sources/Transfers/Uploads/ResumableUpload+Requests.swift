@@ -74,7 +74,7 @@ extension ResumableUpload {
     }
 
     private func append(to resource: UploadResource) -> UploadRequest {
-        let end = min(resource.length, resource.offset + (resource.partSize ?? resource.length))
+        let end = resource.offset + min(resource.length - resource.offset, resource.partSize ?? .max)
         let completes = end == resource.length
         var request = request(.append, "PATCH", to: resource)
         request.body = resource.offset..<end

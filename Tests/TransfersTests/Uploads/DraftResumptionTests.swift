@@ -201,6 +201,18 @@ import Transfers
         #expect(later.send().count == 8 << 20)
     }
 
+    @Test(arguments: [nil, 7, Int64.max])
+    func `The largest file that there can be is continued like any other`(partSize: Int64?) {
+        var resource = UploadResource(
+            url: UploadScene.resource, uploadProtocol: .draft(.v8), length: .max, source: "s", sharesSecrets: true)
+        resource.partSize = partSize
+        var scene = UploadScene(length: .max, resource: resource)
+        scene.send()
+        #expect(scene.answer(204, ["Upload-Offset": "1000", "Upload-Complete": "?0"]).isAskAgain)
+        let append = scene.send()
+        #expect(append.body == 1_000..<(partSize == 7 ? 1_007 : .max) && append.completes == (partSize != 7))
+    }
+
     @Test func `A part that is taken for the whole is not continued`() {
         var scene = UploadScene()
         scene.send()
