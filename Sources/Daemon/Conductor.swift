@@ -22,6 +22,8 @@ actor Conductor {
     private let parts = Mutex<Parts?>(nil)
     /// What the user has set.
     private var stored = StoredValue(DeviceSettings())
+    /// Why that cannot be read: the defaults hold, until something is set.
+    private var unreadable: String?
     private var machine: MomentMachine
     /// The device's report at the last decision.
     private var report: DeviceReport
@@ -104,9 +106,15 @@ actor Conductor {
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     func prepare() async throws(StoreError) {
         let now = clock.now()
-        let (settings, state) = try await store.read { transaction in
-            (try transaction.deviceSettings(), try transaction.doze(KeptDoze.self))
+        let (settings, state, objection, toDoze) = try await store.read { transaction in
+            (
+                try transaction.deviceSettings(), try transaction.doze(KeptDoze.self),
+                try transaction.objectionToDeviceSettings(), try transaction.objection(toDoze: KeptDoze.self)
+            )
         }
+        unreadable = objection
+        if let objection { try await tell("The device's settings: \(objection) The defaults hold.", now) }
+        if let toDoze { try await tell("Where doze was: \(toDoze) The device counts as awake.", now) }
         if let settings { stored = StoredValue(settings) }
         if let state { machine = MomentMachine(doze: state.state(now: now)) }
         monitor.setOverrides(self.settings.overrides)
@@ -118,6 +126,14 @@ actor Conductor {
         report = monitor.report
         await parts.withLock(\.self)?.apps.apply(self.settings)
         await execute(machine.begin(report.conditions, now: now))
+    }
+
+    /// Something that is kept of the device makes no sense.
+    private func tell(_ what: String, _ now: ClockReading) async throws(StoreError) {
+        logger.error("A row cannot be read", metadata: ["row": "\(what)"])
+        try await store.write { transaction in
+            try transaction.record(JournalEntry(time: now.date, decision: .unreadable, detail: what))
+        }
     }
 
     /// Follows the device until ``stop()``.
@@ -149,20 +165,28 @@ actor Conductor {
             MomentMachine.journalled.contains($0)
         }
         let report = isDecided ? latest : told.report
-        return DeviceStatus(
+        var status = DeviceStatus(
             conditions: report.conditions, values: report.values, providers: report.providers,
             doze: told.machine.doze.status(now: clock.now()), holders: told.machine.holders, settings: settings.shown)
+        status.unreadable = unreadable
+        return status
     }
 
     func change(_ change: DeviceChange) async throws(Problem) -> DeviceStatus {
         try change.check()
         do {
+            let time = clock.now().date
             let (settings, order) = try await store.write { transaction in
                 let settings = (try transaction.deviceSettings() ?? DeviceSettings()).changed(by: change)
+                if try transaction.objectionToDeviceSettings() != nil {
+                    try transaction.record(
+                        JournalEntry(time: time, decision: .unreadable, detail: Self.replacement))
+                }
                 try transaction.put(settings)
                 return (settings, try transaction.order())
             }
             stored.take(settings, order)
+            unreadable = nil
         } catch {
             throw .unavailable(error.message)
         }
@@ -171,6 +195,9 @@ actor Conductor {
         await deviceChanged()
         return status()
     }
+
+    private static let replacement =
+        "The device's settings are replaced by new ones. The old ones stay in the database: device.replaced_settings."
 
     func request(_ phase: DozePhase) async throws(Problem) -> DeviceStatus {
         switch machine.request(phase, now: clock.now()) {

@@ -57,6 +57,8 @@ package struct SessionStatus: Hashable, Sendable, Codable {
     package var name: String?
     /// Secrets in its headers are replaced by ``Redaction/mask``.
     package var settings: SessionSettings
+    /// Why the settings that were made cannot be read, so that the defaults hold; nil where they can.
+    package var unreadable: String?
     /// Tasks that have not ended.
     package var activeTasks: Int
     package var tasks: Int

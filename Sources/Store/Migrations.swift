@@ -455,6 +455,7 @@ enum Migrations {
         }
         registerPush(in: &migrator)
         registerUnifiedPush(in: &migrator)
+        registerExpiry(in: &migrator)
         return migrator
     }()
 }

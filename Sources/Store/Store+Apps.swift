@@ -1,17 +1,36 @@
 import GRDB
 package import NightshiftAPI
 
+/// What is kept of apps.
+package struct StoredApps: Sendable {
+    package var records: [AppRecord] = []
+    /// Those whose rows make no sense. The rows stay as they are until somebody removes them.
+    package var unreadable: [UnreadableApp] = []
+}
+
 extension StoreTransaction {
-    package func apps() throws -> [AppRecord] {
-        try String.fetchAll(db, sql: "SELECT record FROM apps ORDER BY id").map {
-            try Columns.decode(AppRecord.self, $0)
+    package func apps() throws -> StoredApps {
+        var stored = StoredApps()
+        for row in try Row.fetchAll(db, sql: "SELECT id, record FROM apps ORDER BY id") {
+            do {
+                stored.records.append(try Columns.decode(AppRecord.self, row["record"]))
+            } catch {
+                stored.unreadable.append(
+                    UnreadableApp(id: AppID(rawValue: row["id"]), reason: Columns.words(for: error)))
+            }
         }
+        return stored
     }
 
+    /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` for a row that makes no sense.
     package func app(_ id: AppID) throws -> AppRecord? {
         let text = try String.fetchOne(
             db.cachedStatement(sql: "SELECT record FROM apps WHERE id = ?"), arguments: [id.rawValue])
-        return try Columns.decodeIfPresent(AppRecord.self, text)
+        do {
+            return try Columns.decodeIfPresent(AppRecord.self, text)
+        } catch {
+            throw StoreError(.unreadable, UnreadableApp(id: id, reason: Columns.words(for: error)).sentence)
+        }
     }
 
     package func put(_ record: AppRecord) throws {

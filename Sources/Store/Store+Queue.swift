@@ -84,7 +84,7 @@ package enum QueueStatements {
     /// By itself SQLite would choose the index of all tasks of a lane, and walk past those that have ended.
     package static let lanes = """
         SELECT lanes.id AS id, sessions.identifier AS session, lanes.origin AS origin, lanes.proxy AS proxy,
-            coalesce(iif(json_valid(sessions.settings), sessions.connections, NULL), 1) AS connections
+            coalesce(sessions.connections, 1) AS connections
         FROM lanes JOIN sessions ON sessions.id = lanes.session
         WHERE EXISTS (SELECT 1 FROM tasks INDEXED BY tasks_ready WHERE lane = lanes.id AND \(canStart))
         """

@@ -39,10 +39,26 @@ extension StoreTransaction {
             db, sql: "SELECT name FROM sessions WHERE app = ? ORDER BY id", arguments: [app.rawValue])
     }
 
+    /// The settings of the session, nil where there is none. Those that make no sense are the defaults: see ``sessions(_:)``.
     package func sessionSettings(_ id: SessionID) throws -> SessionSettings? {
         let text = try String.fetchOne(
             db.cachedStatement(sql: "SELECT settings FROM sessions WHERE identifier = ?"), arguments: [id.rawValue])
-        return try Columns.decodeIfPresent(SessionSettings.self, text)
+        return text.map { Self.settings($0).value }
+    }
+
+    /// Sessions whose settings make no sense.
+    package func unreadableSessions() throws -> [(id: SessionID, reason: String)] {
+        try Row.fetchAll(db, sql: "SELECT identifier, settings FROM sessions ORDER BY id").compactMap { row in
+            Self.settings(row["settings"]).objection.map { (SessionID(rawValue: row["identifier"]), $0) }
+        }
+    }
+
+    private static func settings(_ text: String) -> (value: SessionSettings, objection: String?) {
+        do {
+            return (try Columns.decode(SessionSettings.self, text), nil)
+        } catch {
+            return (SessionSettings(), Columns.words(for: error))
+        }
     }
 
     /// Every session with its numbers of tasks, in the order they were made.
@@ -55,12 +71,12 @@ extension StoreTransaction {
                     (SELECT count(*) FROM tasks WHERE session = sessions.id AND ended_at IS NULL) AS active
                 FROM sessions WHERE ?1 IS NULL OR identifier = ?1 ORDER BY id
                 """, arguments: [id?.rawValue])
-        return rows.compactMap {
-            // One whose settings make no sense takes no other with it.
-            guard let settings = try? Columns.decode(SessionSettings.self, $0["settings"]) else { return nil }
+        return rows.map {
+            let settings = Self.settings($0["settings"])
             var status = SessionStatus(
-                id: SessionID(rawValue: $0["identifier"]), settings: settings,
+                id: SessionID(rawValue: $0["identifier"]), settings: settings.value,
                 activeTasks: $0["active"], tasks: $0["tasks"])
+            status.unreadable = settings.objection
             status.app = ($0["app"] as String?).map(AppID.init(rawValue:))
             status.name = $0["name"]
             return status

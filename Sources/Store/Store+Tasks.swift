@@ -222,7 +222,7 @@ extension StoreTransaction {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT tasks.*, sessions.identifier AS session_identifier, sessions.app AS app, lanes.origin AS origin,
-                    iif(json_valid(sessions.settings), sessions.connections, NULL) AS connections
+                    sessions.connections AS connections
                 FROM tasks JOIN sessions ON sessions.id = tasks.session JOIN lanes ON lanes.id = tasks.lane
                 \(condition)
                 """)
@@ -234,23 +234,11 @@ extension StoreTransaction {
             do {
                 rows.records.append(try TaskRecord(row: row))
             } catch {
-                let found = UnreadableTask(id: id, reason: Self.words(for: error))
+                let found = UnreadableTask(id: id, reason: Columns.words(for: error))
                 rows.unreadable.append(found)
                 unreadable.add(found)
             }
         }
         return rows
-    }
-
-    private static func words(for error: any Error) -> String {
-        switch error {
-        case let error as StoreError: error.message
-        case DecodingError.keyNotFound(let key, _): "A value '\(key.stringValue)' is missing."
-        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
-            DecodingError.dataCorrupted(let context):
-            // Without the text itself, which may hold secrets.
-            "A value is not what it should be: \(context.codingPath.map(\.stringValue).joined(separator: "."))."
-        default: "A value is not what it should be."
-        }
     }
 }

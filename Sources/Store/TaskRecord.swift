@@ -263,10 +263,7 @@ extension TaskRecord: FetchableRecord {
         taskIdentifier = row["identifier"]
         lane = LaneID(rawValue: row["lane"])
         origin = row["origin"]
-        guard let connections: Int = row["connections"] else {
-            throw StoreError(.damaged, "The settings of its session cannot be read.")
-        }
-        maximumConnections = connections
+        maximumConnections = row["connections"] ?? SessionSettings().httpMaximumConnectionsPerHost
         state = try Self.word(row["state"])
         priority = row["priority"]
         isLarge = row["large"]
@@ -349,5 +346,18 @@ enum Columns {
 
     static func decodeIfPresent<Value: Decodable>(_ type: Value.Type, _ text: String?) throws -> Value? {
         try text.map { try decode(type, $0) }
+    }
+
+    /// What is wrong with a value that makes no sense.
+    static func words(for error: any Error) -> String {
+        switch error {
+        case let error as StoreError: error.message
+        case DecodingError.keyNotFound(let key, _): "A value '\(key.stringValue)' is missing."
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.dataCorrupted(let context):
+            // Without the text itself, which may hold secrets.
+            "A value is not what it should be: \(context.codingPath.map(\.stringValue).joined(separator: "."))."
+        default: "A value is not what it should be."
+        }
     }
 }

@@ -116,6 +116,20 @@ struct DeviceCommandTests {
         #expect(try JSON.decode(DozeRequest.self, from: service.requests[0].body).phase == .dozing)
     }
 
+    @Test func `B1: doctor names what cannot be read, and how to go on`() {
+        var device = Self.device
+        device.unreadable = "A value 'overrides' is missing."
+        let told = DoctorChecks.device(device)
+        #expect(told.result == .warn && told.detail.contains("'overrides' is missing"))
+        var session = SessionStatus(id: .terminal, settings: SessionSettings(), activeTasks: 0, tasks: 0)
+        #expect(DoctorChecks.rows(AppList(apps: []), [session]) == [])
+        session.unreadable = "It is no JSON."
+        let app = UnreadableApp(id: AppSamples.id, reason: "It is no JSON.")
+        let found = DoctorChecks.rows(AppList(apps: [], unreadable: [app]), [session])
+        #expect(found.map(\.result) == [.warn, .warn])
+        #expect(found.first?.advice == "nightshift app remove \(AppSamples.id)")
+    }
+
     @Test func `L8: doctor says who tells what is in front, and what to call where nobody does`() {
         var device = Self.device
         #expect(DoctorChecks.front(device).detail == "told by wlr-foreign-toplevel")

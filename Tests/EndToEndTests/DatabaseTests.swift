@@ -70,6 +70,65 @@ import Testing
         #expect(try await service.api.get("/v1/tasks", as: TaskPage.self).unreadable == nil)
     }
 
+    @Test(
+        "B1: what is kept of an app, the device or a session and makes no sense is named, and keeps nothing else from going on",
+        arguments: [#"{"x":1}"#, "gone"])
+    func unreadableParts(text: String) async throws {
+        let (service, origin) = (try Service(), try OriginServer())
+        origin.serve("/file", .seeded(size: 100_000, seed: 3))
+        let id = "org.example.Torn"
+        let entry = try service.scratch.write(
+            "[Desktop Entry]\nType=Application\nName=Torn\nExec=/bin/true\nX-Nightshift-BackgroundModes=fetch\n",
+            to: "\(id).desktop")
+        try await service.start()
+        #expect(try await service.cli(["app", "install", entry]).code == 0)
+        // Something is written of it.
+        #expect(try await service.cli(["app", "policy", id, "contiguous"]).code == 0)
+        #expect(try await service.cli(["device", "set", "power=battery"]).code == 0)
+        try await stop(service)
+        let change = try await ChildProcess.run(
+            "sqlite3",
+            [
+                service.paths.database.path,
+                "INSERT OR REPLACE INTO apps (id, record) VALUES ('\(id)', '\(text)');"
+                    + "UPDATE device SET settings = '\(text)', doze = '\(text)';"
+                    + "UPDATE sessions SET settings = '\(text)'",
+            ])
+        #expect(change.code == 0, "\(change.errors)")
+        try await service.start()
+        // Nothing is done with the app, and its row stays.
+        let apps = try await service.api.get("/v1/apps", as: AppList.self)
+        #expect(apps.apps.isEmpty && apps.unreadable?.map(\.id.rawValue) == [id])
+        #expect(try await service.cli(["app", "list"]).errors.contains("nightshift app remove \(id)"))
+        #expect(try await service.cli(["app", "launch", id]).errors.contains("cannot be read"))
+        let doctor = try await service.cli(["doctor"]).output
+        #expect(doctor.contains("nightshift app remove \(id)") && doctor.contains("the defaults hold"), "\(doctor)")
+        #expect(try await service.api.get("/v1/device", as: DeviceStatus.self).settings == DeviceSettings())
+        let sessions = try await service.api.get("/v1/sessions", as: SessionList.self).sessions
+        #expect(sessions.map(\.id) == [.terminal] && sessions[0].unreadable != nil)
+        let journal = try await service.api.get("/v1/journal", as: JournalPage.self).entries
+        #expect(journal.filter { $0.decision == .unreadable }.count == 4)
+        // The defaults hold for what is added.
+        let task = try await service.api.enqueue(
+            TaskRequest.download(origin.url("/file"), to: service.scratch.path("to")))
+        #expect(try await service.waitForEnd(task).state == .completed)
+        try await stop(service)
+        let kept = try await ChildProcess.run(
+            "sqlite3", [service.paths.database.path, "SELECT record FROM apps; SELECT settings FROM device"])
+        #expect(kept.output == "\(text)\n\(text)\n")
+        // A person mends it; what was there of the device is not lost.
+        try await service.start()
+        #expect(try await service.cli(["app", "remove", id]).code == 0)
+        #expect(try await service.api.get("/v1/apps", as: AppList.self).unreadable == nil)
+        #expect(try await service.api.get("/v1/apps", as: AppList.self).apps.map(\.id.rawValue) == [id])
+        #expect(try await service.cli(["device", "set", "power=battery"]).code == 0)
+        #expect(try await service.api.get("/v1/device", as: DeviceStatus.self).unreadable == nil)
+        try await stop(service)
+        let replaced = try await ChildProcess.run(
+            "sqlite3", [service.paths.database.path, "SELECT replaced_settings FROM device"])
+        #expect(replaced.output == "\(text)\n")
+    }
+
     @Test("B1: an emptied database is refused")
     func emptied() async throws {
         let service = try await stopped()

@@ -44,6 +44,7 @@ import Testing
             [
                 try Sample(.status, "GET /v1/status"),
                 try Sample(.settings, "GET /v1/settings"),
+                try Sample(.sessions, "GET /v1/sessions"),
                 try Sample(
                     .changeSettings(ServiceSettings(rateLimit: 5)), "PATCH /v1/settings", body: #"{"rateLimit":5}"#),
                 try Sample(.shutdown, "POST /v1/shutdown"),

@@ -51,7 +51,10 @@ extension Sample {
                 try Sample(
                     AppExit(time: date, cause: .failed, status: 1, signal: 2, detail: "d"),
                     least: AppExit(time: date, cause: .exited)),
-                try Sample(AppList(apps: [status]), least: AppList(apps: [])),
+                try Sample(
+                    AppList(apps: [status], unreadable: [UnreadableApp(id: id, reason: "no JSON")]),
+                    least: AppList(apps: [])),
+                try Sample(UnreadableApp(id: id, reason: "no JSON"), least: UnreadableApp(id: id, reason: "no JSON")),
                 try Sample(
                     AppExplanation(app: status, sentence: "s", endedBy: "e", history: [entry]),
                     least: AppExplanation(app: leastStatus, sentence: "s", endedBy: nil, history: [])),

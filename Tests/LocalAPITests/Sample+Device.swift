@@ -33,10 +33,12 @@ extension Sample {
             let device = DeviceStatus(
                 conditions: conditions, values: [value], providers: [provider], doze: doze, holders: [holder],
                 settings: settings)
+            var unreadable = device
+            unreadable.unreadable = "r"
             let front = FrontStatus(source: .x11, detail: "d", app: AppID(rawValue: "a"))
             return [
                 try Sample(front, least: FrontStatus()),
-                try Sample(device, least: device), try Sample(settings, least: DeviceSettings()),
+                try Sample(unreadable, least: device), try Sample(settings, least: DeviceSettings()),
                 try Sample(conditions, least: DeviceConditions()),
                 try Sample(conditions.network, least: NetworkConditions()), try Sample(value, least: value),
                 try Sample(provider, least: DeviceProvider(name: .upower, isPresent: true)),

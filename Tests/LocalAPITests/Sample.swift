@@ -173,6 +173,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
             var session = leastSession
             session.app = AppID(rawValue: "a")
             session.name = "s"
+            session.unreadable = "r"
             let service = ServiceStatus(
                 version: "1", processID: 1, startedAt: date, home: "/", networkAvailable: true,
                 settings: ServiceSettings(), tasks: ["running": 1], bytesPerSecond: 1, lastJournalEntry: 1,

@@ -213,8 +213,8 @@ import Testing
         record.faults = 3
         let second = record
         try await store.write { try $0.put(second) }
-        #expect(try await store.read { try $0.apps() } == [second])
+        #expect(try await store.read { try $0.apps() }.records == [second])
         try await store.write { try $0.deleteApp(Self.app) }
-        #expect(try await store.read { try $0.apps() } == [])
+        #expect(try await store.read { try $0.apps() }.records == [])
     }
 }

@@ -277,7 +277,7 @@ import Testing
         let store = try fixture.open(ClockReading(bootID: "boot-9", bootSeconds: 50, wallSeconds: 1_800_001_000))
         let (apps, messages, wakes, history) = try await store.read { transaction in
             (
-                try transaction.apps(), try transaction.messages(Self.photos, after: 0, limit: 9),
+                try transaction.apps().records, try transaction.messages(Self.photos, after: 0, limit: 9),
                 try transaction.wantedWakes(), try transaction.history(of: Self.app, limit: 9)
             )
         }

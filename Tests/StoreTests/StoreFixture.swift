@@ -35,6 +35,13 @@ struct StoreFixture {
             uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: paths.state.appending(path: $0))) })
     }
 
+    /// Looks into the database behind the store's back.
+    func text(_ sql: String) throws -> String? {
+        let database = try DatabaseQueue(path: paths.database.path)
+        defer { try? database.close() }
+        return try database.read { try String.fetchOne($0, sql: sql) }
+    }
+
     /// Changes the database behind the store's back.
     func edit(_ sql: String) throws {
         let database = try DatabaseQueue(path: paths.database.path)

@@ -50,7 +50,7 @@ import Testing
         try again.close()
     }
 
-    @Test func aSessionWhoseSettingsAreGoneLeavesTheOthersAlone() async throws {
+    @Test func theDefaultsHoldForASessionWhoseSettingsAreGone() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let other = SessionID(rawValue: "other")
@@ -64,9 +64,67 @@ import Testing
         try fixture.edit("UPDATE sessions SET settings = 'gone' WHERE identifier = 'other'")
         let again = try fixture.open()
         let rows = try await again.read { try $0.rows(session: nil, states: nil, after: nil, limit: 10) }
-        #expect(rows.records.count == 1 && rows.unreadable.count == 1)
+        #expect(rows.records.count == 2 && rows.unreadable == [])
         #expect(try await again.read { try $0.readyLanes() }.count == 2)
+        let (settings, sessions, unreadable) = try await again.read { transaction in
+            (
+                try transaction.sessionSettings(other), try transaction.sessions(),
+                try transaction.unreadableSessions().map(\.id)
+            )
+        }
+        #expect(settings == SessionSettings() && unreadable == [other])
+        #expect(sessions.map(\.id) == [.terminal, other] && sessions.map { $0.unreadable == nil } == [true, false])
+        // Somebody sets them anew.
+        try await again.write { try $0.putSession(other, SessionSettings()) }
+        #expect(try await again.read { try $0.unreadableSessions() }.isEmpty)
         try again.close()
+    }
+
+    @Test(arguments: [#"{"x":1}"#, "gone"]) func anAppWhoseRecordIsGoneLeavesTheOthersAlone(text: String) async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let (one, two) = (AppID(rawValue: "one"), AppID(rawValue: "two"))
+        try await store.write { transaction in
+            for id in [one, two] { try transaction.put(AppRecord(id: id, now: 0)) }
+        }
+        try store.close()
+        try fixture.edit("UPDATE apps SET record = '\(text)' WHERE id = 'one'")
+        let again = try fixture.open()
+        let apps = try await again.read { try $0.apps() }
+        #expect(apps.records.map(\.id) == [two] && apps.unreadable.map(\.id) == [one])
+        let error = await #expect(throws: StoreError.self) { try await again.read { try $0.app(one) } }
+        #expect(error?.code == .unreadable && error?.message.contains("nightshift app remove one") == true)
+        try await again.write { try $0.deleteApp(one) }
+        #expect(try await again.read { try $0.apps() }.unreadable == [])
+        try again.close()
+    }
+
+    @Test func whatIsKeptOfTheDeviceIsToldAndNotLost() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let fine = try await store.write { transaction in
+            try transaction.put(DeviceSettings())
+            try transaction.put(doze: ["since": 1.0])
+            return [
+                try transaction.objectionToDeviceSettings(), try transaction.objection(toDoze: [String: Double].self),
+            ]
+        }
+        #expect(fine == [nil, nil])
+        try store.close()
+        try fixture.edit("UPDATE device SET settings = '{\"x\":1}', doze = '{}'")
+        let again = try fixture.open()
+        let (settings, doze, objections) = try await again.read { transaction in
+            (
+                try transaction.deviceSettings(), try transaction.doze(AppRecord.self),
+                [try transaction.objectionToDeviceSettings(), try transaction.objection(toDoze: AppRecord.self)]
+            )
+        }
+        #expect(settings == nil && doze == nil && !objections.contains(nil))
+        try await again.write { try $0.put(DeviceSettings()) }
+        #expect(try await again.read { try $0.objectionToDeviceSettings() } == nil)
+        try again.close()
+        let kept = try fixture.text("SELECT replaced_settings FROM device")
+        #expect(kept == #"{"x":1}"#)
     }
 
     @Test func anUnreadableEntryOfTheJournalKeepsItsPlace() async throws {

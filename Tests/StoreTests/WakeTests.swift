@@ -155,7 +155,7 @@ import Testing
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.old, to: fixture.paths.database)
         let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
-        let (apps, wakes) = try await store.read { (try $0.apps(), try $0.wantedWakes()) }
+        let (apps, wakes) = try await store.read { (try $0.apps().records, try $0.wantedWakes()) }
         #expect(apps.map(\.id.rawValue) == ["org.example.Gone", "org.example.Idle", "org.example.Photos"])
         #expect(apps[0].processState == nil && apps[1].processState?.begun == [])
         let state = try #require(apps[2].processState)
@@ -182,6 +182,6 @@ import Testing
         try store.close()
         try fixture.edit("DELETE FROM apps WHERE id = 'org.example.Torn'")
         let next = try fixture.open()
-        #expect(try await next.read { try $0.apps() }.last?.processState?.begun.count == 2)
+        #expect(try await next.read { try $0.apps() }.records.last?.processState?.begun.count == 2)
     }
 }

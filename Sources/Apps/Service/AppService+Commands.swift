@@ -22,6 +22,7 @@ extension AppService {
         let known = machines.first { $0.value.record.process.map { ProcessIdentity($0) } == process }?.key
         let id = known ?? AppID(rawValue: "\(program)#\(child)")
         let isNew = known == nil
+        try requireReadable(id)
         if isNew {
             guard environment.host.adopt(process) else { throw .conflict("Process \(child) has ended.") }
             // Before anything is waited for, so that the program's end finds it.

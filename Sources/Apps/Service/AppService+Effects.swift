@@ -10,7 +10,7 @@ extension AppService {
     /// Gives a machine an input and carries out what it wants.
     func perform(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) async {
         // Nothing is begun that nobody would look after; the next service takes it up.
-        guard !isStopping else { return }
+        guard !isStopping, unreadable[id] == nil else { return }
         var machine = machine(id)
         let before = machine.record
         let actions = input(&machine, now)

@@ -4,10 +4,14 @@ import Store
 
 /// Operations that people ask for.
 extension AppService {
-    /// Every app that is installed for the background, or that the service knows otherwise.
+    /// Apps of which what is kept makes no sense.
+    package func unreadableApps() -> [UnreadableApp] { unreadable.values.sorted { $0.id.rawValue < $1.id.rawValue } }
+
+    /// Every app that is installed for the background, or that the service knows otherwise, but for the unreadable ones.
     package func apps() async throws(Problem) -> [AppStatus] {
         var ids = Set(machines.keys)
         for case .success(let manifest) in environment.entries.all() { ids.insert(manifest.id) }
+        ids.subtract(unreadable.keys)
         var result: [AppStatus] = []
         for id in ids.sorted(by: { $0.rawValue < $1.rawValue }) { result.append(try await status(id)) }
         return result
@@ -27,6 +31,7 @@ extension AppService {
         } catch {
             throw Problem(error)
         }
+        try requireReadable(manifest.id)
         await perform(manifest.id) { $0.installed(manifest.entry, now: $1) }
         partCalls.add { [parts = environment.parts] in await parts.installed(manifest.id, manifest) }
         await updateWantedWakes()
@@ -34,7 +39,10 @@ extension AppService {
     }
 
     /// Takes the entry away. The app has to be ended first; its transfers and their messages stay.
+    ///
+    /// Of an app whose row makes no sense the row goes, and nothing else: what there is of it begins anew.
     package func uninstall(_ id: AppID) async throws(Problem) {
+        guard unreadable[id] == nil else { return try await removeUnreadable(id) }
         try requireApp(id)
         guard machines[id]?.record.state ?? .notRunning == .notRunning else {
             throw .conflict("\(id) is running; quit it first.")
@@ -59,6 +67,21 @@ extension AppService {
         } catch {
             throw .unavailable(error.message)
         }
+    }
+
+    private func removeUnreadable(_ id: AppID) async throws(Problem) {
+        do {
+            try await store.write { [now] transaction in
+                try transaction.deleteApp(id)
+                try transaction.record(
+                    JournalEntry(
+                        time: now.date, decision: .unreadable, app: id, detail: "It was removed; the app begins anew."))
+            }
+        } catch {
+            throw .unavailable(error.message)
+        }
+        unreadable[id] = nil
+        await updateWantedWakes()
     }
 
     /// A session of the app is gone, and its messages: they are nothing to wake the app for.
@@ -132,8 +155,14 @@ extension AppService {
 
     /// Throws where nothing is known of the app.
     func requireApp(_ id: AppID) throws(Problem) {
+        try requireReadable(id)
         guard machines[id] == nil else { return }
         try requireEntry(id)
+    }
+
+    /// Throws where what is kept of the app makes no sense.
+    func requireReadable(_ id: AppID) throws(Problem) {
+        if let app = unreadable[id] { throw .conflict(app.sentence) }
     }
 
     private func requireProcess(_ id: AppID) throws(Problem) {
@@ -142,6 +171,7 @@ extension AppService {
     }
 
     func requireEntry(_ id: AppID) throws(Problem) {
+        try requireReadable(id)
         do {
             guard try environment.entries.find(id) != nil else {
                 throw Problem.notFound(

@@ -31,6 +31,7 @@ extension AppService {
             if answer?.app == app { found = (process, app) } else { answer = (app, await notices(of: app)) }
         }
         guard let (process, id) = found else { throw .unavailable("The service is stopping.") }
+        try requireReadable(id)
         let owner = machines[id]?.record.process.map { ProcessIdentity($0) }
         // A script that starts the real program leads the session that both are in.
         let isStranger = owner.map { $0 != process && getsid(pid) != $0.pid && $0.isAlive } ?? false

@@ -79,6 +79,8 @@ package actor AppService {
 
     nonisolated let environment: Environment
     var machines: [AppID: AppMachine] = [:]
+    /// Apps of which what is kept makes no sense. Nothing is done with them, so that nothing is written in place of that.
+    var unreadable: [AppID: UnreadableApp] = [:]
     /// Processes that read commands, by their number.
     var connections: [Int32: Connection] = [:]
     var nextConnection = 0
@@ -190,7 +192,9 @@ package actor AppService {
     package func prepare() async throws(StoreError) {
         guard !isPrepared else { return }
         isPrepared = true
-        for record in try await store.read({ try $0.apps() }) {
+        let stored = try await store.read { try $0.apps() }
+        try await tell(stored.unreadable)
+        for record in stored.records {
             machines[record.id] = AppMachine(
                 record: record, isInstalled: false, wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
             machines[record.id]?.device = phase
@@ -213,6 +217,21 @@ package actor AppService {
         removeStaleClocks()
         removeStalePayloads()
         reportActivity()
+    }
+
+    private func tell(_ apps: [UnreadableApp]) async throws(StoreError) {
+        guard !apps.isEmpty else { return }
+        unreadable = Dictionary(apps.map { ($0.id, $0) }) { $1 }
+        for app in apps {
+            environment.logger.error(
+                "An app cannot be read", metadata: ["app": "\(app.id)", "reason": "\(app.reason)"])
+        }
+        try await store.write { [now] transaction in
+            for app in apps {
+                try transaction.record(
+                    JournalEntry(time: now.date, decision: .unreadable, app: app.id, detail: app.reason))
+            }
+        }
     }
 
     /// Greater than every number that an earlier service can have given: it counts microseconds.

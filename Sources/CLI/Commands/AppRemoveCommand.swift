@@ -8,6 +8,7 @@ struct AppRemoveCommand: ClientCommand {
         abstract: "Remove an app's desktop entry.",
         discussion: """
             Only what was installed for this user; the app's program stays where it is.
+            Of an app that cannot be read, only what is kept of it is removed.
 
             Examples:
               nightshift app remove org.example.Photos

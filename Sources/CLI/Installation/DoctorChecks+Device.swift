@@ -15,6 +15,11 @@ extension DoctorChecks {
         let assumed = device.values.filter { $0.source == .assumed && $0.value != "none" }.map(\.key.rawValue)
         let odd = device.providers.filter { $0.isPresent && $0.detail != nil }
         let missing = device.providers.filter { !$0.isPresent }.map(\.name.rawValue)
+        if let reason = device.unreadable {
+            return .warn(
+                "device", "what was set for it cannot be read, and the defaults hold: \(reason)",
+                advice: "nightshift device policy and device set set it anew")
+        }
         if let odd = odd.first {
             return .warn("device", "\(odd.name.rawValue): \(odd.detail ?? "")", advice: "See: nightshift device")
         }

@@ -18,6 +18,7 @@ struct DoctorChecks: Sendable {
         var findings = [checkPrograms(status), service]
         if let status {
             findings += [checkDatabase(status), await checkTransfers()]
+            findings += await checkRows()
             findings += await checkDevice()
             findings.append(await checkRefresh())
             findings.append(await checkLocation())

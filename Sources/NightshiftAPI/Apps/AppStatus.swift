@@ -118,9 +118,28 @@ package struct WakeStatus: Hashable, Sendable, Codable {
 
 package struct AppList: Sendable, Codable {
     package var apps: [AppStatus]
+    /// Those whose rows make no sense; nil where there are none.
+    package var unreadable: [UnreadableApp]?
 
-    package init(apps: [AppStatus]) {
+    package init(apps: [AppStatus], unreadable: [UnreadableApp] = []) {
         self.apps = apps
+        self.unreadable = unreadable.isEmpty ? nil : unreadable
+    }
+}
+
+/// An app of which what is kept makes no sense. It is left alone until its row is removed.
+package struct UnreadableApp: Hashable, Sendable, Codable {
+    package var id: AppID
+    /// For a person: what is wrong with it.
+    package var reason: String
+
+    package init(id: AppID, reason: String) {
+        self.id = id
+        self.reason = reason
+    }
+
+    package var sentence: String {
+        "What is kept of \(id) cannot be read: \(reason) 'nightshift app remove \(id)' removes it, and leaves the app installed."
     }
 }
 

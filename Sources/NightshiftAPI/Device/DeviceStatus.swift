@@ -11,6 +11,8 @@ package struct DeviceStatus: Hashable, Sendable, Codable {
     /// Apps that keep the device awake.
     package var holders: [AwakeHolder]
     package var settings: DeviceSettings
+    /// Why the settings that were made cannot be read, so that the defaults hold; nil where they can.
+    package var unreadable: String?
 
     package init(
         conditions: DeviceConditions, values: [DeviceValue], providers: [DeviceProvider],

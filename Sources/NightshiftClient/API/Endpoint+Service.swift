@@ -31,3 +31,7 @@ extension Endpoint where Answer == JournalPage {
                 .query("since", since?.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
     }
 }
+
+extension Endpoint where Answer == SessionList {
+    package static var sessions: Self { Self(.get, APIPath("sessions")) }
+}

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Logging
 import NightshiftAPI
 package import Store
 
@@ -25,12 +26,26 @@ extension TransferService {
     ///
     /// - Throws: ``StoreError`` when the rows cannot be read.
     func recover() async throws(StoreError) {
+        try await tellUnreadableSessions()
         try await examineStarts()
         try await settleFinishing()
         try await forgetOldTasks()
         try await removeOrphans()
         try await removeHandledFiles()
         try await removeUnusedCopies()
+    }
+
+    /// Names the sessions for which the defaults hold, because their settings make no sense.
+    private func tellUnreadableSessions() async throws(StoreError) {
+        let sessions = try await store.read { try $0.unreadableSessions() }
+        guard !sessions.isEmpty else { return }
+        let words = sessions.map { "The settings of session '\($0.id)': \($0.reason) The defaults hold." }
+        for detail in words { logger.error("A row cannot be read", metadata: ["row": "\(detail)"]) }
+        try await store.write { [now = now] transaction in
+            for detail in words {
+                try transaction.record(JournalEntry(time: now.date, decision: .unreadable, detail: detail))
+            }
+        }
     }
 
     /// Ended tasks are kept for a month, so that the list does not grow for ever. A month of time that was seen to pass: a

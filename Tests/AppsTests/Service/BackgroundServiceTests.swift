@@ -130,7 +130,7 @@ import Testing
         let word = AppChange(backgroundPolicy: "contiguous:60")
         status = try await scene.service.change(ServiceScene.app, word).background
         #expect(status.policy == BackgroundPolicy(.contiguous, seconds: 60) && status.policySource == .app)
-        let kept = try await scene.store.read { try $0.apps() }
+        let kept = try await scene.store.read { try $0.apps().records }
         #expect(kept.first?.background.policy == BackgroundPolicy(.contiguous, seconds: 60))
         status = try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "default")).background
         #expect(status.policySource == .manifest)

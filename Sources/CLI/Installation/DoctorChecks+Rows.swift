@@ -1,0 +1,29 @@
+import NightshiftAPI
+import NightshiftClient
+
+extension DoctorChecks {
+    /// Apps and sessions of which what is kept makes no sense. Nothing is found where all of it does.
+    func checkRows() async -> [Finding] {
+        let client = invocation.service.client
+        guard let apps = try? await client.send(.apps), let sessions = try? await client.send(.sessions).sessions else {
+            return [.warn("rows", "the service does not list apps and sessions")]
+        }
+        return Self.rows(apps, sessions)
+    }
+
+    static func rows(_ apps: AppList, _ sessions: [SessionStatus]) -> [Finding] {
+        let apps = (apps.unreadable ?? []).map { app in
+            Finding.warn(
+                "rows", "what is kept of the app \(app.id) cannot be read, and it is left alone: \(app.reason)",
+                advice: "nightshift app remove \(app.id)")
+        }
+        let sessions = sessions.compactMap { session in
+            session.unreadable.map { reason in
+                Finding.warn(
+                    "rows", "the settings of session \(session.id) cannot be read, and the defaults hold: \(reason)",
+                    advice: "Whoever has made the session sets them anew: PUT /v1/sessions/\(session.id)")
+            }
+        }
+        return apps + sessions
+    }
+}
