@@ -84,14 +84,18 @@ package actor LocationService {
     package func prepare() async throws(StoreError) {
         guard !isPrepared else { return }
         let manifests = await environment.manifests()
-        let kept = try await environment.store.read { transaction in
-            try transaction.location(LocationRecord.self, DeviceLocationRecord.self)
+        let (kept, seenBefore) = try await environment.store.read { transaction in
+            (
+                try transaction.location(LocationRecord.self, DeviceLocationRecord.self),
+                try transaction.secondsSeenBefore()
+            )
         }
         for what in kept.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
         let now = now
-        book = LocationBook(kept, manifests: manifests, bootID: book.bootID, moment: book.moment, now: now)
+        book = LocationBook(
+            kept, manifests: manifests, bootID: book.bootID, seenBefore: seenBefore, moment: book.moment, now: now)
         isPrepared = true
         await write(book.takeChanges(now))
     }
@@ -220,7 +224,7 @@ package actor LocationService {
         if let device = changes.device { try transaction.putLocationOfDevice(device) }
         for wake in changes.begun {
             try transaction.putWake(
-                wake.app, wake.source, key: wake.key, payload: try JSON.encode(wake.event), expires: wake.expires,
+                wake.app, wake.source, key: wake.key, payload: try JSON.encode(wake.event), patience: wake.patience,
                 now: reading)
         }
         for entry in changes.entries { try transaction.record(entry) }

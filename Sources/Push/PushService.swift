@@ -265,7 +265,7 @@ package actor PushService {
         }
         for wake in changes.wakes {
             try transaction.putPushWake(
-                wake.id, of: wake.app, payload: try JSON.encode(wake.delivery), expires: wake.expires, now: reading)
+                wake.id, of: wake.app, payload: try JSON.encode(wake.delivery), patience: wake.patience, now: reading)
         }
         for alert in changes.alerts {
             try transaction.putNotification(alert.notification, for: alert.app, due: alert.due)

@@ -69,11 +69,11 @@ package actor RefreshService {
     package func prepare() async throws(StoreError) {
         guard !isPrepared else { return }
         let manifests = await environment.manifests() ?? []
-        let (kept, wakes, ends) = try await environment.store.read { transaction in
+        let (kept, wakes, ends, seenBefore) = try await environment.store.read { transaction in
             (
                 try transaction.refresh(RefreshRecord.self, DeviceRefreshRecord.self),
                 try transaction.wantedWakes().filter { Self.sources.contains($0.source) },
-                try Self.ends(transaction)
+                try Self.ends(transaction), try transaction.secondsSeenBefore()
             )
         }
         for what in kept.unreadable {
@@ -82,7 +82,7 @@ package actor RefreshService {
         let now = now
         book = RefreshBook(kept, manifests: manifests, moment: book.moment, now: now)
         book.take(ends, now: now)
-        book.resume(wakes, now: now)
+        book.resume(wakes, seen: seenBefore + environment.clock.now().bootSeconds, now: now)
         isPrepared = true
         await write(book.takeChanges())
     }
@@ -196,7 +196,7 @@ package actor RefreshService {
         for wake in changes.begun {
             try transaction.putWake(
                 wake.app, wake.source, key: wake.key, payload: try wake.task.map { try JSON.encode($0) },
-                expires: wake.expires, now: reading)
+                patience: wake.patience, now: reading)
             if wake.source == .fetch { try transaction.noteFetchBegins(of: wake.app) }
         }
         for entry in changes.entries { try transaction.record(entry) }

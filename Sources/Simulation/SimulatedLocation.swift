@@ -56,11 +56,12 @@ struct SimulatedLocation {
     func fix(now: Double) -> Fix? { place.flatMap { Fix(place: $0.place, accuracy: $0.accuracy, time: now) } }
 
     /// The row of a wake, as the store makes it.
-    mutating func row(_ wake: LocationWake) -> WantedWake {
+    mutating func row(_ wake: LocationWake, _ now: ClockReading) -> WantedWake {
         lastWake += 1
         return WantedWake(
             app: wake.app, reason: wake.source == .region ? .region : .significantChange, key: wake.key,
-            through: lastWake, payload: try? JSON.encode(wake.event), expires: wake.expires)
+            through: lastWake, payload: try? JSON.encode(wake.event),
+            expires: wake.patience.map { now.bootSeconds + $0 })
     }
 
     // MARK: - Sums

@@ -40,11 +40,11 @@ struct SimulatedRefresh {
     }
 
     /// The row of a wake, as the store makes it.
-    mutating func row(_ wake: RefreshWake) -> WantedWake {
+    mutating func row(_ wake: RefreshWake, _ now: ClockReading) -> WantedWake {
         lastWake += 1
         return WantedWake(
             app: wake.app, reason: wake.source == .processing ? .processing : .fetch, key: wake.key, through: lastWake,
-            payload: wake.task.flatMap { try? JSON.encode($0) }, expires: wake.expires)
+            payload: wake.task.flatMap { try? JSON.encode($0) }, expires: wake.patience.map { now.bootSeconds + $0 })
     }
 
     /// A wake has ended; the row of that, as the store keeps it.

@@ -147,7 +147,7 @@ extension World {
             let index = index(of: wake.app)
             // A row takes the place of one with the same key.
             apps[index].locationWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
-            apps[index].locationWakes.append(location.row(wake))
+            apps[index].locationWakes.append(location.row(wake, now))
             touched.append(wake.app)
         }
         for case .wakesChanged(let app) in effects { touched.append(app) }

@@ -120,7 +120,7 @@ extension World {
             let index = index(of: wake.app)
             // A row takes the place of one with the same key.
             apps[index].refreshWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
-            apps[index].refreshWakes.append(refresh.row(wake))
+            apps[index].refreshWakes.append(refresh.row(wake, now))
         }
         for wake in changes.begun {
             let index = index(of: wake.app)

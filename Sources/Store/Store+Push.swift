@@ -84,9 +84,9 @@ extension StoreTransaction {
     /// Has an app woken for a push, behind ``putPushMessage(_:of:_:payload:)``. One that waits for its app already, and has not
     /// begun, is replaced.
     package func putPushWake(
-        _ id: String, of app: AppID, payload: Data, expires: Double?, now: ClockReading
+        _ id: String, of app: AppID, payload: Data, patience: Double?, now: ClockReading
     ) throws {
-        try putWake(app, .push, payload: payload, expires: expires, now: now)
+        try putWake(app, .push, payload: payload, patience: patience, now: now)
         try db.cachedStatement(sql: "UPDATE push_messages SET wake = ? WHERE id = ?")
             .execute(arguments: [db.lastInsertedRowID, id])
     }

@@ -33,6 +33,12 @@ extension StoreTransaction {
         try putClock(now)
     }
 
+    /// Seconds that were seen to pass before the present boot; its boot seconds come on top. What is deleted after a time counts
+    /// in them, since the wall clock may be wrong.
+    package func secondsSeenBefore() throws -> Double {
+        try Double.fetchOne(db, sql: "SELECT seen_before FROM clock") ?? 0
+    }
+
     package func settings() throws -> ServiceSettings? {
         try Row.fetchOne(db, sql: "SELECT * FROM settings").map {
             ServiceSettings(rateLimit: $0["rate_limit"], maximumTransfers: $0["maximum_transfers"])

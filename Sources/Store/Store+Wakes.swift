@@ -64,18 +64,24 @@ extension StoreTransaction {
     /// - Parameters:
     ///   - key: of a region its identifier, for example; empty where the source has one reason only.
     ///   - payload: at most 32 KiB.
-    ///   - expires: seconds since 1970 at which it is given up.
+    ///   - patience: seconds that are seen to pass before it is given up, unless it has begun; nil for as long as it takes. The
+    ///     wall clock does not count: it may be wrong.
     /// - Throws: ``StoreError`` for a session, which is woken for by its messages, and for a payload that is too large.
     package func putWake(
-        _ app: AppID, _ source: WakeSource, key: String = "", payload: Data? = nil, expires: Double? = nil,
+        _ app: AppID, _ source: WakeSource, key: String = "", payload: Data? = nil, patience: Double? = nil,
         now: ClockReading
     ) throws {
         // A number of its own: an app that was woken for the old one has not had the new one.
         try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ?")
             .execute(arguments: [app.rawValue, source.rawValue, key])
         try db.cachedStatement(
-            sql: "INSERT INTO wakes (app, source, key, payload, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [app.rawValue, source.rawValue, key, payload, now.wallSeconds, expires])
+            sql: """
+                INSERT INTO wakes (app, source, key, payload, created_at, expires_seen)
+                VALUES (?, ?, ?, ?, ?, (SELECT seen_before FROM clock) + ?)
+                """
+        ).execute(arguments: [
+            app.rawValue, source.rawValue, key, payload, now.wallSeconds, patience.map { now.bootSeconds + $0 },
+        ])
     }
 
     /// Forgets what an app that is removed was to be woken for, its sessions aside.
@@ -89,14 +95,18 @@ extension StoreTransaction {
 
     private func rowWakes() throws -> [WantedWake] {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT id, app, source, key, payload, expires_at FROM wakes ORDER BY id"))
+            db.cachedStatement(
+                sql: """
+                    SELECT id, app, source, key, payload, expires_seen - (SELECT seen_before FROM clock) AS expires
+                    FROM wakes ORDER BY id
+                    """))
         return try rows.map { row in
             guard let source = WakeSource(rawValue: row["source"]) else {
                 throw StoreError(.damaged, "Wake \(row["id"] as Int64) cannot be read.")
             }
             return WantedWake(
                 app: AppID(rawValue: row["app"]), reason: WakeReason(source), key: row["key"], through: row["id"],
-                payload: row["payload"], expires: row["expires_at"])
+                payload: row["payload"], expires: row["expires"])
         }
     }
 }

@@ -12,7 +12,8 @@ package struct WantedWake: Hashable, Sendable, Codable {
     package var through: Int64
     /// What the source has to say to the app, in its own form; nil for a session, which has messages.
     package var payload: Data?
-    /// Seconds since 1970 at which it is given up unless it has begun; nil where it waits for as long as it takes.
+    /// Boot seconds at which it is given up unless it has begun; nil where it waits for as long as it takes. Of one that has
+    /// begun it says nothing.
     package var expires: Double?
 
     package init(

@@ -38,7 +38,7 @@ import Testing
         #expect(scene.words == ["entered home", "left home"])
         let wake = try #require(scene.rows.wakes.last)
         // The later one has taken the place of the earlier one.
-        #expect(scene.rows.wakes.count == 1 && wake.source == .region && wake.key == "home" && wake.expires == nil)
+        #expect(scene.rows.wakes.count == 1 && wake.source == .region && wake.key == "home" && wake.patience == nil)
         #expect(wake.event.kind == .left && wake.event.region == Scene.region())
         let place = try #require(wake.event.place)
         let there = try #require(Coordinate(latitude: place.latitude, longitude: place.longitude))
@@ -101,8 +101,7 @@ import Testing
         scene.move(0)
         scene.pass(900)
         #expect(scene.words == ["entered home"])
-        let expires = try #require(scene.told[0].wake.expires)
-        #expect(expires > scene.wallOffset + scene.told[0].at)
+        #expect(scene.told[0].wake.patience == 30)
         scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
         #expect(scene.rows.wakes.isEmpty && scene.effects.contains(.wakesChanged(Scene.app)))
         let asked = scene.asked.count
@@ -255,7 +254,11 @@ import Testing
         scene.pass(10)
         #expect(scene.status()?.permission == .always && scene.state() == .outside)
         try scene.restart(manifests: [])
-        scene.wallOffset += 31 * 86_400
+        // A wall clock that is wrong ends nothing, and neither does time for which the machine was off.
+        scene.wallOffset += 40 * 86_400
+        try scene.restart(off: 40 * 86_400, manifests: [])
+        #expect(scene.rows.known == [Scene.app])
+        for _ in 0..<31 { scene.pass(86_400) }
         try scene.restart(manifests: [])
         #expect(scene.rows.known.isEmpty)
     }

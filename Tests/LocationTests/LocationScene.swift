@@ -29,6 +29,8 @@ struct LocationScene {
     private(set) var loops = 0
     private var answer: Double?
     private var bootID = "boot"
+    /// Seconds that were seen to pass in earlier boots.
+    private var seenBefore = 0.0
 
     static let app = AppID(rawValue: "org.example.Home")
     static let other = AppID(rawValue: "org.example.Work")
@@ -149,10 +151,13 @@ struct LocationScene {
             bootID = "boot \(boot)"
             // The clock of fixes begins anew.
             wallOffset += boot + off - 10
+            seenBefore += boot
             boot = 10
         }
         let manifests = manifests ?? Array(book.manifests.values)
-        book = LocationBook(try rows.kept(), manifests: manifests, bootID: bootID, moment: DeviceMoment(), now: now)
+        book = LocationBook(
+            try rows.kept(), manifests: manifests, bootID: bootID, seenBefore: seenBefore,
+            moment: DeviceMoment(), now: now)
         answer = nil
         wish = FixWish()
         look()

@@ -17,6 +17,8 @@ struct BookScene {
     /// What comes of whatever runs, and after how many seconds; nothing ends by itself where it is nil.
     var result: RefreshResult? = .newData
     var duration = 10.0
+    /// Seconds by which the wall clock is ahead of what was seen to pass.
+    private var ahead = 0.0
     /// When what runs ends by itself, in seconds since 1970.
     private var ending: [(wake: RefreshWake, at: Double)] = []
 
@@ -110,12 +112,18 @@ struct BookScene {
         step { $0.take(ends, now: $1) }
     }
 
+    /// The wall clock is set.
+    mutating func setClock(ahead days: Double) {
+        ahead += days * 86_400
+        seconds += days * 86_400
+    }
+
     /// The service dies and another one begins over what is on disk.
     mutating func restart(manifests: [AppManifest]? = nil) throws {
         var next = RefreshBook(
             try rows.kept(), manifests: manifests ?? Array(book.manifests.values), moment: book.moment, now: now)
         next.take(rows.ends.map { RefreshEnd(row: $0, bytes: 0) }, now: now)
-        next.resume(rows.wanted, now: now)
+        next.resume(rows.wanted, seen: seconds - Self.start - ahead, now: now)
         book = next
         rows.write(book.takeChanges())
         _ = book.takeEffects()

@@ -26,7 +26,7 @@ import Testing
                 try transaction.putPush(Record(value: 3), of: app)
                 try transaction.putPushMessage("1 \(app)", of: app, Record(value: 4), payload: Data("{}".utf8))
                 try transaction.putPushWake(
-                    "1 \(app)", of: app, payload: Data("p".utf8), expires: 5, now: StoreFixture.now)
+                    "1 \(app)", of: app, payload: Data("p".utf8), patience: 5, now: StoreFixture.now)
                 try transaction.putWake(app, .fetch, now: StoreFixture.now)
             }
             try transaction.putPushMessage("0", of: Self.app, Record(value: 6), payload: nil)
@@ -40,7 +40,7 @@ import Testing
         #expect(kept.pushes.map(\.payload) == [nil, Data("{}".utf8), nil])
         let wakes = try await store.read { try $0.wantedWakes() }.filter { $0.source == .push }
         #expect(kept.pushes.map(\.wake) == [wakes[0].through, wakes[1].through, nil], "the number stays")
-        #expect(wakes[0].payload == Data("p".utf8) && wakes[0].expires == 5 && wakes[0].key == "")
+        #expect(wakes[0].payload == Data("p".utf8) && wakes[0].expires == 1_005 && wakes[0].key == "")
 
         try await store.write { try $0.deletePushes(of: Self.app) }
         let rest = try await Self.kept(store)
@@ -56,12 +56,12 @@ import Testing
         try await store.write { transaction in
             for id in ["a", "b"] {
                 try transaction.putPushMessage(id, of: Self.app, Record(value: 1), payload: Data())
-                try transaction.putPushWake(id, of: Self.app, payload: Data(), expires: nil, now: StoreFixture.now)
+                try transaction.putPushWake(id, of: Self.app, payload: Data(), patience: nil, now: StoreFixture.now)
                 let wake = try transaction.wantedWakes()[0]
                 if id == "a" { try transaction.finishWake(wake, WakeEnd(result: .noData, time: 1)) }
             }
             try transaction.putPushMessage("c", of: Self.app, Record(value: 1), payload: Data())
-            try transaction.putPushWake("c", of: Self.app, payload: Data(), expires: nil, now: StoreFixture.now)
+            try transaction.putPushWake("c", of: Self.app, payload: Data(), patience: nil, now: StoreFixture.now)
             let wakes = try transaction.wantedWakes()
             #expect(wakes.count == 1, "one waits, the newest")
             try transaction.finishWake(wakes[0], WakeEnd(result: .newData, time: 2))

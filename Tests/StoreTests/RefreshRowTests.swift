@@ -203,7 +203,7 @@ import Testing
         let wakes = try await store.read { try $0.wantedWakes() }
         #expect(wakes.map(\.source) == [.fetch, .push, .processing] && wakes.map(\.through) == [1, 2, 4])
         #expect(wakes.map(\.key) == ["", "", "index"] && wakes[1].payload == Data(#"{"aps":{}}"#.utf8))
-        #expect(wakes.map(\.expires) == [1_800_000_900, nil, nil])
+        #expect(wakes.map(\.expires) == [1_900, nil, nil])
         // Of a row that is gone the number is not given again.
         #expect(store.wakeSignal.last == 5)
         try await store.write { try $0.putWake(Self.app, .continued, key: "c", now: StoreFixture.now) }

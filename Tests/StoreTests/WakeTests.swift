@@ -15,11 +15,12 @@ import Testing
 
     private static func put(
         _ store: Store, _ source: WakeSource, key: String = "", app: AppID = app, payload: String? = nil,
-        expires: Double? = nil
+        patience: Double? = nil
     ) async throws {
         try await store.write {
             try $0.putWake(
-                app, source, key: key, payload: payload.map { Data($0.utf8) }, expires: expires, now: StoreFixture.now)
+                app, source, key: key, payload: payload.map { Data($0.utf8) }, patience: patience, now: StoreFixture.now
+            )
         }
     }
 
@@ -28,10 +29,10 @@ import Testing
         let bytes = Data([0, 255, 10])
         try await store.write {
             try $0.putWake(
-                Self.app, source, key: "k", payload: bytes, expires: 1_800_000_060.5, now: StoreFixture.now)
+                Self.app, source, key: "k", payload: bytes, patience: 60.5, now: StoreFixture.now)
         }
         let wake = WantedWake(
-            app: Self.app, reason: WakeReason(source), key: "k", through: 1, payload: bytes, expires: 1_800_000_060.5)
+            app: Self.app, reason: WakeReason(source), key: "k", through: 1, payload: bytes, expires: 1_060.5)
         #expect(wake.source == source)
         #expect(try await Self.wanted(store) == [wake])
         #expect(store.wakeSignal.last == 1)
@@ -54,10 +55,10 @@ import Testing
         let store = try await StoreFixture.inMemory()
         try await Self.put(store, .region, key: "home", payload: "in")
         let first = try #require(try await Self.wanted(store).first)
-        try await Self.put(store, .region, key: "home", payload: "out", expires: 5)
+        try await Self.put(store, .region, key: "home", payload: "out", patience: 5)
         let second = try #require(try await Self.wanted(store).first)
         #expect(second.identity == first.identity && second.through > first.through)
-        #expect(second.payload == Data("out".utf8) && second.expires == 5)
+        #expect(second.payload == Data("out".utf8) && second.expires == 1_005)
         #expect(try await Self.wanted(store).count == 1)
         // The app was woken for the first and says so now: the second is still to come.
         try await store.write { try $0.finishWake(first) }
@@ -112,12 +113,12 @@ import Testing
     @Test func `A service that dies between the row and the wake finds the row again`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
-        try await Self.put(store, .push, payload: "{}", expires: 1_800_000_030)
-        let before = try await Self.wanted(store)
-        #expect(before.count == 1)
-        // It dies: nothing is closed. The next one opens the same files, a boot later and after the row has expired, which is
-        // for the app's machine to see.
+        try await Self.put(store, .push, payload: "{}", patience: 30)
+        var before = try await Self.wanted(store)
+        #expect(before.map(\.expires) == [1_030])
+        // It dies: nothing is closed. The next one opens the same files, a boot later. The time between them ends nothing.
         let next = try fixture.open(ClockReading(bootID: "boot-2", bootSeconds: 5, wallSeconds: 1_800_000_900))
+        before[0].expires = 30
         #expect(try await Self.wanted(next) == before)
         #expect(next.wakeSignal.last == before.first?.through)
         try await next.write { [before] in try $0.finishWake(before[0]) }
@@ -146,7 +147,36 @@ import Testing
         #expect(try await Self.wanted(store).first?.payload?.count == 32_768)
     }
 
+    @Test(arguments: ["boot-1", "boot-2"])
+    func `R10: A wall clock that is forty days ahead gives up no wake, and time that is seen to pass does`(
+        bootID: String
+    ) async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await Self.put(store, .processing, key: "work", patience: 900)
+        try store.close()
+        var now = StoreFixture.now
+        now.bootID = bootID
+        now.bootSeconds = bootID == "boot-1" ? now.bootSeconds + 60 : 20
+        now.wallSeconds += 40 * 86_400
+        let next = try fixture.open(now)
+        let wake = try #require(try await Self.wanted(next).first)
+        // In the same boot 60 s were seen to pass, in the next one those since it began.
+        #expect(wake.expires.map { $0 - now.bootSeconds } == (bootID == "boot-1" ? 840 : 880))
+        try next.close()
+    }
+
     // MARK: - Old databases
+
+    @Test func `A wake of the form of before waits as long as it was to, whatever the wall clock says`() async throws {
+        let fixture = try StoreFixture()
+        let ninth = Self.old.deletingLastPathComponent().appending(path: "0009.sqlite")
+        try FileManager.default.copyItem(at: ninth, to: fixture.paths.database)
+        let now = ClockReading(bootID: "boot-2", bootSeconds: 5, wallSeconds: 1_803_456_000)
+        let store = try fixture.open(now)
+        let wakes = try await Self.wanted(store)
+        #expect(wakes.map(\.source) == [.fetch, .push, .processing] && wakes.map(\.expires) == [900, nil, nil])
+    }
 
     private static let old = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/Databases/0007-wakes.sqlite")

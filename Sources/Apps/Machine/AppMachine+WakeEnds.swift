@@ -61,7 +61,7 @@ extension AppMachine {
 
     /// Gives up what is wanted for too long, what does not outlive a force quit, and chances that cannot be had.
     mutating func dropOutdated(_ now: ClockReading) -> [AppAction] {
-        wallOffset = now.wallSeconds - now.awakeSeconds
+        sleptSeconds = now.bootSeconds - now.awakeSeconds
         var actions: [AppAction] = []
         if record.isForceQuit { actions = dropBegun(Self.forceQuitReason, now) { !$0.outlivesForceQuit } }
         for wake in wanted where isOpen(wake) && !isUnderWay(wake) {
@@ -89,7 +89,7 @@ extension AppMachine {
     var nextExpiry: Double? {
         let waiting = wanted.filter { $0.source.hasResult && isOpen($0) && !isUnderWay($0) }
         // Later by more than rounding, so that it is over then.
-        return waiting.compactMap(\.expires).min().map { $0 - wallOffset + 0.001 }
+        return waiting.compactMap(\.expires).min().map { $0 - sleptSeconds + 0.001 }
     }
 
     /// Gives up the chances that a process had and has not used.
@@ -149,7 +149,7 @@ extension WantedWake {
     /// The session, or what of another source it is about.
     var name: String { key.isEmpty ? source.rawValue : key }
 
-    func isExpired(_ now: ClockReading) -> Bool { expires.map { $0 <= now.wallSeconds } ?? false }
+    func isExpired(_ now: ClockReading) -> Bool { expires.map { $0 <= now.bootSeconds } ?? false }
 }
 
 extension WakeStatus {

@@ -34,8 +34,8 @@ package struct AppMachine: Sendable {
     var wanted: [WantedWake] = []
     /// How far it is done with what has woken it: what the store tells may be older.
     var finished: [WantedWake.Identity: Int64] = [:]
-    /// Seconds since 1970 less awake seconds, as of the last look at the clocks.
-    var wallOffset: Double = 0
+    /// Boot seconds less awake seconds, as of the last look at the clocks.
+    var sleptSeconds: Double = 0
     /// Background tasks that the process has not told again since its connection broke, and until when it has to.
     var unconfirmed: Set<TaskKey> = []
     var confirmBy: Double?

@@ -128,8 +128,8 @@ extension LocationBook {
     ) {
         apps[app]?.wakes += 1
         // In front it is told at once. One that has left it is not woken, though its leaving may not be known yet.
-        let expires = apps[app]?.permission == .whenInUse ? now.seconds + Self.frontPatience : nil
-        let wake = LocationWake(app: app, source: source, key: key, event: event, expires: expires)
+        let patience = apps[app]?.permission == .whenInUse ? Self.frontPatience : nil
+        let wake = LocationWake(app: app, source: source, key: key, event: event, patience: patience)
         marks.begun.removeAll { $0.app == app && $0.source == source && $0.key == key }
         marks.begun.append(wake)
         marks.apps.insert(app)

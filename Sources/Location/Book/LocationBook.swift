@@ -19,6 +19,8 @@ package struct LocationBook: Sendable {
     /// Nil until they were looked at: nobody knows yet what can be monitored.
     package internal(set) var sources: [LocationStatus.SourceStatus]?
     let bootID: String
+    /// Seconds that were seen to pass before the present boot.
+    var seenBefore = 0.0
     var canMonitorRegions = false
     var canMonitorSignificantChanges = false
     /// The last place that any source has told.
@@ -55,7 +57,7 @@ package struct LocationBook: Sendable {
         var entries: [JournalEntry] = []
     }
 
-    /// Seconds after which what is kept of an app goes whose entry is gone.
+    /// Seconds, of those that are seen to pass, after which what is kept of an app goes whose entry is gone.
     static let absence = 30 * LocalMoment.daySeconds
     /// Seconds for which a place says where the device is now.
     static let freshness = 120.0
@@ -70,12 +72,15 @@ package struct LocationBook: Sendable {
 
     /// The book as it was kept.
     ///
-    /// - Parameter manifests: nil where the entries cannot be read.
+    /// - Parameters:
+    ///   - manifests: nil where the entries cannot be read.
+    ///   - seenBefore: ``StoreTransaction/secondsSeenBefore()``.
     package init(
         _ kept: StoredLocation<LocationRecord, DeviceLocationRecord>, manifests: [AppManifest]?, bootID: String,
-        moment: DeviceMoment, now: LocationMoment
+        seenBefore: Double, moment: DeviceMoment, now: LocationMoment
     ) {
         self.bootID = bootID
+        self.seenBefore = seenBefore
         self.moment = moment
         apps = kept.apps
         if let record = kept.device { plan = record.plan }
@@ -175,13 +180,14 @@ package struct LocationBook: Sendable {
     /// The entries were read anew. One that is gone may come back: what is kept stays for a while, and nothing is watched for it.
     package mutating func read(_ manifests: [AppManifest], now: LocationMoment) {
         self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
+        let present = seenBefore + now.bootSeconds
         for app in order {
             if self.manifests[app] != nil {
                 seen(app, now)
-            } else if let since = apps[app]?.goneSince {
-                if now.seconds - since > Self.absence { remove(app) }
+            } else if let since = apps[app]?.goneSeen {
+                if present - since > Self.absence { remove(app) }
             } else {
-                apps[app]?.goneSince = now.seconds
+                apps[app]?.goneSeen = present
                 marks.apps.insert(app)
                 updateWatching(app, now)
             }
@@ -189,8 +195,8 @@ package struct LocationBook: Sendable {
     }
 
     private mutating func seen(_ app: AppID, _ now: LocationMoment) {
-        if apps[app]?.goneSince != nil {
-            apps[app]?.goneSince = nil
+        if apps[app]?.goneSeen != nil {
+            apps[app]?.goneSeen = nil
             marks.apps.insert(app)
         }
         updateWatching(app, now)

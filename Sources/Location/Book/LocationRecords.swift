@@ -31,8 +31,8 @@ package struct LocationRecord: Hashable, Sendable, Codable {
     /// Crossings and changes that were told.
     package var wakes = 0
     package var receiver = ReceiverTime()
-    /// Since when its entry is gone, in seconds since 1970.
-    package var goneSince: Double?
+    /// Since when its entry is gone, in seconds that were seen to pass: a wall clock that is wrong deletes nothing.
+    package var goneSeen: Double?
 
     package init() {}
 }
@@ -78,8 +78,8 @@ package struct LocationWake: Hashable, Sendable {
     package var source: WakeSource
     package var key: String
     package var event: LocationEvent
-    /// Seconds since 1970 at which it is given up unless it has begun.
-    package var expires: Double?
+    /// Seconds after which it is given up unless it has begun.
+    package var patience: Double?
 }
 
 /// What an app is not to be told any more, if it was not yet.

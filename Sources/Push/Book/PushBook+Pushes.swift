@@ -28,7 +28,7 @@ extension PushBook {
         marks.received.insert(id)
         let way = message.isFromStorage ? "from the gateway's storage" : "directly"
         note(.pushReceived, app, "\(id) came \(way).", now, inputs: ["priority": "\(message.priority.rawValue)"])
-        prune(now)
+        prune()
         guard apps[app]?.isRegistered == true else {
             discard(id, "The app has not registered for remote notifications.", now)
             return true
@@ -148,7 +148,7 @@ extension PushBook {
                 id: id, app: push.app,
                 delivery: PushDelivery(
                     id: id, payload: String(decoding: payload, as: UTF8.self), received: push.record.received),
-                expires: push.expires ?? now + Self.patience))
+                patience: push.expires.map { max(0, $0 - now) } ?? Self.patience))
     }
 
     /// One push waits for an app, and none of them is delivered behind a newer one.
@@ -227,13 +227,10 @@ extension PushBook {
         note(.pushDiscarded, push.app, "\(id): \(why)", now)
     }
 
-    /// Forgets pushes that are done: what is neither recent nor among the last.
-    private mutating func prune(_ now: Double) {
+    /// Forgets pushes that are done and not among the last.
+    private mutating func prune() {
         let done = order.filter { pushes[$0]?.isDone == true }
-        let surplus = done.prefix(max(0, done.count - Self.remembered))
-        let horizon = Date(timeIntervalSince1970: now - Self.memory)
-        let old = done.filter { pushes[$0].map { $0.record.received < horizon } == true }
-        let gone = Set(surplus).union(old)
+        let gone = Set(done.prefix(max(0, done.count - Self.remembered)))
         guard !gone.isEmpty else { return }
         for id in gone { forget(id) }
         order.removeAll(where: gone.contains)

@@ -47,9 +47,8 @@ package struct PushBook: Sendable {
 
     /// Apps that may have registered: the gateway takes filters for twice as many.
     package static let appLimit = 500
-    /// Pushes that are remembered, done ones included, and seconds for which they are.
+    /// Pushes that are done and remembered: the last ones, however old they are by a wall clock that may be wrong.
     package static let remembered = 1_000
-    package static let memory = 30 * 86_400.0
     /// Seconds for which a wake may wait to begin whose push names no later end.
     static let patience = 900.0
     /// Seconds that a notification waits for its app: a wake's 30, and the 20 that a launch may take before them.

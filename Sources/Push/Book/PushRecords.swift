@@ -52,7 +52,8 @@ package struct PushWake: Hashable, Sendable {
     package var id: String
     package var app: AppID
     package var delivery: PushDelivery
-    package var expires: Double
+    /// Seconds after which it is given up unless it has begun.
+    package var patience: Double
 
     /// The provider's object as it came.
     package var payload: Data { Data(delivery.payload.utf8) }

@@ -146,7 +146,7 @@ extension RefreshBook {
         know(app, now)
         var record = FetchRecord(began: Date(timeIntervalSince1970: now.seconds))
         record.detail = detail
-        var wake = RefreshWake(app: app, source: .fetch, key: "", expires: now.seconds + Self.patience)
+        var wake = RefreshWake(app: app, source: .fetch, key: "", patience: Self.patience)
         if usesTasks(app), let request = refreshRequest(of: app) {
             record.identifier = request.task.identifier
             wake.key = request.task.identifier

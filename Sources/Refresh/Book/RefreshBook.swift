@@ -47,7 +47,7 @@ package struct RefreshBook: Sendable {
 
     /// Seconds after which a wake is given up that has not begun: its app came to the front meanwhile, for example.
     static let patience = 900.0
-    /// Seconds after which what was learned of an app goes whose entry is gone.
+    /// Seconds, of those that are seen to pass, after which what was learned of an app goes whose entry is gone.
     static let absence = 30 * LocalMoment.daySeconds
 
     package init(now: LocalMoment) { planner = RefreshPlanner(now: now) }
@@ -72,8 +72,10 @@ package struct RefreshBook: Sendable {
 
     /// The service begins: decides what goes on of what was under way when the last one ended. Behind the ends that are known.
     ///
-    /// - Parameter wakes: those whose rows are there.
-    package mutating func resume(_ wakes: [WantedWake], now: LocalMoment) {
+    /// - Parameters:
+    ///   - wakes: those whose rows are there.
+    ///   - seen: seconds that were seen to pass up to now.
+    package mutating func resume(_ wakes: [WantedWake], seen: Double, now: LocalMoment) {
         let before = planner
         let rows = Set(wakes.map { [$0.app.rawValue, $0.source.rawValue, $0.key] })
         func isThere(_ app: AppID, _ source: WakeSource, _ key: String) -> Bool {
@@ -95,9 +97,15 @@ package struct RefreshBook: Sendable {
             endTask(key, .failed, detail, now)
         }
         planner.restarted(goesOn: goesOn, now: now)
+        keepEntries()
         for id in order where manifests[id] == nil {
-            let last = planner.apps[id]?.lastUse(now) ?? planner.apps[id]?.known ?? now.seconds
-            if now.seconds - last > Self.absence { remove(id, now) }
+            let since = apps[id]?.goneSeen ?? seen
+            if seen - since > Self.absence {
+                remove(id, now)
+            } else if apps[id]?.goneSeen == nil {
+                apps[id]?.goneSeen = seen
+                marks.apps.insert(id)
+            }
         }
         for id in Set(tasks.keys.map(\.app)) { dropUnwanted(of: id, now) }
         marks.apps.formUnion(planner.apps.filter { before.apps[$0.key] != $0.value }.keys)
@@ -184,6 +192,7 @@ package struct RefreshBook: Sendable {
         guard manifests[app] != manifest else { return }
         manifests[app] = manifest
         if manifest == nil { remove(app, now) } else { dropUnwanted(of: app, now) }
+        keepEntries()
     }
 
     /// The entries were read anew. One that is gone may come back: what was learned stays for a while.
@@ -192,7 +201,16 @@ package struct RefreshBook: Sendable {
         guard read != self.manifests else { return }
         let changed = Set(read.keys).union(self.manifests.keys).filter { read[$0] != self.manifests[$0] }
         self.manifests = read
+        keepEntries()
         for app in changed.sorted(by: { $0.rawValue < $1.rawValue }) { dropUnwanted(of: app, now) }
+    }
+
+    /// What was learned of an app stays whose entry is there again.
+    private mutating func keepEntries() {
+        for id in manifests.keys where apps[id]?.goneSeen != nil {
+            apps[id]?.goneSeen = nil
+            marks.apps.insert(id)
+        }
     }
 
     private mutating func remove(_ app: AppID, _ now: LocalMoment) {

@@ -18,6 +18,8 @@ package struct KnownApp: Hashable, Sendable, Codable {
     package var fetches: [FetchRecord] = []
     /// Whether the device was woken for the fetch under way.
     package var wokeDevice = false
+    /// Since when its entry is gone, in seconds that were seen to pass: a wall clock that is wrong deletes nothing.
+    package var goneSeen: Double?
 
     package init() {}
 
@@ -40,8 +42,8 @@ package struct RefreshWake: Hashable, Sendable {
     package var source: WakeSource
     package var key: String
     package var task: ScheduledTask?
-    /// Seconds since 1970 at which it is given up unless it has begun.
-    package var expires: Double?
+    /// Seconds after which it is given up unless it has begun.
+    package var patience: Double?
 }
 
 /// The end of a wake, as it is taken into account.

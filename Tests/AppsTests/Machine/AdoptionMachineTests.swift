@@ -22,7 +22,7 @@ import Testing
         // Background tasks are told again by those who connect again.
         "unconfirmed", "confirmBy",
         // From the record's faults.
-        "hasToldPause", "faultPauseEnd", "wallOffset",
+        "hasToldPause", "faultPauseEnd", "sleptSeconds",
     ]
 
     @Test func `L1: what a machine keeps beside its record is found out anew`() {

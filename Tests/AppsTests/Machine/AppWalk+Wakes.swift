@@ -26,7 +26,7 @@ extension AppWalk {
         if source != .session {
             wake.payload = Self.payload(source, nextWake)
             if Bool.random(using: &random) {
-                wake.expires = now.wallSeconds + Double.random(in: 0..<60, using: &random)
+                wake.expires = now.bootSeconds + Double.random(in: 0..<60, using: &random)
             }
         }
         nextWake += 1
@@ -85,7 +85,7 @@ extension AppWalk {
         }
     }
 
-    private func isExpired(_ wake: WantedWake) -> Bool { wake.expires.map { $0 <= now.wallSeconds } ?? false }
+    private func isExpired(_ wake: WantedWake) -> Bool { wake.expires.map { $0 <= now.bootSeconds } ?? false }
 
     /// Of which the newest counts.
     private func isNews(_ source: WakeSource) -> Bool {

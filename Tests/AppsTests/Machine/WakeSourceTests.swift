@@ -250,7 +250,7 @@ import Testing
 
     @Test func `What has expired wakes nobody; what is under way goes on`() {
         var app = TestApp()
-        let end = app.now.wallSeconds + 5
+        let end = app.now.bootSeconds + 5
         let wakes: [WantedWake] = [.row(.push, 1, expires: end), .row(.region, 2, key: "home", expires: end)]
         app.setWantedWakes([wakes[0]])
         app.spawned()
@@ -266,7 +266,7 @@ import Testing
 
     @Test func `Time runs out while an app that went wrong is left alone`() {
         var app = TestApp()
-        app.setWantedWakes([.row(.region, 1, expires: app.now.wallSeconds + 0.5)])
+        app.setWantedWakes([.row(.region, 1, expires: app.now.bootSeconds + 0.5)])
         app.spawned()
         app.exited(.failed, status: 1)
         app.pass(AppMachine.firstFaultPause)

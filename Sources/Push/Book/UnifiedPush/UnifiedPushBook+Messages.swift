@@ -8,9 +8,8 @@ extension UnifiedPushBook {
     /// Messages of a registration that wait for its app, and their bytes; the oldest make room for new ones.
     package static let count = 100
     package static let bytes = 400 << 10
-    /// Messages that are remembered when they are done, and seconds for which they are.
+    /// Messages that are done and remembered: the last ones, however old they are by a wall clock that may be wrong.
     package static let remembered = 1_000
-    package static let memory = 30 * 86_400.0
     /// How often an app may refuse a message.
     package static let refusals = 5
     /// Seconds of the first pause behind an attempt that failed; doubled by each up to the longest.
@@ -41,7 +40,7 @@ extension UnifiedPushBook {
         note(.pushReceived, registration.app, "\(id) came \(way), for UnifiedPush.", now)
         if let expires = known.expires, expires <= now { discard(id, "It expired on its way.", now) }
         makeRoom(for: known, now)
-        prune(now)
+        prune()
     }
 
     private mutating func makeRoom(for new: UnifiedPushMessage, _ now: Double) {
@@ -61,11 +60,10 @@ extension UnifiedPushBook {
         }
     }
 
-    /// Forgets messages that are done: what is neither recent nor among the last.
-    private mutating func prune(_ now: Double) {
+    /// Forgets messages that are done and not among the last.
+    private mutating func prune() {
         let done = order.filter { messages[$0]?.state != .waiting }
-        var gone = Set(done.prefix(max(0, done.count - Self.remembered)))
-        gone.formUnion(done.filter { messages[$0].map { $0.received < now - Self.memory } == true })
+        let gone = Set(done.prefix(max(0, done.count - Self.remembered)))
         guard !gone.isEmpty else { return }
         for id in gone {
             messages[id] = nil
