@@ -8,7 +8,9 @@ package enum JSON {
         encoder.dateEncodingStrategy = .custom { date, encoder in
             var container = encoder.singleValueContainer()
             // The style cuts off what is left of a millisecond, and a whole one is often a trifle less in binary.
-            try container.encode(date.addingTimeInterval(0.000_1).formatted(style))
+            let moment = date.addingTimeInterval(0.000_1)
+            // A time that nobody could read would take the whole answer with it, the list of all tasks for one.
+            try container.encode(min(Timestamp.last, max(Timestamp.first, moment)).formatted(style))
         }
         return try encoder.encode(value)
     }

@@ -2,6 +2,10 @@ package import Foundation
 
 /// Times as RFC 3339, section 5.6 writes them, read to the last character.
 package enum Timestamp {
+    /// The ends of what four digits of a year can tell, in whole seconds: 0001-01-01 and 9999-12-31T23:59:59, UTC.
+    package static let first = Date(timeIntervalSince1970: -62_135_596_800)
+    package static let last = Date(timeIntervalSince1970: 253_402_300_799)
+
     /// Nil where `text` is no such time: `2026-11-21T06:00:00Z`, `2026-11-21T07:30:00.25+01:30`.
     package static func date(_ text: String) -> Date? {
         var scanner = Scanner(rest: text.utf8[...])

@@ -289,21 +289,21 @@ extension TaskRecord: FetchableRecord {
         response = try Columns.decodeIfPresent(ResponseSummary.self, row["response"])
         lastError = try Columns.decodeIfPresent(TransferFailure.self, row["last_error"])
         error = try Columns.decodeIfPresent(TransferFailure.self, row["error"])
-        received = try Self.count(row["received"])
-        sent = try Self.count(row["sent"])
+        received = row["received"]
+        sent = row["sent"]
         file = row["file"]
         verified = try Columns.decodeIfPresent([String].self, row["verified"]) ?? []
-        attempts = try Self.count(row["attempts"])
-        restarts = try Self.count(row["restarts"])
-        failures = try Self.count(row["failures"])
-        fruitless = try Self.count(row["fruitless"])
-        furthest = try Self.count(row["furthest"])
+        attempts = row["attempts"]
+        restarts = row["restarts"]
+        failures = row["failures"]
+        fruitless = row["fruitless"]
+        furthest = row["furthest"]
         wrongSources = try Columns.decodeIfPresent([Int].self, row["wrong_sources"]) ?? []
         resumeData = row["resume_data"]
         app = (row["app"] as String?).map(AppID.init(rawValue:))
         clientData = row["client_data"]
         continues = row["continues"]
-        resumedAt = try (row["resumed_at"] as Int64?).map { try Self.count($0) }
+        resumedAt = row["resumed_at"]
         asksFirst = row["asks_first"]
         question = try (row["question"] as String?).map { try Self.word($0) }
         guard let rules = TransferRules(code: row["rules"]) else {
@@ -312,14 +312,30 @@ extension TaskRecord: FetchableRecord {
         self.rules = rules
         loosensAt = row["loosens_at"]
         isDiscretionForced = row["discretion_forced"]
+        try checkNumbers()
     }
 
-    /// A number to which others are added: half of what there is room for at the most, so that no sum ends the process.
-    private static func count<Number: FixedWidthInteger>(_ number: Number) throws -> Number {
-        guard (0...Number.max / 2).contains(number) else {
-            throw StoreError(.damaged, "The database holds the impossible number \(number).")
+    /// Numbers that no service has written: times that cannot be told, and counts that have no next one.
+    private func checkNumbers() throws {
+        for time in [createdAt, startedAt, endedAt, beginAt, wait?.since] {
+            // A task may be asked to begin at the very end of the last second.
+            try Self.check(time, in: Timestamp.first.timeIntervalSince1970...Timestamp.last.timeIntervalSince1970 + 1)
         }
-        return number
+        for time in [notBefore, deadline, timeLeft, loosensAt] { try Self.check(time, in: Self.bootSeconds) }
+        for count in [attempts, restarts, failures, fruitless] { try Self.check(count, in: 0...Self.largestCount) }
+        for bytes in [received, sent, furthest, resumedAt ?? 0] { try Self.check(bytes, in: 0...Self.largestSize) }
+    }
+
+    /// Far more than ``Limits/longestTimeout`` in both directions, and so little that the wall clock can tell it.
+    private static let bootSeconds = -5e10...5e10
+    /// An attempt in each millisecond of a year.
+    private static let largestCount = 1 << 35
+    /// Larger than any file of Linux by half, so that two of them can be added.
+    private static let largestSize: Int64 = 1 << 62
+
+    private static func check<Number: Comparable>(_ number: Number?, in range: ClosedRange<Number>) throws {
+        guard let number, !range.contains(number) else { return }
+        throw StoreError(.damaged, "The database holds the impossible number \(number).")
     }
 
     private static func word<Word: RawRepresentable<String>>(_ text: String) throws -> Word {

@@ -37,4 +37,16 @@ import Testing
             #expect(abs(read - seconds) < 0.001, "\(seconds)")
         }
     }
+
+    @Test(arguments: [
+        (1e308, "9999-12-31T23:59:59.000Z"), (-1e300, "0001-01-0"), (.infinity, "9999-12-31T23:59:59.000Z"),
+        (253_402_300_799.999_99, "9999-12-31T23:59:59.000Z"), (.nan, "0001-01-0"),
+    ])
+    func `A time that no timestamp can tell is written as the nearest one that can be read`(
+        seconds: Double, text: String
+    ) throws {
+        let data = try JSON.encode([Date(timeIntervalSince1970: seconds)])
+        #expect(String(decoding: data, as: UTF8.self).hasPrefix("[\"" + text))
+        #expect(throws: Never.self) { try JSON.decode([Date].self, from: data) }
+    }
 }
