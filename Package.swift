@@ -170,9 +170,10 @@ let package = Package(
 
         // L7: main only.
         .executableTarget(
-            name: "nightshiftd", dependencies: ["NightshiftAPI", "Daemon", "Page", "Simulation", argumentParser],
+            name: "nightshiftd",
+            dependencies: ["NightshiftAPI", "CNightshift", "Daemon", "Page", "Simulation", argumentParser],
             swiftSettings: strict),
-        .executableTarget(name: "nightshift", dependencies: ["CLI"], swiftSettings: strict),
+        .executableTarget(name: "nightshift", dependencies: ["CLI", "CNightshift"], swiftSettings: strict),
 
         // Examples: apps as anybody would write them, on the public library alone.
         .executableTarget(

@@ -51,6 +51,14 @@ int64_t nightshift_tcp_received(int socket) {
     return (int64_t)information.tcpi_bytes_received;
 }
 
+void nightshift_open_standard_descriptors(void) {
+    // The kernel gives the lowest number that is free.
+    int descriptor;
+    do descriptor = open("/dev/null", O_RDWR);
+    while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+    if (descriptor >= 0) close(descriptor);
+}
+
 static int first_kept = INT_MAX;
 
 void nightshift_keep_descriptors(int first) {

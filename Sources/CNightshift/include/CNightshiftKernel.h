@@ -26,6 +26,10 @@ int nightshift_set_pipe_capacity(int pipe, int bytes);
 /// Bytes that a TCP connection has received in order, read or not (TCP_INFO).
 int64_t nightshift_tcp_received(int socket);
 
+/// Opens /dev/null as each of the descriptors 0, 1 and 2 that is closed. To be called first of all: a file or a socket that came to
+/// stand there would be read and written as standard input, output or errors.
+void nightshift_open_standard_descriptors(void);
+
 /// Keeps the descriptors from the number `first` on for what cannot wait for others to be closed; without this call none is kept.
 void nightshift_keep_descriptors(int first);
 
