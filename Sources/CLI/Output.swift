@@ -1,4 +1,5 @@
 package import Foundation
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -14,14 +15,17 @@ package struct Output: Sendable {
     package var allowsColor: Bool
     package var size: @Sendable () -> TerminalSize
     package var write: @Sendable (_ bytes: Data) -> Void
+    /// Why some of what was written did not get there: the first error number, nil where there was none.
+    package var failure: @Sendable () -> Int32?
 
     package init(
         isTerminal: Bool, allowsColor: Bool = false, size: @escaping @Sendable () -> TerminalSize = { .standard },
-        write: @escaping @Sendable (Data) -> Void
+        failure: @escaping @Sendable () -> Int32? = { nil }, write: @escaping @Sendable (Data) -> Void
     ) {
         self.isTerminal = isTerminal
         self.allowsColor = allowsColor
         self.size = size
+        self.failure = failure
         self.write = write
     }
 
@@ -56,6 +60,7 @@ extension Output {
     /// dumb terminal forbid colour.
     init(descriptor: Int32, environment: [String: String]) {
         let isTerminal = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
+        let writer = DescriptorWriter(descriptor)
         self.init(
             isTerminal: isTerminal,
             allowsColor: isTerminal && (environment["NO_COLOR"] ?? "").isEmpty,
@@ -70,18 +75,48 @@ extension Output {
                     columns: dimension("COLUMNS", window.ws_col, TerminalSize.standard.columns),
                     rows: dimension("LINES", window.ws_row, TerminalSize.standard.rows))
             },
-            write: { data in
-                data.withUnsafeBytes { bytes in
-                    var rest = UnsafeRawBufferPointer(bytes)[...]
-                    while !rest.isEmpty {
-                        let count = Glibc.write(
-                            descriptor, rest.base.baseAddress?.advanced(by: rest.startIndex), rest.count)
-                        if count < 0 && errno == EINTR { continue }
-                        // A reader that has gone: SIGPIPE has its say, and a vanished terminal has none.
-                        guard count > 0 else { return }
-                        rest = rest.dropFirst(count)
-                    }
+            failure: { writer.failure }, write: { writer.write($0) })
+    }
+}
+
+/// Writes all of what it is given to a descriptor, and keeps the first error. Thread-safe.
+private final class DescriptorWriter: Sendable {
+    private let descriptor: Int32
+    private let firstError = Mutex<Int32?>(nil)
+
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// Nil where all was written, and where the reader went away: it had enough.
+    var failure: Int32? { firstError.withLock { $0 } }
+
+    func write(_ data: Data) {
+        data.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count > 0 {
+                    rest = rest.dropFirst(count)
+                } else if !canGoOn(after: count < 0 ? errno : EIO) {
+                    return
                 }
-            })
+            }
+        }
+    }
+
+    private func canGoOn(after error: Int32) -> Bool {
+        switch error {
+        case EINTR: return true
+        case EAGAIN:
+            // Another program has set the open file to non-blocking, which holds for all that have it.
+            var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            poll(&place, 1, -1)
+            return true
+        case EPIPE: return false
+        default:
+            firstError.withLock { $0 = $0 ?? error }
+            return false
+        }
     }
 }

@@ -11,6 +11,14 @@ protocol ClientCommand: ParsableCommand {
 /// The `nightshift` program from its arguments to its exit code.
 package enum Program {
     package static func run(_ invocation: Invocation) async -> ExitStatus {
+        let status = await perform(invocation)
+        guard let error = invocation.output.failure() else { return status }
+        let reason = String(cString: strerror(error))
+        let failed = report(.failed("Not all of the output could be written: \(reason)."), invocation)
+        return status == .whole ? failed : status
+    }
+
+    private static func perform(_ invocation: Invocation) async -> ExitStatus {
         do {
             var command = try NightshiftCommand.parseAsRoot(invocation.arguments)
             guard let client = command as? any ClientCommand else {

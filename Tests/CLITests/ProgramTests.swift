@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NightshiftAPI
 import Synchronization
 import Testing
@@ -310,6 +311,48 @@ struct ProgramTests {
         let document = try #require(
             try JSONSerialization.jsonObject(with: Data(world.output.text.utf8)) as? [String: Any])
         #expect((document["removed"] as? [Int]) == Array(1...20_000))
+    }
+
+    @Test func whatCannotBeWrittenIsNoSuccess() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            request.method == "POST" ? try .json(EnqueueResponse(ids: [TaskID(20)])) : try .json(Samples.status)
+        }
+        defer { service.stop() }
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        for arguments in [["get", "--detach", "http://a.example/1"], ["status", "--json"], ["--version"]] {
+            var invocation = world.invocation(arguments)
+            invocation.output = Output(descriptor: full, environment: [:])
+            #expect(await Program.run(invocation) == .failed, "\(arguments)")
+        }
+        let said = "nightshift: Not all of the output could be written: No space left on device.\n"
+        #expect(world.errors.text == "Accepted before that, and going on: 20 (1 task).\n" + said + said + said)
+    }
+
+    @Test func aSlowReaderOfAnOutputThatDoesNotWaitGetsAllOfIt() throws {
+        var ends: [Int32] = [0, 0]
+        let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+        try #require(socketpair(AF_UNIX, Int32(type), 0, &ends) == 0)
+        let (reading, writing) = (ends[0], ends[1])
+        defer { close(reading) }
+        let output = Output(descriptor: writing, environment: [:])
+        let bytes = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) })
+        Thread.detachNewThread {
+            output.write(bytes)
+            close(writing)
+        }
+        var read = Data()
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            var place = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+            poll(&place, 1, -1)
+            let count = Glibc.read(reading, &piece, piece.count)
+            if count < 0 && errno == EAGAIN { continue }
+            guard count > 0 else { break }
+            read += piece[..<count]
+        }
+        #expect(read == bytes && output.failure() == nil)
     }
 
     @Test func limitsAreChangedByPatchAndTasksManyAtOnce() async throws {

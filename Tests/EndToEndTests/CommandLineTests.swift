@@ -231,6 +231,33 @@ import Testing
         }
     }
 
+    @Test(
+        "B3: A descriptor that is closed from the beginning leads nowhere, and nothing else takes its place",
+        arguments: [">&-", "<&- >&- 2>&-"])
+    func closedDescriptors(redirecting: String) async throws {
+        let service = try Service()
+        let trace = try service.scratch.write("{\"at\": 60, \"end\": true}\n", to: "trace.jsonl")
+        let outcome = try await service.cli(["simulate", trace, "-o", "picture.svg"], redirecting: redirecting)
+        #expect(outcome.code == 0, "\(outcome)")
+        #expect(FileManager.default.fileExists(atPath: service.scratch.path("picture.svg")))
+
+        try await service.start(under: ["sh", "-c", "exec \"$0\" \(redirecting)"])
+        let processID = try await service.api.status().processID
+        let output = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(processID)/fd/1")
+        #expect(output == "/dev/null")
+    }
+
+    @Test("T2: A result that cannot be written is no success")
+    func fullOutput() async throws {
+        let service = try Service()
+        try await service.start()
+        for arguments in [["list", "--json"], ["list", "--all"], ["journal", "--json"], ["timeline", "-o", "-"]] {
+            let outcome = try await service.cli(arguments, redirecting: ">/dev/full")
+            #expect(outcome.code == 1, "\(arguments): \(outcome)")
+            #expect(outcome.errors.contains("No space left on device"), "\(arguments): \(outcome)")
+        }
+    }
+
     /// Whether the process handles, blocks or ignores SIGINT rather than dying of it.
     private func takesInterrupts(_ pid: Int32) -> Bool {
         let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""

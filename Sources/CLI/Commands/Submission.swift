@@ -57,10 +57,7 @@ struct Submission: Sendable {
                 }
             }
         } catch {
-            if !accepted.isEmpty {
-                invocation.errors.line(
-                    "Accepted before that, and going on: \(TaskRange.text(accepted)) (\(accepted.count) tasks).")
-            }
+            if !accepted.isEmpty { tellAccepted(accepted) }
             throw error
         }
         if options.detach {
@@ -90,6 +87,13 @@ struct Submission: Sendable {
         } else {
             invocation.output.write(ids.map { "\($0)\n" }.joined())
         }
+        if invocation.output.failure() != nil { tellAccepted(ids) }
+    }
+
+    /// For whoever does not learn it from standard output.
+    private func tellAccepted(_ ids: [TaskID]) {
+        let count = ids.count == 1 ? "1 task" : "\(ids.count) tasks"
+        invocation.errors.line("Accepted before that, and going on: \(TaskRange.text(ids)) (\(count)).")
     }
 
     private func follow(_ tasks: FollowedTasks, accepted: [TaskID], _ lastEntry: Int64) async throws -> ExitStatus {

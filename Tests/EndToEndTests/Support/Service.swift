@@ -92,6 +92,13 @@ final class Service: Sendable {
             input: input, within: bound)
     }
 
+    /// Runs `nightshift` as a shell does with redirections behind it.
+    func cli(_ arguments: [String], redirecting: String) async throws -> ChildProcess.Outcome {
+        try await ChildProcess.run(
+            "sh", ["-c", "exec \"$0\" \"$@\" \(redirecting)", Programs.commandLine] + arguments,
+            environment: environment, directory: directory.path)
+    }
+
     /// `nightshift` in a process that the test ends.
     func startCLI(_ arguments: [String], output: String) throws -> ChildProcess {
         try ChildProcess(
