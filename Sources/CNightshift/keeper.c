@@ -36,6 +36,9 @@ enum {
 static char path[4096], older[4100];
 static char buffer[chunk], tail[largest_tail];
 static int64_t limit, size;
+// The file that is open as `output`; no file has both numbers 0.
+static dev_t log_device;
+static ino_t log_inode;
 // Milliseconds at which the present second began, and what was written in it.
 static int64_t second_began, written;
 // In a flood: bytes of `tail` from its beginning on, in a ring, and what was left out before them.
@@ -52,6 +55,8 @@ static void open_log(void) {
     int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     struct stat information;
     size = 0;
+    log_device = 0;
+    log_inode = 0;
     // Without a log the app goes on all the same: what it writes is read and lost.
     if (file < 0 || fstat(file, &information) != 0 || !S_ISREG(information.st_mode)) {
         if (file >= 0) close(file);
@@ -59,9 +64,21 @@ static void open_log(void) {
         return;
     }
     size = information.st_size;
+    log_device = information.st_dev;
+    log_inode = information.st_ino;
     if (file != output) {
         dup3(file, output, O_CLOEXEC);
         close(file);
+    }
+}
+
+// Goes on in the file that has the log's name: somebody may have deleted, moved, replaced or cut it.
+static void follow_name(void) {
+    struct stat information;
+    if (lstat(path, &information) == 0 && information.st_dev == log_device && information.st_ino == log_inode) {
+        size = information.st_size;
+    } else {
+        open_log();
     }
 }
 
@@ -84,6 +101,7 @@ static void rotate(void) {
 
 // Appends bytes; each half of the log begins with the beginning of a line, where lines are shorter than a half.
 static void append(const char *bytes, int64_t count) {
+    if (count > 0) follow_name();
     while (count > 0) {
         int64_t room = limit - size;
         if (room <= 0) {

@@ -150,6 +150,37 @@ extension ProcessTests {
             third.end()
         }
 
+        @Test(arguments: ["rm LOG", "mv LOG LOG.mine", "echo mine > LOG.new; mv LOG.new LOG"])
+        func `L1: A log that somebody deletes, moves or replaces goes on under its name`(command: String) async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let go = scene.scratch.path("go")
+            let plan = plan(
+                scene, "echo before; while [ ! -e \(go) ]; do sleep 0.01; done; echo behind; exec sleep 600")
+            _ = try scene.launch(plan)
+            try await eventually("its first words") { log(plan) == "before\n" }
+            let script = command.replacing("LOG", with: "'\(plan.log)'")
+            #expect(try await ChildProcess.run("sh", ["-c", script]).code == 0)
+            _ = try scene.scratch.write("", to: "go")
+            try await eventually("its last words") { log(plan).hasSuffix("behind\n") }
+            #expect(!log(plan).contains("before"))
+        }
+
+        @Test func `L1: A log that somebody empties has all of its room again`() async throws {
+            let scene = try Scene()
+            defer { scene.end() }
+            let go = scene.scratch.path("go")
+            let plan = plan(
+                scene, "seq 1 100; while [ ! -e \(go) ]; do sleep 0.01; done; seq 1 100; exec sleep 600", limit: 400)
+            _ = try scene.launch(plan)
+            try await eventually("its first words") { log(plan).hasSuffix("\n100\n") }
+            #expect(truncate(plan.log, 0) == 0)
+            _ = try scene.scratch.write("", to: "go")
+            try await eventually("its last words") { log(plan).hasSuffix("\n100\n") }
+            let newer = try String(contentsOfFile: plan.log, encoding: .utf8)
+            #expect(newer.hasPrefix("1\n"))
+        }
+
         @Test func `L1: A keeper has nothing of the service's, and rests when nobody writes`() async throws {
             let scene = try Scene()
             defer { scene.end() }
