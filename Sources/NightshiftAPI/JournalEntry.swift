@@ -127,6 +127,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case notificationShown
     case notificationChosen
     case notificationPermission
+    case settingsChanged
 
     package var sentence: String {
         switch self {
@@ -221,6 +222,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .notificationShown: "A notification of the app is shown."
         case .notificationChosen: "The user has answered a notification of the app."
         case .notificationPermission: "Its user has said whether the app's notifications are shown."
+        case .settingsChanged: "What all transfers together may use was changed."
         }
     }
 }

@@ -10,13 +10,19 @@ package struct Wait: Hashable, Sendable, Codable {
     package var detail: String?
     /// How many attempts in a row have ended in such a wait, this one included; nil for one, and for waits of other kinds.
     package var count: Int?
+    /// For ``WaitReason/hostBackoff``: the failure for which all that go this way pause. It may be another task's.
+    package var failure: TransferFailure?
 
-    package init(reason: WaitReason, since: Date, until: Date? = nil, detail: String? = nil, count: Int? = nil) {
+    package init(
+        reason: WaitReason, since: Date, until: Date? = nil, detail: String? = nil, count: Int? = nil,
+        failure: TransferFailure? = nil
+    ) {
         self.reason = reason
         self.since = since
         self.until = until
         self.detail = detail
         self.count = count
+        self.failure = failure
     }
 }
 

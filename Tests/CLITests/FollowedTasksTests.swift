@@ -45,6 +45,43 @@ struct FollowedTasksTests {
         #expect(tasks.pending.keys.contains(99) && tasks.active == [99])
     }
 
+    @Test func waitsThatNoEventHasToldAreAskedFor() {
+        var tasks = FollowedTasks()
+        for id: Int64 in 1...6 { tasks.add(FollowedTask(id: TaskID(id), kind: .download, name: "x")) }
+        _ = tasks.apply(Samples.entry(1, .started, task: 1))
+        func hold(_ id: Int64, _ reason: WaitReason, until: Double?) {
+            var held = Samples.entry(1 + id, .held, task: id)
+            held.wait = Wait(
+                reason: reason, since: Samples.now, until: until.map { Samples.now.addingTimeInterval($0) })
+            _ = tasks.apply(held)
+        }
+        hold(3, .retry, until: 5)
+        hold(4, .retry, until: 0)
+        hold(5, .network, until: nil)
+        hold(6, .hostBackoff, until: nil)
+        #expect(tasks.unexplained(at: Samples.now, limit: 6).map(\.id) == [2, 4, 6])
+        #expect(tasks.unexplained(at: Samples.now, limit: 5).isEmpty)
+    }
+
+    @Test func anAnswerThatAnEventHasOvertakenChangesNothing() throws {
+        var tasks = FollowedTasks()
+        tasks.add(FollowedTask(id: 13, kind: .download, name: "x"))
+        let asked = try #require(tasks.unexplained(at: Samples.now, limit: 9).first)
+        let answer = Samples.heldByHost(13)
+        var overtaken = tasks
+        _ = overtaken.apply(Samples.entry(1, .started, task: 13))
+        let unchanged = overtaken.explain(asked, answer)
+        #expect(unchanged == nil && overtaken.active == [13])
+
+        let explained = tasks.explain(asked, answer)
+        let learned = try #require(explained)
+        #expect(learned.wait?.reason == .hostBackoff && learned.failure?.code == .cannotResolveHost)
+        #expect(tasks.pending[13]?.wait == answer.wait)
+        // The same once more is no news.
+        let again = tasks.explain(learned, answer)
+        #expect(again == nil)
+    }
+
     @Test func removedIsNotWhole() {
         var tasks = FollowedTasks()
         tasks.add(FollowedTask(id: 1, kind: .download, name: "x"))

@@ -53,6 +53,41 @@ struct LiveReporterTests {
         #expect(lines.last?.contains("nightshift retry 13") == true)
     }
 
+    @Test func whoWaitsForAHostThatAnotherOneDidNotFindIsToldSo() throws {
+        let ear = Ear()
+        var reporter: any TransferReporter = LiveReporter(
+            paths: PathOutput(output: Ear().output()), screen: ear.output(isTerminal: true), now: { Samples.now })
+        var tasks = FollowedTasks()
+        let task = FollowedTask(Samples.heldByHost(13))
+        tasks.add(task)
+        try reporter.learned(task)
+        try reporter.learned(task)
+        reporter.tick(tasks)
+        let lines = screen(ear.text)
+        #expect(lines.count == 3, "\(lines)")
+        #expect(lines.first?.contains("nxdomain.example could not be found") == true)
+        #expect(lines.dropFirst().first?.contains("nightshift cancel 13") == true)
+        #expect(lines.last?.contains("waiting: host not found, again in 1 min 24 s") == true)
+    }
+
+    @Test func aTerminalThatCannotBeRedrawnIsToldWhatToDoAsWell() throws {
+        let ear = Ear()
+        var reporter: any TransferReporter = PlainReporter(
+            paths: PathOutput(output: Ear().output()), errors: ear.output(), now: { Samples.now })
+        let task = FollowedTask(Samples.heldByHost(13))
+        try reporter.learned(task)
+        var entry = Samples.entry(2, .held, task: 13)
+        entry.error = task.failure
+        entry.wait = Wait(reason: .retry, since: Samples.now, until: Samples.now.addingTimeInterval(4))
+        try reporter.decided(entry, task: task)
+        let lines = ear.text.split(separator: "\n")
+        #expect(lines.count == 4, "\(lines)")
+        #expect(lines.first == "13 film one.mkv: waiting: host not found, again in 1 min 24 s")
+        #expect(lines[1].contains("nxdomain.example could not be found"))
+        #expect(lines[2].contains("nightshift cancel 13"))
+        #expect(lines.last == "13 film one.mkv: waiting: host not found, again in 4 s")
+    }
+
     @Test func aFullDiskIsToldOnceWithWhatToDo() throws {
         let ear = Ear()
         var reporter: any TransferReporter = LiveReporter(

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import NightshiftAPI
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CLI
@@ -88,6 +89,20 @@ struct ProgramTests {
         #expect(await world.run("get", "-o", ".", "http://a/1") == .failed)
     }
 
+    @Test func aLineToCopyIsOneThatShellsTake() async throws {
+        let world = try World()
+        #expect(await world.run("get", "-d", "no/it's", "http://a/1") == .failed)
+        let line = try #require(world.errors.text.firstMatch(of: /Make it with: (.*)\n/)).1
+        #expect(try await ChildProcess.run("sh", ["-c", String(line)]).code == 0)
+        #expect(FileManager.default.fileExists(atPath: world.path + "/no/it's"))
+    }
+
+    @Test func aRangeThatRunsBackwardsIsNamedSo() async throws {
+        let world = try World()
+        #expect(await world.run("resume", "5-2") == .usage)
+        #expect(world.errors.text.contains("runs backwards: 2-5"), "\(world.errors.text)")
+    }
+
     @Test func aPasswordNeedsATerminal() async throws {
         let world = try World()
         let pipe = Pipe()
@@ -170,6 +185,33 @@ struct ProgramTests {
         let events = try #require(service.requests.first { $0.path.hasPrefix("/v1/events") })
         // From before the tasks were accepted, so that nothing is missed.
         #expect(events.headers["last-event-id"] == "100" && events.path.contains("task=14,15"))
+    }
+
+    @Test func getSaysWhatATaskWaitsForThatNoEventTellsOf() async throws {
+        let world = try World()
+        let questions = Watched(0)
+        let service = try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): return try .json(Samples.status)
+            case ("POST", "/v1/tasks"): return try .json(EnqueueResponse(ids: [TaskID(14)]))
+            case ("GET", "/v1/events"):
+                // The first answer is told before the second question is asked.
+                _ = questions.block { $0 > 1 }
+                return try .events([.journal(Samples.entry(101, .completed, task: 14))], staysOpen: true)
+            case ("GET", "/v1/tasks"):
+                questions.update { $0 += 1 }
+                var held = Samples.heldByHost(14)
+                // Over already: it is asked again.
+                held.wait?.until = Samples.now
+                return try .json(TaskPage(tasks: [held], next: nil))
+            case ("GET", "/v1/tasks/14"): return try .json(Samples.completed(14))
+            default: throw Problem.notFound(request.path)
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("get", "http://nxdomain.example/film%20one.mkv") == .whole)
+        #expect(world.errors.text.contains("14 film one.mkv: waiting: host not found"), "\(world.errors.text)")
+        #expect(world.errors.text.contains("nightshift cancel 14"))
     }
 
     @Test func getGoesOnAfterTheServiceWentAway() async throws {

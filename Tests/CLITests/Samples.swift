@@ -61,6 +61,18 @@ enum Samples {
         return task
     }
 
+    /// A task that has not begun, since another one did not find its host.
+    static func heldByHost(_ id: Int64) -> TaskStatus {
+        var task = running(id)
+        task.state = .waiting
+        task.bytesPerSecond = nil
+        let failure = TransferFailure(.cannotResolveHost, "The address of nxdomain.example could not be found.")
+        task.wait = Wait(
+            reason: .hostBackoff, since: ago(20), until: now.addingTimeInterval(84), detail: failure.message,
+            failure: failure)
+        return task
+    }
+
     static func entry(_ id: Int64, _ decision: Decision, task: Int64, secondsAgo: Double = 10) -> JournalEntry {
         JournalEntry(id: id, time: ago(secondsAgo), decision: decision, task: TaskID(task))
     }

@@ -124,7 +124,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private static let wait = Wait(reason: .retry, since: date, until: date, detail: "d", count: 2)
+    private static let wait = Wait(
+        reason: .retry, since: date, until: date, detail: "d", count: 2,
+        failure: TransferFailure(.cannotConnect, "m", status: 400))
     private static let failure = TransferFailure(.truncated, "m", status: 200)
     private static let entry = JournalEntry(
         id: 1, time: date, decision: .held, task: TaskID(1), app: AppID(rawValue: "a"), wait: wait, error: failure,

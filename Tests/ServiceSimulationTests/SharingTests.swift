@@ -98,6 +98,8 @@ extension Simulations {
                     _ = await world.call { [service = world.service] in
                         try? await service.change(ServiceSettings(maximumTransfers: 1))
                     }
+                    let changed = await world.journal().last { $0.decision == .settingsChanged }
+                    #expect(changed != nil && changed?.task == nil)
                     world.requests.setMaximumTransfers(1)
                     let first = await world.enqueue(world.request(urls[0]))
                     let priorities = [0.2, 0.9, 0.5, 0.5, 0.1, 1.0, 0.7]

@@ -27,7 +27,7 @@ struct WaitCommand: ClientCommand {
             tasks.add(FollowedTask(id: id, kind: status.kind, name: TaskText.name(status)))
         }
         let follower = Follower(
-            service: invocation.service, reporter: SilentReporter(), tasks: tasks, lastEntry: nil)
+            service: invocation.service, reporter: SilentReporter(), tasks: tasks, lastEntry: nil, now: invocation.now)
         try await follower.run()
         if format.json {
             var ended: [TaskStatus] = []

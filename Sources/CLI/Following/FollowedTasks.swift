@@ -1,3 +1,4 @@
+import Foundation
 import NightshiftAPI
 
 /// What a watcher knows of one task.
@@ -14,6 +15,9 @@ struct FollowedTask: Sendable {
     /// -1 while it is not known.
     var total: Int64 = -1
     var bytesPerSecond: Double = 0
+
+    /// What it waits after: its own last failure, or the one for which all that go its way pause.
+    var failure: TransferFailure? { wait?.failure ?? lastError }
 
     init(id: TaskID, kind: TaskKind, name: String) {
         self.id = id
@@ -109,7 +113,7 @@ struct FollowedTasks: Sendable {
             .regionAdded, .regionRemoved, .regionEntered, .regionLeft, .locationChanged,
             .locationPermission, .pushEnrolled, .pushConnected, .pushDisconnected,
             .pushRegistered, .pushReceived, .pushHeld, .pushDiscarded, .pushHandled,
-            .notificationShown, .notificationChosen, .notificationPermission:
+            .notificationShown, .notificationChosen, .notificationPermission, .settingsChanged:
             break
         }
         pending[id] = task
@@ -124,6 +128,29 @@ struct FollowedTasks: Sendable {
         task.total = sends ? progress.countOfBytesExpectedToSend : progress.countOfBytesExpectedToReceive
         task.bytesPerSecond = progress.bytesPerSecond
         pending[progress.id] = task
+    }
+
+    /// Tasks that wait, and what for is not known any more: no event has said it, the time is over, or the host is being tried;
+    /// none where there are more than `limit`.
+    ///
+    /// What a task waits for that is held by its host, or by others, stands in no entry of the journal about that task.
+    func unexplained(at now: Date, limit: Int) -> [FollowedTask] {
+        guard pending.count <= limit else { return [] }
+        return pending.values.filter { task in
+            guard task.state == .waiting else { return false }
+            guard let wait = task.wait else { return true }
+            return wait.until.map { $0 <= now } ?? (wait.reason == .hostBackoff)
+        }.sorted { $0.id < $1.id }
+    }
+
+    /// Takes the answer to what ``unexplained(at:limit:)`` has named; the task where its wait is another one than was known.
+    ///
+    /// An event that came between question and answer may be newer than the answer: then this changes nothing.
+    mutating func explain(_ asked: FollowedTask, _ status: TaskStatus) -> FollowedTask? {
+        guard let known = pending[asked.id], known.state == .waiting, known.wait == asked.wait else { return nil }
+        let task = FollowedTask(status)
+        add(task)
+        return task.state == .waiting && task.wait != asked.wait ? task : nil
     }
 
     /// Takes a status that was just read; true when the task had been pending and has ended.

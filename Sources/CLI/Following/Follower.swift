@@ -14,16 +14,24 @@ actor Follower {
     /// Tasks whose status an event has asked for, and was not read yet.
     private var unread: Set<TaskID> = []
     private var reading: Task<Void, any Error>?
+    private let now: @Sendable () -> Date
+    private var ticks = 0
 
     /// So many or fewer are asked for by number, and each end is looked at when it comes; of more, those of a moment together.
     private static let few = 20
     /// Statuses read with one request.
     private static let batch = 100
+    /// So many pictures after the last time it is asked what tasks wait for: about a second.
+    private static let ticksBetweenQuestions = 5
 
     /// - Parameters:
     ///   - tasks: what is known already.
     ///   - lastEntry: the journal's end before `tasks` was true; nil when nothing is known yet.
-    init(service: Service, reporter: any TransferReporter, tasks: FollowedTasks, lastEntry: Int64?) {
+    init(
+        service: Service, reporter: any TransferReporter, tasks: FollowedTasks, lastEntry: Int64?,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.now = now
         self.service = service
         self.reporter = reporter
         self.tasks = tasks
@@ -40,6 +48,8 @@ actor Follower {
     func tick() async throws {
         do {
             try await readUnread()
+            ticks += 1
+            if ticks.isMultiple(of: Self.ticksBetweenQuestions) { try await readWaits() }
         } catch is ServiceUnreachable, is Problem {
         }
         reporter.tick(tasks)
@@ -140,6 +150,19 @@ actor Follower {
             try update(status)
         }
         for id in missing.sorted() { try remove(id) }
+    }
+
+    /// Asks what tasks wait for, where no event says it.
+    private func readWaits() async throws {
+        guard !needsReading else { return }
+        let asked = Dictionary(
+            uniqueKeysWithValues: tasks.unexplained(at: now(), limit: Self.batch).map { ($0.id, $0) })
+        guard !asked.isEmpty else { return }
+        try await service.forEachTask(TaskFilter(tasks: asked.keys.sorted())) { status in
+            // That it has ended an event says as well, for which run() waits.
+            guard let known = asked[status.id], !status.state.isTerminal else { return }
+            if let task = tasks.explain(known, status) { try reporter.learned(task) }
+        }
     }
 
     /// Somebody removed it from the list.

@@ -12,7 +12,8 @@ struct Following: Sendable {
     private static let picturesPerSecond = 5
 
     func run() async throws -> (status: ExitStatus, tasks: FollowedTasks) {
-        let follower = Follower(service: invocation.service, reporter: reporter, tasks: tasks, lastEntry: lastEntry)
+        let follower = Follower(
+            service: invocation.service, reporter: reporter, tasks: tasks, lastEntry: lastEntry, now: invocation.now)
         let signals = InterruptSignals()
         defer { withExtendedLifetime(signals) {} }
         let interrupts = signals.stream

@@ -13,8 +13,7 @@ struct LiveReporter: TransferReporter {
     /// What is on the screen below everything that stays.
     private var drawn: [String] = []
     private var notice: String?
-    /// Failures that were told together with what to do.
-    private var advised: Set<String> = []
+    private var advice = FailureAdvice()
 
     init(paths: PathOutput, screen: Output, now: @escaping @Sendable () -> Date) {
         self.paths = paths
@@ -23,16 +22,20 @@ struct LiveReporter: TransferReporter {
     }
 
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) {
-        if let failure = entry.error, let advice = TaskText.advice(failure, task: task.id),
-            // How much room there is changes all the time.
-            advised.insert(failure.code == .diskFull ? failure.code.rawValue : failure.message).inserted
-        {
-            printAbove(style.warning("\(task.name): \(TaskText.full(failure))"))
-            printAbove("  " + advice)
-        }
+        tell(entry.error, task)
         guard entry.decision == .restarted || entry.decision == .uploadRestarted else { return }
         let reason = (entry.detail ?? entry.error?.message).map { ": " + TerminalText.escaped($0) } ?? ""
         printAbove(style.warning("\(task.name): starting again\(reason)"))
+    }
+
+    mutating func learned(_ task: FollowedTask) {
+        tell(task.failure, task)
+    }
+
+    private mutating func tell(_ failure: TransferFailure?, _ task: FollowedTask) {
+        guard let failure, let advice = advice.next(failure, task: task.id) else { return }
+        printAbove(style.warning("\(task.name): \(TaskText.full(failure))"))
+        printAbove("  " + advice)
     }
 
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) {

@@ -6,6 +6,13 @@ struct PlainReporter: TransferReporter {
     var paths: PathOutput
     var errors: Output
     var now: @Sendable () -> Date
+    private var advice = FailureAdvice()
+
+    init(paths: PathOutput, errors: Output, now: @escaping @Sendable () -> Date) {
+        self.paths = paths
+        self.errors = errors
+        self.now = now
+    }
 
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) {
         let head = "\(task.id) \(task.name): "
@@ -15,10 +22,21 @@ struct PlainReporter: TransferReporter {
         case .restarted, .uploadRestarted: errors.line(head + "starting again" + particulars(entry))
         case .suspended: errors.line(head + "paused")
         case .held:
-            guard let reason = entry.wait?.reason, Self.worthTelling.contains(reason) else { return }
-            errors.line(
-                head + TaskText.waiting(entry.wait, lastError: entry.error ?? task.lastError, now: now()))
+            tell(entry.wait, entry.error ?? task.lastError, task)
         default: break
+        }
+    }
+
+    mutating func learned(_ task: FollowedTask) {
+        tell(task.wait, task.failure, task)
+    }
+
+    private mutating func tell(_ wait: Wait?, _ failure: TransferFailure?, _ task: FollowedTask) {
+        guard let reason = wait?.reason, Self.worthTelling.contains(reason) else { return }
+        errors.line("\(task.id) \(task.name): \(TaskText.waiting(wait, lastError: failure, now: now()))")
+        if let failure, let advice = advice.next(failure, task: task.id) {
+            errors.line("  \(TaskText.full(failure))")
+            errors.line("  \(advice)")
         }
     }
 

@@ -6,6 +6,8 @@ protocol TransferReporter: Sendable {
     mutating func accepted(_ ids: [TaskID]) throws
     /// A decision about a followed task, before it changes `task`.
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) throws
+    /// It became known what a followed task waits for, where no decision about it says so.
+    mutating func learned(_ task: FollowedTask) throws
     mutating func progressed(_ progress: TaskProgress) throws
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) throws
     mutating func removed(_ task: FollowedTask) throws
@@ -20,6 +22,7 @@ protocol TransferReporter: Sendable {
 extension TransferReporter {
     mutating func accepted(_ ids: [TaskID]) {}
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) {}
+    mutating func learned(_ task: FollowedTask) {}
     mutating func progressed(_ progress: TaskProgress) {}
     mutating func removed(_ task: FollowedTask) {}
     mutating func connection(isLost: Bool) {}

@@ -42,7 +42,7 @@ struct TransferView: Sendable {
             return TerminalText.clipped(text + numbers, to: columns)
         case .waiting:
             return coloured(text, TaskText.waiting(task.wait, lastError: task.lastError, now: now)) {
-                task.lastError == nil ? style.faint($0) : style.warning($0)
+                task.failure == nil ? style.faint($0) : style.warning($0)
             }
         case .suspended: return coloured(text, "paused (nightshift resume \(task.id))") { style.faint($0) }
         case .finishing: return coloured(text, "checking and putting in place") { $0 }

@@ -5,7 +5,9 @@ import NightshiftAPI
 enum TaskText {
     /// What a person calls the task: its file's name, else the end of its URL, else the host. Escaped.
     static func name(_ task: TaskStatus) -> String {
-        if let file = task.file ?? task.source { return TerminalText.escaped(lastComponent(file)) }
+        // A file that did not get to its destination is kept under a number of the service's own.
+        let file = task.state == .completed && task.destination != nil ? task.file : nil
+        if let file = file ?? task.source { return TerminalText.escaped(lastComponent(file)) }
         if let filename = task.destination?.filename { return TerminalText.escaped(filename) }
         return name(ofURL: task.currentURL ?? task.url)
     }
@@ -40,7 +42,7 @@ enum TaskText {
                 [wait.until.map { "begins in " + QuantityText.duration($0.timeIntervalSince(now)) } ?? "begins later"]
             case .retry: [lastError.map { phrase($0) } ?? "the last attempt failed", times, again]
             case .retryAfter: ["the server asked for a pause", times, again]
-            case .hostBackoff: [lastError.map { phrase($0) } ?? "its host is in trouble", again]
+            case .hostBackoff: [(wait.failure ?? lastError).map { phrase($0) } ?? "its host is in trouble", again]
             case .network: ["no network"]
             case .diskSpace: ["not enough free space", times, again]
             case .smallerFirst: ["smaller transfers go first"]

@@ -85,8 +85,9 @@ export function taskSentence(task) {
       const wait = task.wait;
       if (!wait) return "It is about to start.";
       const until = wait.until ? ` Until ${moment(wait.until)}.` : "";
-      if (["retry", "hostBackoff"].includes(wait.reason) && task.lastError) {
-        return `${capital(task.lastError.message)}${wait.count > 1 ? ` (${wait.count} times)` : ""}${until && ` Again at ${moment(wait.until)}.`}`;
+      const failure = wait.failure ?? task.lastError;
+      if (["retry", "hostBackoff"].includes(wait.reason) && failure) {
+        return `${capital(failure.message)}${wait.count > 1 ? ` (${wait.count} times)` : ""}${until && ` Again at ${moment(wait.until)}.`}`;
       }
       return (words.waits[wait.reason] ?? capital(shortWaits[wait.reason] ?? wait.reason)) + until;
     }

@@ -78,7 +78,8 @@ extension TransferService {
         case .host:
             return Wait(
                 reason: .hostBackoff, since: max(since, Date(timeIntervalSince1970: pause?.since ?? 0)),
-                until: pause?.until.map { now.wallTime(ofBootSeconds: $0) }, detail: pause?.failure.message)
+                until: pause?.until.map { now.wallTime(ofBootSeconds: $0) }, detail: pause?.failure.message,
+                failure: pause?.failure)
         case .queue: return placeInQueue(of: record, since: since)
         }
     }

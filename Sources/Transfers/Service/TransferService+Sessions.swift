@@ -59,7 +59,7 @@ extension TransferService {
         let (changed, order) = try await change { transaction -> Result<(ServiceLimits, Int64), Problem> in
             let changed = try transaction.limits().changed(by: settings)
             try transaction.put(rateLimit: changed.rateLimit, maximumTransfers: changed.maximumTransfers)
-            try transaction.record(JournalEntry(time: now.date, decision: .changed, detail: "The service's settings."))
+            try transaction.record(JournalEntry(time: now.date, decision: .settingsChanged))
             return .success((changed, try transaction.order()))
         }
         apply(changed, order)
