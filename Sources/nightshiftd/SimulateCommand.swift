@@ -45,7 +45,7 @@ struct SimulateCommand: ParsableCommand {
                 trace == "-"
                 ? try FileHandle.standardInput.readToEnd() ?? Data() : try Data(contentsOf: URL(filePath: trace))
         } catch {
-            Self.printError("\(trace) cannot be read: \(error.localizedDescription)")
+            Self.printError("\(trace) cannot be read: \(error.systemReason).")
             throw ExitCode(1)
         }
         do {

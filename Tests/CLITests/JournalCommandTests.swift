@@ -71,6 +71,29 @@ struct JournalCommandTests {
         #expect(try lines.map { try JSON.decode(JournalEntry.self, from: Data($0.utf8)) } == Self.entries)
     }
 
+    @Test func `B1: That there is nothing to tell is said, and that there is no such transfer`() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            switch request.path.prefix(while: { $0 != "?" }) {
+            case "/v1/journal": return try .json(JournalPage(entries: [], next: nil))
+            case "/v1/tasks/13": return try .json(Samples.waiting())
+            default: throw Problem.notFound("There is no task 99.")
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("journal", "--task", "13") == .whole)
+        #expect(world.errors.text == "Nothing was decided in that time; --since all goes back to the beginning.\n")
+        let other = try World()
+        let second = try other.service { request in
+            guard request.path.hasPrefix("/v1/journal") else { throw Problem.notFound("There is no task 99.") }
+            return try .json(JournalPage(entries: [], next: nil))
+        }
+        defer { second.stop() }
+        #expect(await other.run("journal", "--task", "99", "--since", "all") == .failed)
+        #expect(
+            other.errors.text == "nightshift: There is no task 99, and no decision about one in that time.\n")
+    }
+
     @Test func `B1: As JSON each entry is an object on a line of its own`() async throws {
         let world = try World()
         let service = try service(world)

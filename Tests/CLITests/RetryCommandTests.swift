@@ -5,8 +5,13 @@ import Testing
 @testable import CLI
 
 struct RetryCommandTests {
-    private static func service(_ world: World) throws -> ScriptedService {
+    private static func service(_ world: World, hosts: [String] = []) throws -> ScriptedService {
         try world.service { request in
+            if request.path == "/v1/status" {
+                var status = Samples.status
+                status.pausedHosts = hosts.map { PausedHost(origin: $0, until: Samples.now) }
+                return try .json(status)
+            }
             guard request.method == "POST", request.path == "/v1/retry" else {
                 throw Problem.notFound("There is nothing at \(request.path).")
             }
@@ -27,13 +32,30 @@ struct RetryCommandTests {
         #expect(world.output.text == "7 transfers try again now.\n" && world.errors.text.isEmpty)
     }
 
+    @Test func whatWaitsForItsHostIsCountedByTheHost() async throws {
+        let world = try World()
+        let service = try Self.service(world, hosts: ["https://a.example:443"])
+        defer { service.stop() }
+        #expect(await world.run("retry") == .whole)
+        #expect(
+            world.output.text
+                == "7 transfers try again now, and so does what waited for https://a.example:443.\n")
+        let hosts = (1...4).map { PausedHost(origin: "https://h\($0):443", until: Samples.now) }
+        #expect(
+            RetryCommand.line(RetryResponse(count: 0), Array(hosts.prefix(2)))
+                == "What waited for https://h1:443, https://h2:443 tries again now.")
+        #expect(
+            RetryCommand.line(RetryResponse(count: 1), hosts)
+                == "1 transfer tries again now, and so does what waited for 4 hosts.")
+    }
+
     @Test func refusalsAreToldOneByOne() async throws {
         let world = try World()
         let service = try Self.service(world)
         defer { service.stop() }
         #expect(await world.run("retry", "4-5") == .failed)
         #expect(world.output.text == "1 transfer tries again now.\n")
-        #expect(world.errors.text.hasPrefix("nightshift: 5: Task 5 has failed for good."))
+        #expect(world.errors.text.hasPrefix("nightshift: Task 5 has failed for good."))
         #expect(!world.errors.text.contains("\u{1b}"))
         let other = try World()
         let second = try Self.service(other)
@@ -62,8 +84,8 @@ struct RetryCommandTests {
         #expect(await world.run("resume", "1-2", "4", "7-9", "12", "100-20000") == .failed)
         #expect(
             world.errors.text == """
-                nightshift: 1: Task 1 is completed. The same goes for 2 4.
-                nightshift: 7: There is no task 7. The same goes for 8-9 12 100-20000.
+                nightshift: Task 1 is completed. The same goes for 2 4.
+                nightshift: There is no task 7. The same goes for 8-9 12 100-20000.
 
                 """)
     }
@@ -72,7 +94,7 @@ struct RetryCommandTests {
         let refused = [1, 2].map { RefusedTask(id: TaskID($0), problem: .conflict("Task \($0) has \($0)0 bytes.")) }
         #expect(
             RefusalText.lines(refused) == [
-                "nightshift: 1: Task 1 has 10 bytes.", "nightshift: 2: Task 2 has 20 bytes.",
+                "nightshift: Task 1 has 10 bytes.", "nightshift: Task 2 has 20 bytes.",
             ])
     }
 

@@ -1,3 +1,4 @@
+import NightshiftAPI
 import Testing
 
 @testable import CLI
@@ -29,6 +30,27 @@ struct TerminalTextTests {
     func shorteningKeepsBothEnds(_ text: String, _ columns: Int, _ shown: String) {
         #expect(TerminalText.shortened(text, to: columns) == shown)
         #expect(TerminalText.width(TerminalText.shortened(text, to: columns)) <= columns)
+    }
+
+    @Test(arguments: [
+        ("film.mkv", 8, "film.mkv"), ("4 times, again in 6 s", 12, "4 times, ag…"), ("日本語", 4, "日…"),
+        ("padded      ", 8, "padded  "), ("abc", 1, "…"), ("abc", 0, ""),
+    ])
+    func whatIsCutHasASign(_ text: String, _ columns: Int, _ shown: String) {
+        #expect(TerminalText.clipped(text, to: columns) == shown)
+        #expect(TerminalText.width(TerminalText.clipped(text, to: columns)) <= columns)
+    }
+
+    @Test func aFileThatDidNotGetToItsDestinationKeepsItsName() {
+        var task = Samples.failed(3)
+        task.file = "/home/ada/.local/state/nightshift/files/3"
+        #expect(TaskText.name(task) == "film one.mkv")
+        task.destination = Destination(directory: "/gone", filename: "mine.mkv")
+        #expect(TaskText.name(task) == "mine.mkv")
+        // An app's file is not named yet.
+        task.state = .completed
+        task.destination = nil
+        #expect(TaskText.name(task) == "film one.mkv")
     }
 
     @Test func namesAreHarmlessAndWithoutPasswords() {

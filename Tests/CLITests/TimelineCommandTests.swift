@@ -48,12 +48,25 @@ struct TimelineCommandTests {
                 #""apps":2,"fetches":0,"file":"a.svg","freshOpenings":0,"from":"2026-01-05T19:00:00.000Z""#))
     }
 
+    @Test func `B3: A folder that is not there is named, and not the file that was to be made`() async throws {
+        let world = try World()
+        let totals = SimulationTotals(start: TimelineSamples.start, end: TimelineSamples.span.end)
+        try JSON.encode(SimulationRecord.totals(totals)).write(to: world.root.appending(path: "evening.json"))
+        #expect(await world.run("timeline", "-o", "gone/x.svg", "--simulation", "evening.json") == .failed)
+        #expect(world.errors.text.contains("There is no directory \(world.path)/gone"), "\(world.errors.text)")
+        try FileManager.default.createDirectory(
+            at: world.root.appending(path: "x.svg"), withIntermediateDirectories: true)
+        #expect(await world.run("timeline", "-o", "x.svg", "--simulation", "evening.json") == .failed)
+        #expect(world.errors.text.hasSuffix("x.svg could not be written: Is a directory.\n"), "\(world.errors.text)")
+    }
+
     @Test func `B3: What is no simulation is a mistake with its line`() async throws {
         let world = try World()
         try Data("{\"at\": 0}\n".utf8).write(to: world.root.appending(path: "trace.jsonl"))
         #expect(await world.run("timeline", "-o", "a.svg", "--simulation", "trace.jsonl") == .usage)
         #expect(world.errors.text.contains("line 1 is no line of a simulation"))
         #expect(await world.run("timeline", "-o", "a.svg", "--simulation", "missing") == .usage)
+        #expect(world.errors.text.hasSuffix("missing cannot be read: No such file or directory.\n"))
         #expect(!FileManager.default.fileExists(atPath: world.path + "/a.svg"))
     }
 

@@ -8,9 +8,9 @@ extension EntryDirectories {
     /// The copy is on disk, and there as a whole, when this returns.
     package func install(_ path: String) throws(EntryError) -> AppManifest {
         let file = String(path.split(separator: "/").last ?? "")
-        guard path.hasPrefix("/"), file.hasSuffix(AppID.entrySuffix) else {
-            throw EntryError(
-                .name, file: path, "the absolute path of a file that ends with '\(AppID.entrySuffix)' is needed")
+        guard path.hasPrefix("/") else { throw EntryError(.name, file: path, "its absolute path is needed") }
+        guard file.hasSuffix(AppID.entrySuffix) else {
+            throw EntryError(.name, file: path, "the name of a desktop entry ends with '\(AppID.entrySuffix)'")
         }
         let id = AppID(rawValue: String(file.dropLast(AppID.entrySuffix.count)))
         if let objection = AppID.objection(toName: id.rawValue) {

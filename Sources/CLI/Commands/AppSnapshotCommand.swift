@@ -45,12 +45,8 @@ struct AppSnapshotCommand: ClientCommand {
         try requireFree(file)
         try await invocation.service.ready()
         let picture = try await invocation.service.client.send(.snapshot(of: app))
-        do {
-            // Somebody may have made the file meanwhile: without --force it is not touched then either.
-            try picture.write(to: URL(filePath: file), options: force ? .atomic : .withoutOverwriting)
-        } catch {
-            throw CommandFailure.failed("\(file) could not be written: \(error.localizedDescription)")
-        }
+        // Somebody may have made the file meanwhile: without --force it is not touched then either.
+        try invocation.write(picture, to: file, options: force ? .atomic : .withoutOverwriting)
         if format.json {
             try invocation.json(Document(id: app, file: file, size: picture.count))
         } else {

@@ -5,7 +5,8 @@ enum DestinationCheck {
     static func requireDirectory(_ path: String) throws {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw CommandFailure.failed("There is no directory \(path). Make it with: mkdir -p '\(path)'")
+            throw CommandFailure.failed(
+                "There is no directory \(path). Make it with: mkdir -p \(ShellWord.quoted(path))")
         }
         guard isDirectory.boolValue else { throw CommandFailure.failed("\(path) is not a directory.") }
         guard FileManager.default.isWritableFile(atPath: path) else {

@@ -55,12 +55,35 @@ struct JournalCommand: ClientCommand {
             since: moment)
         try await invocation.service.ready()
         // Whoever follows stays when the service goes, from the first answer on.
-        if let entries = try await reader.next() { try printer.print(entries) }
+        if let entries = try await reader.next() {
+            try printer.print(entries)
+        } else {
+            try await explainSilence(invocation)
+        }
         guard follow else {
             while let entries = try await reader.next() { try printer.print(entries) }
             return .whole
         }
         return try await JournalFollowing(reader: reader, printer: printer).run() ? .interrupted : .whole
+    }
+
+    /// That nothing was decided is said: silence could also mean that there is no such transfer.
+    ///
+    /// - Throws: ``Problem`` where there is none.
+    private func explainSilence(_ invocation: Invocation) async throws {
+        let more = since == .all ? "" : "; --since all goes back to the beginning"
+        if let task {
+            do {
+                _ = try await invocation.service.task(TaskID(task))
+            } catch let problem as Problem where problem.status == 404 {
+                throw CommandFailure(
+                    status: .failed,
+                    message: "There is no task \(task), and no decision about one in that time\(more).",
+                    problem: problem)
+            }
+        }
+        guard !json, !follow else { return }
+        invocation.errors.line("Nothing was decided in that time\(more).")
     }
 }
 

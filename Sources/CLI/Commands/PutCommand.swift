@@ -157,11 +157,7 @@ struct PutCommand: ClientCommand {
             body = Data()
         }
         if let file {
-            do {
-                try body.write(to: URL(filePath: file), options: .atomic)
-            } catch {
-                throw CommandFailure.failed("\(file) could not be written: \(error.localizedDescription)")
-            }
+            try invocation.write(body, to: file)
         } else if invocation.output.isTerminal {
             let text = TerminalText.escaped(String(decoding: body, as: UTF8.self), keepingNewlines: true)
             if !text.isEmpty { invocation.output.write(text.hasSuffix("\n") ? text : text + "\n") }

@@ -29,7 +29,10 @@ struct RetryCommand: ClientCommand {
         let service = invocation.service
         try await service.ready()
         var answer = RetryResponse(count: 0)
+        var hosts: [PausedHost] = []
         if ranges.isEmpty {
+            // Their pauses end, too, and with them the waits of transfers that have not failed themselves.
+            hosts = try await service.client.send(.status).pausedHosts
             answer = try await service.client.send(.retry(RetryRequest()))
         } else {
             let ids = TaskRange.ids(ranges)
@@ -43,19 +46,28 @@ struct RetryCommand: ClientCommand {
         if format.json {
             try invocation.json(answer)
         } else {
-            report(answer, invocation)
+            report(answer, hosts, invocation)
         }
         return answer.refused.isEmpty ? .whole : .failed
     }
 
-    private func report(_ answer: RetryResponse, _ invocation: Invocation) {
+    private func report(_ answer: RetryResponse, _ hosts: [PausedHost], _ invocation: Invocation) {
         invocation.errors.lines(RefusalText.lines(answer.refused))
-        switch answer.count {
-        case 0 where !answer.refused.isEmpty: break
-        case 0:
-            invocation.output.line("None of them waits after a failure; 'nightshift why ID' says what one waits for.")
-        case 1: invocation.output.line("1 transfer tries again now.")
-        case let count: invocation.output.line("\(count) transfers try again now.")
+        if let line = Self.line(answer, hosts) { invocation.output.line(line) }
+    }
+
+    /// What tries again now; nil where refusals have said it.
+    static func line(_ answer: RetryResponse, _ hosts: [PausedHost]) -> String? {
+        let origins = hosts.prefix(3).map { TerminalText.escaped($0.origin) }.joined(separator: ", ")
+        let waited = "what waited for " + (hosts.count > 3 ? "\(hosts.count) hosts" : origins)
+        switch (answer.count, hosts.isEmpty) {
+        case (0, true) where !answer.refused.isEmpty: return nil
+        case (0, true): return "None of them waits after a failure; 'nightshift why ID' says what one waits for."
+        case (0, false): return waited.prefix(1).uppercased() + waited.dropFirst() + " tries again now."
+        case (1, true): return "1 transfer tries again now."
+        case (1, false): return "1 transfer tries again now, and so does \(waited)."
+        case (let count, true): return "\(count) transfers try again now."
+        case (let count, false): return "\(count) transfers try again now, and so does \(waited)."
         }
     }
 }

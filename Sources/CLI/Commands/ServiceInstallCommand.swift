@@ -30,8 +30,7 @@ struct ServiceInstallCommand: ClientCommand {
             for (file, text) in files { try Data(text.utf8).write(to: file, options: .atomic) }
         } catch {
             throw CommandFailure.failed(
-                "The units could not be written to \(folder.path(percentEncoded: false)): "
-                    + error.localizedDescription)
+                "The units could not be written to \(folder.path(percentEncoded: false)): \(error.systemReason).")
         }
         let manager = invocation.userManager
         let isEnabled = manager.isRunning

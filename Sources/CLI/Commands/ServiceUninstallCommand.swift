@@ -29,7 +29,7 @@ struct ServiceUninstallCommand: ClientCommand {
                 try FileManager.default.removeItem(at: file)
             } catch {
                 throw CommandFailure.failed(
-                    "\(file.path(percentEncoded: false)) could not be removed: \(error.localizedDescription)")
+                    "\(file.path(percentEncoded: false)) could not be removed: \(error.systemReason).")
             }
         }
         if manager.isRunning && !files.isEmpty { try manager.require(["daemon-reload"]) }

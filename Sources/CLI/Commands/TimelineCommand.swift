@@ -89,7 +89,7 @@ struct TimelineCommand: ClientCommand {
                 ? try FileHandle.standardInput.readToEnd() ?? Data()
                 : try Data(contentsOf: URL(filePath: invocation.absolute(file)))
         } catch {
-            throw CommandFailure.usage("\(file) cannot be read: \(error.localizedDescription)")
+            throw CommandFailure.usage("\(file) cannot be read: \(error.systemReason).")
         }
     }
 }

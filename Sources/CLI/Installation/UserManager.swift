@@ -51,7 +51,7 @@ struct UserManager: Sendable {
         do {
             try process.run()
         } catch {
-            throw CommandFailure.failed("\(program) could not be started: \(error.localizedDescription)")
+            throw CommandFailure.failed("\(program) could not be started: \(error.systemReason).")
         }
         let said = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
         process.waitUntilExit()

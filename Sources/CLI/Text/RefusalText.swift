@@ -17,7 +17,10 @@ enum RefusalText {
 
     /// - Parameter tasks: at least one.
     private static func line(_ tasks: [RefusedTask]) -> String {
-        let said = "nightshift: \(tasks[0].id): \(sentence(tasks[0]))"
+        let sentence = sentence(tasks[0])
+        let number = "\(tasks[0].id)"
+        let namesIt = sentence.matches(of: #/\d+/#).contains { $0.output == number }
+        let said = "nightshift: " + (namesIt ? "" : "\(number): ") + sentence
         guard tasks.count > 1 else { return said }
         return "\(said) The same goes for \(TaskRange.text(tasks.dropFirst().map(\.id)))."
     }

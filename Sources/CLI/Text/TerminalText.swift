@@ -31,9 +31,13 @@ enum TerminalText {
         return prefix(of: text, columns: columns - 1 - tail) + "…" + suffix(of: text, columns: tail)
     }
 
-    /// The beginning of `text` that fits into `columns`.
+    /// The beginning of `text` that fits into `columns`, with a sign where there is more.
     static func clipped(_ text: String, to columns: Int) -> String {
-        width(text) <= columns ? text : prefix(of: text, columns: columns)
+        guard width(text) > columns else { return text }
+        let kept = prefix(of: text, columns: columns)
+        // Columns are padded: space that does not fit is nothing that is missing.
+        guard columns > 0, text.dropFirst(kept.count).contains(where: { $0 != " " }) else { return kept }
+        return prefix(of: text, columns: columns - 1) + "…"
     }
 
     static func padded(_ text: String, to columns: Int) -> String {

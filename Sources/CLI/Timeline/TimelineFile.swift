@@ -7,12 +7,7 @@ extension Invocation {
     func write(_ timeline: Timeline, title: String, timeZone: TimeZone, to path: String) throws {
         let svg = Data(TimelineDrawing.svg(timeline, title: title, timeZone: timeZone).utf8)
         guard path != "-" else { return output.write(svg) }
-        let file = absolute(path)
-        do {
-            try svg.write(to: URL(filePath: file), options: .atomic)
-        } catch {
-            throw CommandFailure.failed("\(file) could not be written: \(error.localizedDescription)")
-        }
+        try write(svg, to: absolute(path))
     }
 }
 

@@ -27,7 +27,7 @@ extension TaskRecord {
         status.deadline = deadline.map { now.wallTime(ofBootSeconds: $0) }
         status.countOfBytesReceived = received
         status.countOfBytesExpectedToReceive =
-            partial?.total ?? (state == .completed && kind == .download ? received : -1)
+            partial?.total ?? ((state == .completed || file != nil) && kind == .download ? received : -1)
         status.countOfBytesSent = sent
         status.countOfBytesExpectedToSend = kind == .upload ? sentFiles?.length ?? -1 : 0
         status.countOfBytesClientExpectsToSend = request.countOfBytesClientExpectsToSend

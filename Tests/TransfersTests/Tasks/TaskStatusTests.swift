@@ -59,6 +59,9 @@ import Transfers
         record.partial = partial
         #expect(record.status(now: Self.now).countOfBytesExpectedToReceive == 77)
         #expect(record.status(now: Self.now).method == "GET")
+        // Whole, and kept by the service since it did not get to its destination.
+        (record.partial, record.state, record.received, record.file) = (nil, .failed, 78, "/files/3")
+        #expect(record.status(now: Self.now).countOfBytesExpectedToReceive == 78)
         record.request.kind = .upload
         record.source = FileIdentity(size: 5, modifiedNanoseconds: 0, inode: 0, device: 0)
         #expect(record.status(now: Self.now).countOfBytesExpectedToSend == 5)
