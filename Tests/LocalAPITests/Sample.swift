@@ -125,8 +125,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
     }
 
     private static let wait = Wait(
-        reason: .retry, since: date, until: date, detail: "d", count: 2,
-        failure: TransferFailure(.cannotConnect, "m", status: 400))
+        reason: .retry, since: date, until: date, detail: "d", count: 2, failure: failure)
     private static let failure = TransferFailure(.truncated, "m", status: 200)
     private static let entry = JournalEntry(
         id: 1, time: date, decision: .held, task: TaskID(1), app: AppID(rawValue: "a"), wait: wait, error: failure,
