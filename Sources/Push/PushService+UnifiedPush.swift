@@ -56,6 +56,7 @@ extension PushService {
     /// - Returns: whether all of it is on disk.
     func tellUnified(_ input: (inout UnifiedPushBook, Double) -> Void) async -> Bool {
         guard isPrepared, !isStopping else { return false }
+        updateTrust()
         input(&unified, reading.wallSeconds)
         return await settle()
     }

@@ -78,6 +78,8 @@ package actor PushService {
     var link: PushLink?
     var lastLink = 0
     var isEnrolling = false
+    /// Since when the wall clock goes on without being set, as far as is known, in boot seconds.
+    private var clockStandsSince: Double
     /// The next look, in boot seconds.
     private var alarm = Alarm()
     private(set) var isPrepared = false
@@ -92,7 +94,9 @@ package actor PushService {
 
     package init(_ environment: Environment) {
         self.environment = environment
-        book = PushBook(now: environment.clock.now().wallSeconds)
+        let now = environment.clock.now()
+        book = PushBook(now: now.wallSeconds)
+        clockStandsSince = now.bootSeconds
         (events, continuation) = AsyncStream.makeStream()
     }
 
@@ -123,6 +127,7 @@ package actor PushService {
         book.take(ends, now: now)
         book.resume(Set(wanted), now: now)
         unified = UnifiedPushBook(unifiedPush, isEnrolled: book.device.enrolment != nil, now: now)
+        updateTrust()
         for app in book.registered { await learn(app) }
         isPrepared = true
         for topic in unified.takeLeft() { book.leave(topic) }
@@ -153,14 +158,19 @@ package actor PushService {
 
     /// A wall clock that was set has another time for everything.
     private func followClock() async {
-        for await _ in environment.clock.wallClockChanges() { await tell { _, _ in } }
+        for await _ in environment.clock.wallClockChanges() {
+            clockStandsSince = reading.bootSeconds
+            await tell { _, _ in }
+        }
     }
 
     func setAlarm() {
         let now = reading
         let look = [book.nextLook, unified.nextLook].compactMap(\.self).min()
             .map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
-        let next = isStopping ? nil : [look, plan.nextDeadline].compactMap(\.self).min()
+        let isInDoubt = book.isInDoubt(now.wallSeconds) || unified.isInDoubt(now.wallSeconds)
+        let trust = isInDoubt ? clockStandsSince + PushBook.clockPatience : nil
+        let next = isStopping ? nil : [look, trust, plan.nextDeadline].compactMap(\.self).min()
         alarm.set(for: next, by: environment.clock) { await self.alarmRang($0) }
     }
 
@@ -180,6 +190,7 @@ package actor PushService {
         _ input: (inout PushBook, Double) throws(Problem) -> Value
     ) async throws(Problem) -> (value: Value, isWritten: Bool) {
         guard isPrepared, !isStopping else { throw .unavailable("Remote notifications do not run.") }
+        updateTrust()
         let value = try input(&book, reading.wallSeconds)
         return (value, await settle())
     }
@@ -188,6 +199,7 @@ package actor PushService {
     ///
     /// - Returns: whether all of it is on disk.
     func settle() async -> Bool {
+        updateTrust()
         let now = reading.wallSeconds
         unified.look(now)
         for topic in unified.takeLeft() { book.leave(topic) }
@@ -206,6 +218,12 @@ package actor PushService {
             await environment.tell(app, book.notice(for: app) ?? PushNotice())
         }
         return isWritten
+    }
+
+    func updateTrust() {
+        let trusts = reading.bootSeconds - clockStandsSince >= PushBook.clockPatience
+        book.trustsClock = trusts
+        unified.trustsClock = trusts
     }
 
     /// An input that nobody waits for.

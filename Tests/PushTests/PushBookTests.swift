@@ -240,6 +240,30 @@ import Testing
         #expect(scene.state(late) == .discarded && scene.due == [])
     }
 
+    @Test(arguments: [true, false])
+    func `R4: What has expired by a clock that may be wrong waits until the clock has gone on`(isWrong: Bool) throws {
+        var scene = try BookScene()
+        scene.device(.dozing)
+        let waiting = scene.receive(scene.message(expires: 86_400))
+        let later = scene.message(for: BookScene.other, expires: 86_400)
+        // A service begins whose clock is forty days ahead.
+        scene.book.trustsClock = false
+        scene.now += 40 * 86_400
+        scene.device()
+        #expect(scene.state(waiting) == .waiting && scene.sentence(waiting).contains("may be wrong"))
+        #expect(scene.book.isInDoubt(scene.now) && scene.book.nextLook == nil)
+        let came = scene.receive(later)
+        #expect(scene.state(came) == .waiting && scene.wakes.isEmpty)
+        // What has no doubt about it is delivered meanwhile.
+        let alert = scene.receive(scene.message(BookScene.alert, expires: -1))
+        #expect(scene.due.contains(alert))
+        if isWrong { scene.now -= 40 * 86_400 }
+        scene.book.trustsClock = !isWrong
+        scene.look()
+        #expect(scene.state(waiting) == (isWrong ? .running : .discarded) && scene.state(came) == scene.state(waiting))
+        #expect(!scene.book.isInDoubt(scene.now))
+    }
+
     // MARK: - Twice
 
     @Test func `R3: A push that comes again has no effect, also behind a crash`() throws {

@@ -118,6 +118,27 @@ import Testing
         await scene.end()
     }
 
+    @Test(arguments: [true, false])
+    func `R4: A clock that is forty days ahead takes no push, unless it goes on so`(isSetRight: Bool) async throws {
+        let scene = try await Scene.registered()
+        scene.clock.setWallClock(BookScene.start + 40 * 86_400)
+        try await scene.deliver([scene.message(1)])
+        let held = try await scene.service.status(of: Scene.app).pushes
+        #expect(held.map(\.state) == [.waiting])
+        #expect(try await scene.wakes().isEmpty)
+        if isSetRight {
+            scene.clock.setWallClock(BookScene.start + 60)
+            try await eventually("the wake") { try await scene.wakes().count == 1 }
+        } else {
+            try await eventually("its end") {
+                if let next = scene.clock.nextWaking { scene.clock.advance(to: next) }
+                return try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.discarded]
+            }
+            #expect(scene.clock.now().bootSeconds >= 1_000 + PushBook.clockPatience)
+        }
+        await scene.end()
+    }
+
     @Test func `R3: A push that cannot be written down is not acknowledged, and comes again`() async throws {
         let scene = try await Scene.registered()
         scene.gate.close(true)

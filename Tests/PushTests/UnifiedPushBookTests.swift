@@ -143,6 +143,21 @@ import Testing
         #expect(scene.state(gone) == .discarded && scene.calls.isEmpty)
     }
 
+    @Test func `B7: What has expired by a clock that may be wrong waits, and keeps nothing else waiting`() {
+        var scene = UnifiedPushScene()
+        scene.registered()
+        scene.book.trustsClock = false
+        let doubtful = scene.receive(expires: 0)
+        #expect(scene.state(doubtful) == .waiting && scene.calls.isEmpty)
+        #expect(scene.book.isInDoubt(scene.now) && scene.book.nextLook == nil)
+        let fresh = scene.receive()
+        scene.answer(.returned)
+        #expect(scene.state(fresh) == .delivered && scene.state(doubtful) == .waiting)
+        scene.book.trustsClock = true
+        scene.pass(1)
+        #expect(scene.state(doubtful) == .discarded)
+    }
+
     @Test func `B7: A message of the same topic takes the place of one that waits, and room is bounded`() {
         var scene = UnifiedPushScene()
         scene.registered()

@@ -37,7 +37,7 @@ extension PushBook {
             discard(id, "Its payload is no JSON object.", now)
             return true
         }
-        if let expiry = message.expiry, Double(expiry) <= now {
+        if pushes[id].map({ hasExpired($0, now) }) == true, trustsClock {
             discard(id, "It expired on its way.", now)
             return true
         }
@@ -104,12 +104,20 @@ extension PushBook {
 
     // MARK: - Waking
 
+    private func hasExpired(_ push: KnownPush, _ now: Double) -> Bool { push.expires.map { $0 <= now } ?? false }
+
+    /// Whether it is left open if a push that waits has expired.
+    package func isInDoubt(_ now: Double) -> Bool {
+        !trustsClock && pushes.values.contains { $0.record.state == .waiting && hasExpired($0, now) }
+    }
+
     /// Why the app is not woken now.
     package func hold(_ push: KnownPush, _ now: Double) -> PushHold? {
         let app = push.app
         guard let manifest = manifests[app] else { return .notInstalled }
         guard manifest.modes.contains(.remoteNotification) else { return .notDeclared }
         if apps[app]?.isForceQuit == true { return .forceQuit }
+        if !trustsClock, hasExpired(push, now) { return .clock }
         // In front of its user an app is told, whatever the device saves.
         if inFront.contains(app) { return nil }
         if switchedOff.contains(app) { return .switchedOff }
@@ -257,7 +265,7 @@ extension PushBook {
                 if by <= now || by > now + Self.alertPatience { releaseAlert(id, now) } else { next.append(by) }
             }
             guard push.record.state == .waiting else { continue }
-            if let expires = push.expires, expires <= now {
+            if trustsClock, hasExpired(push, now) {
                 discard(id, "It expired while it waited. \(push.record.sentence)", now)
                 continue
             }
@@ -270,7 +278,8 @@ extension PushBook {
                 continue
             }
             wait(id, hold, now)
-            next += [push.expires, hold == .budget ? device.budget.next : nil].compactMap(\.self)
+            next += [push.expires.flatMap { $0 > now ? $0 : nil }, hold == .budget ? device.budget.next : nil]
+                .compactMap(\.self)
         }
         nextLook = next.min()
     }

@@ -24,6 +24,8 @@ package struct PushBook: Sendable {
     /// Where background refresh is not available, by its own word.
     var switchedOff: Set<AppID> = []
     package internal(set) var permissions: [AppID: NotificationPermission] = [:]
+    /// Whether the wall clock has gone on for long enough to be held against a date that a sender has set.
+    package var trustsClock = true
     /// Seconds since 1970 at which to decide again, if nothing happens before.
     package internal(set) var nextLook: Double?
     var marks = Marks()
@@ -51,6 +53,8 @@ package struct PushBook: Sendable {
     package static let remembered = 1_000
     /// Seconds for which a wake may wait to begin whose push names no later end.
     static let patience = 900.0
+    /// Seconds for which the wall clock has to go on, behind a start or behind its being set, before it is trusted.
+    package static let clockPatience = 900.0
     /// Seconds that a notification waits for its app: a wake's 30, and the 20 that a launch may take before them.
     package static let alertPatience = 50.0
 

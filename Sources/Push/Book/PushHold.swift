@@ -11,12 +11,14 @@ package enum PushHold: String, Hashable, Sendable, Codable, CaseIterable {
     case lowPower
     case dozing
     case budget
+    /// By the wall clock its sender's date is over, and the wall clock may be wrong.
+    case clock
 
     /// Whether the push waits for it to pass.
     package var waits: Bool {
         switch self {
         case .notInstalled, .notDeclared, .forceQuit, .switchedOff: false
-        case .machineSleeps, .batteryLow, .lowPower, .dozing, .budget: true
+        case .machineSleeps, .batteryLow, .lowPower, .dozing, .budget, .clock: true
         }
     }
 
@@ -31,6 +33,8 @@ package enum PushHold: String, Hashable, Sendable, Codable, CaseIterable {
         case .lowPower: "The device saves power; the app is woken when it does not, or when its user starts it."
         case .dozing: "The device dozes; the app is woken in the next window."
         case .budget: "The device has woken apps for as many silent pushes as it does in an hour on battery."
+        case .clock:
+            "By the clock it has expired, but the clock was set, or the service started, less than 15 minutes ago: it may be wrong."
         }
     }
 }

@@ -38,9 +38,18 @@ extension UnifiedPushBook {
         marks.received.insert(id)
         let way = message.isFromStorage ? "from the gateway's storage" : "directly"
         note(.pushReceived, registration.app, "\(id) came \(way), for UnifiedPush.", now)
-        if let expires = known.expires, expires <= now { discard(id, "It expired on its way.", now) }
+        if trustsClock, hasExpired(known, now) { discard(id, "It expired on its way.", now) }
         makeRoom(for: known, now)
         prune()
+    }
+
+    private func hasExpired(_ message: UnifiedPushMessage, _ now: Double) -> Bool {
+        message.expires.map { $0 <= now } ?? false
+    }
+
+    /// Whether it is left open if a message that waits has expired.
+    package func isInDoubt(_ now: Double) -> Bool {
+        !trustsClock && messages.values.contains { $0.state == .waiting && hasExpired($0, now) }
     }
 
     private mutating func makeRoom(for new: UnifiedPushMessage, _ now: Double) {
@@ -159,6 +168,7 @@ extension UnifiedPushBook {
         for id in order {
             guard let message = messages[id], message.state == .waiting, let expires = message.expires else { continue }
             if expires <= now {
+                guard trustsClock else { continue }
                 let why = message.sentence.isEmpty ? "" : " \(message.sentence)"
                 discard(id, "It expired while it waited.\(why)", now)
             } else {
@@ -181,7 +191,10 @@ extension UnifiedPushBook {
         guard line.call == nil else { return nil }
         let announces =
             registration.endpoint != nil && !registration.isAnnounced && line.announcements < Self.announcements
-        let message = order.first { messages[$0]?.topic == topic && messages[$0]?.state == .waiting }
+        let message = order.first { id in
+            // What the clock says has expired waits until the clock can be trusted, and keeps nothing else waiting.
+            messages[id].map { $0.topic == topic && $0.state == .waiting && !hasExpired($0, now) } ?? false
+        }
         guard announces || message != nil else {
             lines[topic] = line
             return nil

@@ -33,6 +33,8 @@ package struct UnifiedPushBook: Sendable {
     package internal(set) var isOnBus = false
     package internal(set) var hasName = false
     private var watched: Set<String> = []
+    /// As ``PushBook/trustsClock``.
+    package var trustsClock = true
     /// Seconds since 1970 at which to decide again, if nothing happens before.
     package internal(set) var nextLook: Double?
     var marks = UnifiedPushChanges()
