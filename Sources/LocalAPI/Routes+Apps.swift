@@ -9,7 +9,7 @@ extension Routes {
     private var appListRoutes: [Route] {
         [
             Route(.get, "/v1/apps") { _ in
-                try await Reply.page(AppList(apps: await apps.apps(), unreadable: await apps.unreadableApps())).response
+                try await Reply.page(await apps.list()).response
             },
             Route(.post, "/v1/apps") { call in
                 let request = try await decoder.decode(InstallRequest.self, from: call.request)

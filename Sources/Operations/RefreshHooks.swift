@@ -56,7 +56,7 @@ extension AppService {
     /// What the entries of installed apps say; nil where they cannot be read now.
     func manifests(_ logger: Logger) async -> [AppManifest]? {
         do throws(Problem) {
-            return try await apps().compactMap(\.manifest)
+            return try await manifests()
         } catch {
             logger.error("Entries cannot be read", metadata: ["error": "\(error)"])
             return nil

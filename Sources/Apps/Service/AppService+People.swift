@@ -4,8 +4,16 @@ import Store
 
 /// Operations that people ask for.
 extension AppService {
-    /// Apps of which what is kept makes no sense.
-    package func unreadableApps() -> [UnreadableApp] { unreadable.values.sorted { $0.id.rawValue < $1.id.rawValue } }
+    /// Every app, and those of which what is kept makes no sense beside them.
+    package func list() async throws(Problem) -> AppList {
+        let apps = try await apps()
+        return AppList(apps: apps, unreadable: unreadable.values.sorted { $0.id.rawValue < $1.id.rawValue })
+    }
+
+    /// What the entries of installed apps say, unreadable ones included: they are not gone.
+    package func manifests() async throws(Problem) -> [AppManifest] {
+        try await apps().compactMap(\.manifest) + unreadable.keys.compactMap { manifest($0) }
+    }
 
     /// Every app that is installed for the background, or that the service knows otherwise, but for the unreadable ones.
     package func apps() async throws(Problem) -> [AppStatus] {
