@@ -248,6 +248,82 @@ extension Simulations {
             }
         }
 
+        /// A download over four connections, all of which have broken; from then on every answer is `answer`.
+        private static func broken(_ world: World, then answer: ScriptedBehaviour) async -> (id: TaskID, url: String) {
+            let url = Story.serve(world, size: size)
+            world.transport.change(url) { $0.versions[0].mediaType = "application/zip" }
+            world.transport.setBandwidth(1_000_000)
+            await world.start()
+            let id = await world.enqueue(world.request(url) { $0.connections = 4 })
+            await world.advance(by: 5)
+            let before = await world.status(id)?.countOfBytesReceived ?? 0
+            #expect(before > 15_000_000)
+            world.transport.change(url) { $0.script = Array(repeating: answer, count: 400) }
+            world.transport.breakConnections()
+            await world.advance(by: 10)
+            #expect(await world.status(id)?.countOfBytesReceived ?? 0 >= before)
+            return (id, url)
+        }
+
+        /// Lets the download come to its end, for which it asks for nothing that is here.
+        private static func finish(_ world: World, _ id: TaskID, asking: () async -> Void) async {
+            let kept = await world.status(id)?.countOfBytesReceived ?? 0
+            let asked = world.transport.begun.count
+            await asking()
+            await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+            let status = await world.status(id)
+            #expect(status?.state == .completed && status?.restarts == 0, "\(String(describing: status))")
+            let again = world.transport.begun.dropFirst(asked).reduce(into: ByteRanges()) {
+                if let range = range($1) { $0.insert(range) }
+            }
+            #expect(again.count == size - kept, "\(again.count) of \(size - kept)")
+        }
+
+        @Test func `T8: a log-in page in place of parts costs none of the bytes behind gaps`() async {
+            await #expect(processExitsWith: .success) {
+                for connectivity in [NetworkConnectivity.full, .portal] {
+                    await Simulation.run("parts and a page, \(connectivity)") { world in
+                        await world.change { $0.conditions.network.connectivity = connectivity }
+                        let (id, url) = await Self.broken(world, then: .page)
+                        let status = await world.status(id)
+                        #expect(
+                            status?.wait?.reason == (connectivity == .portal ? .portal : .doubtfulAnswer),
+                            "\(String(describing: status))")
+                        let detail = status?.wait?.detail ?? ""
+                        #expect(
+                            detail.contains("of application/zip") && detail.contains("this was number 1"), "\(detail)")
+                        await Self.finish(world, id) {
+                            world.transport.change(url) { $0.script = [] }
+                            await world.change { $0.conditions.network.connectivity = .full }
+                        }
+                        try await world.stop()
+                        #expect(OpenFiles.count(below: world.directory.path) == 0)
+                    }
+                }
+            }
+        }
+
+        @Test func `T8: a signed link that expires while parts come costs none of the bytes behind gaps`() async {
+            await #expect(processExitsWith: .success) {
+                for refusal in [401, 403, 404] {
+                    await Simulation.run("parts and \(refusal)") { world in
+                        let (id, url) = await Self.broken(world, then: .status(refusal))
+                        let failed = await world.status(id)
+                        #expect(failed?.state == .failed && failed?.error?.status == refusal)
+                        #expect(failed?.resumeData != nil)
+                        await Self.finish(world, id) {
+                            let renewed = "\(url)?signature=2"
+                            let version = ScriptedVersion(seed: 1, size: Self.size, entityTag: "\"a\"")
+                            world.transport.serve(renewed, ScriptedResource([version]))
+                            await world.retarget(id, to: renewed)
+                        }
+                        try await world.stop()
+                        #expect(OpenFiles.count(below: world.directory.path) == 0)
+                    }
+                }
+            }
+        }
+
         @Test func `B4: mirrors that have the same file share the work, and others are not believed`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("mirrors") { world in

@@ -102,9 +102,13 @@ package final class ScriptedTransport: Transport {
 
     /// Without a network what is under way breaks and nothing connects.
     package func setOnline(_ isOnline: Bool) {
+        state.withLock { $0.isOnline = isOnline }
+        if !isOnline { breakConnections() }
+    }
+
+    /// What is under way breaks; what comes after it connects.
+    package func breakConnections() {
         state.withLock { state in
-            state.isOnline = isOnline
-            guard !isOnline else { return }
             for id in state.exchanges.keys { state.exchanges[id]?.sever(at: clock.now().bootSeconds) }
         }
     }

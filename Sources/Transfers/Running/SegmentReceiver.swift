@@ -9,6 +9,7 @@ final class SegmentReceiver: ExchangeReceiver {
         var request: SegmentRequest
         /// The file as the task's own URL has shown it.
         var file: SourceIdentity
+        var policy: ResponsePolicy
         /// The file that all connections write into.
         var descriptor: Int32
         /// Common to all connections: 0 until the row says that bytes may lie behind gaps.
@@ -40,7 +41,7 @@ final class SegmentReceiver: ExchangeReceiver {
 
     func exchange(received head: ResponseHead) -> BodyDisposition {
         let answer = inputs.request.judge(
-            head: head, file: inputs.file, now: inputs.wallSeconds)
+            head: head, file: inputs.file, policy: inputs.policy, now: inputs.wallSeconds)
         state.withLock { $0 = Reception(answer: answer, head: head) }
         guard case .serves(let served, _) = answer else {
             return (head.contentLength ?? .max) <= DownloadReceiver.discardedLength ? .discard : .stop

@@ -20,6 +20,8 @@ struct SegmentedDownload: Sendable {
     /// The last trouble of a connection and where it was, for the case that none is left.
     private(set) var lastFailure: TransferFailure?
     private(set) var failurePoint: FailurePoint?
+    /// The last answer that is the task's to deal with, once nobody brings anything any more.
+    private(set) var refusal: (conclusion: DownloadConclusion, point: FailurePoint?)?
     /// Rings at the boot seconds at which positions are read next.
     var look = Alarm()
 
@@ -55,6 +57,17 @@ extension SegmentedDownload {
         failurePoint = point
     }
 
+    mutating func noteRefusal(_ conclusion: DownloadConclusion, _ point: FailurePoint?) {
+        refusal = (conclusion, point)
+    }
+
+    /// The last refusal is what the download comes to.
+    mutating func concludeRefused() {
+        guard let refusal else { return }
+        conclusion = .refused(refusal.conclusion)
+        failurePoint = refusal.point
+    }
+
     /// Breaks off what still runs.
     func cancelAll() {
         for connection in connections.values { connection.handle.cancel() }
@@ -86,6 +99,8 @@ extension PartialFile {
         var identity = SourceIdentity(total: total, validators: known.validators, condition: known.condition)
         identity.place = place
         identity.isOfAnotherURL = known.isOfAnotherURL
+        identity.mediaType = mediaType
+        identity.doubt = doubt
         identity.digests = DigestFields.merged(digests, checksum.map { [$0] } ?? [])
         return identity
     }

@@ -29,6 +29,9 @@ package enum SegmentAction: Hashable, Sendable {
     case finished
     /// The machine is through: cut the file to its contiguous beginning and ask for the rest in a plain exchange at once.
     case fallBack(reason: String)
+    /// The machine is through: nothing runs, and what ``SegmentEnd/refused(_:)`` told last is the task's to deal with, with the bytes
+    /// it has.
+    case refused
     /// The machine is through: nothing runs and nothing may be asked now. The task waits, as after any trouble, with the bytes
     /// it has; no earlier than at this boot second, where there is one.
     case exhausted(notBefore: Double?)
@@ -64,4 +67,7 @@ package enum SegmentEnd: Hashable, Sendable {
     case again
     /// The answer shows that this source's parts are not to be relied on; none of its bytes was written.
     case distrusted(String)
+    /// The answer is not about parts but about the request itself: it is refused for good, the server asks who is there, or
+    /// somebody in between speaks. None of its bytes was written.
+    case refused(String)
 }

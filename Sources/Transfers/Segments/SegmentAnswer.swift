@@ -1,4 +1,5 @@
 package import NightshiftAPI
+package import Store
 
 /// The known facts about the file at one source.
 package struct SourceIdentity: Hashable, Sendable {
@@ -12,6 +13,10 @@ package struct SourceIdentity: Hashable, Sendable {
     package var isOfAnotherURL = false
     /// The digests that the whole file will be compared with in the end.
     package var digests: [Checksum] = []
+    /// ``PartialBytes/mediaType``.
+    package var mediaType: String?
+    /// ``PartialBytes/doubt``.
+    package var doubt: AnswerDoubt?
 
     package init(total: Int64, validators: Validators, condition: RangeCondition) {
         self.total = total
@@ -44,6 +49,16 @@ package enum SegmentAnswer: Hashable, Sendable {
     case trouble(TransferFailure)
     /// ``SegmentEnd/distrusted(_:)``.
     case distrusted(String)
+    /// ``SegmentEnd/refused(_:)``, and what it means for the task: the same as if it had asked over one connection.
+    case refused(DownloadConclusion, because: String)
+}
+
+extension SegmentAnswer {
+    /// Of a request that ended without a response for the task; nil where nothing follows from that but the end itself.
+    package init?(unanswered outcome: ExchangeEnd.Outcome) {
+        guard case .challenged(let challenge) = outcome else { return nil }
+        self = .refused(.question(challenge), because: "the server asks who is there")
+    }
 }
 
 extension SegmentRequest {
@@ -64,12 +79,16 @@ extension SegmentRequest {
     }
 
     /// Decides as ``Verdict/judge(head:plan:partial:policy:now:)`` does, but never over the file: where that would start
-    /// again, this source is not used for parts any more.
+    /// again, this source is not used for parts any more. What is to be waited out, or ends the task, is left to the task, which
+    /// keeps all that is here.
     ///
     /// - Parameters:
     ///   - file: the file as the task's own URL has shown it.
+    ///   - policy: the task's.
     ///   - now: seconds since 1970.
-    package func judge(head: ResponseHead, file: SourceIdentity, now: Double) -> SegmentAnswer {
+    package func judge(
+        head: ResponseHead, file: SourceIdentity, policy: ResponsePolicy, now: Double
+    ) -> SegmentAnswer {
         var known = identity ?? file
         if identity == nil, head.status == 206 {
             let given = Validators(head: head)
@@ -86,9 +105,14 @@ extension SegmentRequest {
         partial.place = known.place
         partial.digests = file.digests
         partial.isVerified = !file.digests.isEmpty
-        let verdict = Verdict.judge(
-            head: head, plan: plan, partial: partial,
-            policy: ResponsePolicy(retry: .transientResponses, failsOnHTTPError: true), now: now)
+        partial.mediaType = known.mediaType
+        partial.doubt = known.doubt
+        // Of a part it is looked at below; of anything else another URL is believed more readily.
+        partial.isOfAnotherURL = known.isOfAnotherURL && head.status != 206
+        var policy = policy
+        // A connection that is too many is no answer to the task.
+        policy.retry = .transientResponses
+        let verdict = Verdict.judge(head: head, plan: plan, partial: partial, policy: policy, now: now)
         switch verdict {
         case .append(let representation, let offset, let length?):
             if known.isOfAnotherURL {
@@ -97,6 +121,7 @@ extension SegmentRequest {
                 known.isOfAnotherURL = false
                 known.place = try? TransferURL(parsing: head.url).place
             }
+            known.doubt = nil
             known.validators = representation.validators
             known.condition = plan.condition
             return .serves(offset..<offset + length, known)
@@ -104,8 +129,12 @@ extension SegmentRequest {
         case .retryLater(let failure, let after):
             return failure.status == 429 || failure.status == 503 ? .busy(after, failure) : .trouble(failure)
         case .startAgain(let reason), .fresh(_, let reason?): return .distrusted(reason)
-        case .fail(let failure): return .distrusted(failure.message)
-        case .doubt(_, let failure): return .distrusted(failure.message)
+        case .fail(let failure):
+            return .refused(
+                .trouble(failure, after: nil),
+                because: "the server answered a request for a part with \(HTTPStatus.name(head.status))")
+        case .doubt(let doubt, let failure):
+            return .refused(.doubt(doubt, failure), because: "what came in place of a part is not believed")
         case .append, .fresh, .compare, .alreadyComplete:
             return .distrusted("the server did not send the part that was asked for")
         }

@@ -22,6 +22,8 @@ extension SegmentScheduler {
             distrust(source, "the server does not send parts of this file in any way of asking")
         case .distrusted(let reason):
             distrust(source, reason)
+        case .refused(let reason):
+            refuse(source, reason)
         }
     }
 
@@ -64,10 +66,26 @@ extension SegmentScheduler {
         }
         if !connections.contains(where: \.flows) {
             fallBackReason = fallBackReason ?? reason
-        } else if singleReason == nil {
-            singleReason = reason
-            notices.append(.single(reason: reason))
+        } else {
+            keepOne(reason)
         }
+    }
+
+    /// A mirror that refuses is done without; the task's own URL decides about the task only when nobody else is left who may
+    /// bring a part.
+    private mutating func refuse(_ source: Int, _ reason: String) {
+        guard source == 0 else { return distrust(source, reason) }
+        if connections.contains(where: { $0.stopping == nil }) {
+            keepOne(reason)
+        } else {
+            isRefused = true
+        }
+    }
+
+    private mutating func keepOne(_ reason: String) {
+        guard singleReason == nil else { return }
+        singleReason = reason
+        notices.append(.single(reason: reason))
     }
 
     /// Share of the rate of one connection that is still expected after a slower one.

@@ -7,7 +7,8 @@ package import Store
 ///
 /// It begins with ``adopt(position:servedEnd:begunAt:answeredAt:now:)``, when the response of a plain download flows, or with
 /// ``start(now:)``, when a map with gaps is taken up again. It ends with one of ``SegmentAction/finished``,
-/// ``SegmentAction/fallBack(reason:)`` and ``SegmentAction/exhausted(notBefore:)``; nothing that comes later changes anything.
+/// ``SegmentAction/fallBack(reason:)``, ``SegmentAction/refused`` and ``SegmentAction/exhausted(notBefore:)``; nothing that comes
+/// later changes anything.
 package struct SegmentScheduler: Sendable {
     /// The bytes that are here, as far as was told.
     package internal(set) var map: SegmentMap
@@ -21,6 +22,8 @@ package struct SegmentScheduler: Sendable {
     var singleReason: String?
     /// Why not even single parts can be asked for.
     var fallBackReason: String?
+    /// Whether the last answer is the task's to deal with.
+    var isRefused = false
     var lastConnection = -1
     /// Boot seconds at which positions were told last.
     var sampledAt: Double
@@ -199,6 +202,11 @@ extension SegmentScheduler {
             actions += connections.filter { $0.stopping == nil }.map { .stop($0.id, .distrusted) }
             connections = []
             return actions + [.fallBack(reason: fallBackReason)]
+        }
+        if isRefused {
+            isOver = true
+            connections = []
+            return actions + [.refused]
         }
         actions += stopRedundant()
         actions += stopSilent(now)

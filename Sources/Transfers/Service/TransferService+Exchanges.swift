@@ -70,17 +70,11 @@ extension TransferService {
         }
         let plan = ExchangePlan(partial: bytes)
         let id = record.id
-        var policy = ResponsePolicy(
-            retry: record.request.retryPolicy ?? .never,
-            // An error is not taken for the file while somebody else may have it.
-            failsOnHTTPError: record.request.failsOnHTTPError ?? false || !transfer.round.isLast,
-            mayRestart: transfer.mayRestart)
-        policy.isBehindPortal = bounds.isBehindPortal(record)
-        policy.asksConditionally = record.request.asksConditionally
         let receiver = DownloadReceiver(
             DownloadReceiver.Inputs(
-                plan: plan, partial: bytes, policy: policy, descriptor: opened?.descriptor, partialFile: record.partial,
-                freshPath: partials.freshPath(for: record), mirror: transfer.round.mirror, bootID: now.bootID,
+                plan: plan, partial: bytes, policy: responsePolicy(transfer), descriptor: opened?.descriptor,
+                partialFile: record.partial, freshPath: partials.freshPath(for: record), mirror: transfer.round.mirror,
+                bootID: now.bootID,
                 wallSeconds: now.wallSeconds)
         ) { [reporting] receiver, report in
             switch report {
@@ -101,6 +95,19 @@ extension TransferService {
         let handle = environment.transport.begin(request, receiver: receiver)
         transfer.exchange = .download(receiver, handle)
         exchangeBegan(transfer)
+    }
+
+    /// How answers to the requests of a download are taken.
+    func responsePolicy(_ transfer: ActiveTransfer) -> ResponsePolicy {
+        let record = transfer.record
+        var policy = ResponsePolicy(
+            retry: record.request.retryPolicy ?? .never,
+            // An error is not taken for the file while somebody else may have it.
+            failsOnHTTPError: record.request.failsOnHTTPError ?? false || !transfer.round.isLast,
+            mayRestart: transfer.mayRestart)
+        policy.isBehindPortal = bounds.isBehindPortal(record)
+        policy.asksConditionally = record.request.asksConditionally
+        return policy
     }
 
     func wireRequest(_ record: TaskRecord) -> WireRequest {

@@ -23,6 +23,7 @@ extension TransferService {
         else { return [] }
         active[id]?.segments?.sources[source].identity = identity
         takeDigests(id, of: reception.head)
+        if source == 0 { active[id]?.record.partial?.doubt = nil }
         if source == 0, transfer.record.partial?.isOfAnotherURL == true {
             active[id]?.record.partial?.belong(to: identity, of: transfer.round.mirror)
         }
@@ -59,9 +60,7 @@ extension TransferService {
         if active[id]?.stopping == nil { await execute(actions, id) }
         guard let segments = active[id]?.segments, let connection = segments.connections[number] else { return }
         let now = now
-        switch receiver.reception?.answer {
-        case nil where end.outcome.isQuestion:
-            await ended(id, number, .distrusted("the server asks who is there"))
+        switch receiver.reception?.answer ?? SegmentAnswer(unanswered: end.outcome) {
         case nil, .serves?: await bodyEnded(id, number, connection, end)
         case .again? where connection.source == 0 && active[id]?.record.partial?.isOfAnotherURL == true:
             await ended(id, number, .distrusted(RetargetedBytes.unknownVersion))
@@ -76,6 +75,9 @@ extension TransferService {
             active[id]?.segments?.noteFailure(failure, end.placeOfFailure)
             await ended(id, number, .failed)
         case .distrusted(let reason)?: await ended(id, number, .distrusted(reason))
+        case .refused(let conclusion, let reason)?:
+            active[id]?.segments?.noteRefusal(conclusion, end.placeOfFailure)
+            await ended(id, number, .refused(reason))
         }
     }
 
@@ -138,11 +140,5 @@ extension TransferService {
         await tell(id, file: segments.descriptor) {
             $0.segmentsEnded(segments.conclusion, map, at: segments.failurePoint, $1, &$2)
         }
-    }
-}
-
-extension ExchangeEnd.Outcome {
-    fileprivate var isQuestion: Bool {
-        if case .challenged = self { true } else { false }
     }
 }

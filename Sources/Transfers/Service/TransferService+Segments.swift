@@ -156,6 +156,7 @@ extension TransferService {
             case .single(let reason): note(.undivided, id, "\(reason).")
             case .finished: active[id]?.segments?.conclusion = .whole
             case .fallBack(let reason): active[id]?.segments?.conclusion = .plain(reason: reason)
+            case .refused: active[id]?.segments?.concludeRefused()
             case .exhausted(let notBefore):
                 let failure =
                     segments.lastFailure ?? TransferFailure(.connectionLost, "No connection brought anything any more.")
@@ -172,12 +173,13 @@ extension TransferService {
     private func begin(
         _ number: ConnectionID, _ source: Int, _ range: Range<Int64>, _ id: TaskID, _ segments: SegmentedDownload
     ) {
-        guard let record = active[id]?.record, let file = segments.sources[0].identity else { return }
+        guard let transfer = active[id], let file = segments.sources[0].identity else { return }
+        let record = transfer.record
         let request = SegmentRequest(range: range, identity: segments.sources[source].identity)
         let receiver = SegmentReceiver(
             SegmentReceiver.Inputs(
-                request: request, file: file, descriptor: segments.descriptor, ceiling: segments.ceiling,
-                wallSeconds: now.wallSeconds)
+                request: request, file: file, policy: responsePolicy(transfer), descriptor: segments.descriptor,
+                ceiling: segments.ceiling, wallSeconds: now.wallSeconds)
         ) { [reporting] receiver, report in
             switch report {
             case .accepted: reporting.yield { await $0.segmentAnswered(id, receiver) }
@@ -185,7 +187,7 @@ extension TransferService {
             }
         }
         var wire = wireRequest(record)
-        _ = addAnswers(to: &wire, record)
+        active[id]?.shown = addAnswers(to: &wire, record)
         let url = segments.sources[source].url
         wire = wire.moved(to: url)
         wire.headers += request.headers

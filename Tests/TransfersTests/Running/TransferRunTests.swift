@@ -254,6 +254,39 @@ import Transfers
         #expect(scene.saved() == [.ask])
     }
 
+    /// A download whose connections have ended with `conclusion`, and bytes behind a gap.
+    private func refused(_ conclusion: DownloadConclusion) -> (actions: [TransferAction], scene: TransferRunScene) {
+        var map = SegmentMap(total: 1_000_000, count: 10, synced: 10)
+        map.write(500..<900)
+        var scene = TransferRunScene {
+            $0.partial = TransferRunScene.partial(10)
+            $0.partial?.segments = map
+            $0.received = map.count
+        }
+        _ = scene.run.exchangeBegan()
+        let actions = scene.run.segmentsEnded(.refused(conclusion), map, at: nil, scene.context, &scene.hosts)
+        return (actions, scene)
+    }
+
+    @Test func `A refusal of parts is taken as that of the whole, and cuts nothing off`() {
+        let doubt = AnswerDoubt(fingerprint: "200 text/html", times: 1)
+        let doubted = refused(.doubt(doubt, TransferFailure(.resourceChanged, "odd"))).actions
+        #expect(Self.kinds(doubted) == [.closeFile, .report, .save])
+        #expect(Self.wait(doubted)?.reason == .doubtfulAnswer)
+        let kept = doubted.compactMap(\.record).last
+        #expect(kept?.partial?.doubt == doubt && kept?.partial?.segments?.count == 410)
+
+        let failed = refused(.trouble(TransferRunScene.refused, after: nil)).actions.compactMap(\.record).last
+        #expect(failed?.state == .failed && failed?.partial?.segments?.count == 410)
+
+        let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
+        let asking = refused(.question(challenge))
+        #expect(Self.kinds(asking.actions) == [.closeFile, .question])
+        var scene = asking.scene
+        let asked = scene.run.asked(challenge, scene.context, &scene.hosts).compactMap(\.record).last
+        #expect(asked?.partial?.segments?.count == 410)
+    }
+
     @Test func `An upload's parts follow each other without a commit, where nothing is to be told`() {
         var scene = TransferRunScene()
         scene.run.entries = []

@@ -141,7 +141,7 @@ import Transfers
             } else if random.chance(0.1) {
                 let map = SegmentMap(total: 1_000_000, count: 1_000, synced: 1_000)
                 let ends: [SegmentsConclusion?] = [
-                    nil, .whole, .plain(reason: "plain"), .trouble(failure, notBefore: nil),
+                    nil, .whole, .plain(reason: "plain"), .trouble(failure, notBefore: nil), .refused(conclusion),
                 ]
                 let end = ends[random.number(0..<ends.count)]
                 carryOut(scene.run.segmentsEnded(end, map, at: point, scene.context, &scene.hosts), isEnd: true)

@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 import Testing
 import Transfers
 
@@ -10,11 +11,12 @@ import Transfers
     static let request = SegmentRequest(range: 40..<60, identity: file)
 
     static func answer(
-        _ head: ResponseHead, _ request: SegmentRequest = request, hasChecksum: Bool = false
+        _ head: ResponseHead, _ request: SegmentRequest = request, hasChecksum: Bool = false,
+        policy: ResponsePolicy = strict
     ) -> SegmentAnswer {
         var file = file
         if hasChecksum { file.digests = [Checksum(algorithm: .sha256, hex: String(repeating: "0", count: 64))] }
-        return request.judge(head: head, file: file, now: someTime + 900_000)
+        return request.judge(head: head, file: file, policy: policy, now: someTime + 900_000)
     }
 
     static func part(_ range: String, tag: String = "\"a\"", modified: String = oldDate) -> ResponseHead {
@@ -42,13 +44,84 @@ import Transfers
         head(206, ["Content-Type": "multipart/byteranges; boundary=x", "ETag": "\"a\""]),
         head(200, ["ETag": "\"b\"", "Content-Length": "100"]), head(200, ["Content-Length": "100"]),
         head(200, ["ETag": "\"a\"", "Content-Length": "100", "Accept-Ranges": "none"]),
-        head(416, ["Content-Range": "bytes */100"]), head(416), head(304), head(204), head(302), head(403), head(404),
+        head(416, ["Content-Range": "bytes */100"]), head(416), head(304),
     ])
     func liesEndTheUseOfTheSource(_ head: ResponseHead) {
         guard case .distrusted = Self.answer(head) else {
             Issue.record("\(Self.answer(head))")
             return
         }
+    }
+
+    @Test(arguments: [302, 401, 403, 404, 410, 501])
+    func `T8: a refusal for good is the task's to deal with, as over one connection`(_ status: Int) {
+        guard case .refused(.trouble(let failure, after: nil), let reason) = Self.answer(head(status)) else {
+            Issue.record("\(Self.answer(head(status)))")
+            return
+        }
+        #expect(failure.isPermanent && failure.status == status)
+        #expect(reason == "the server answered a request for a part with \(HTTPStatus.name(status))")
+        // Whoever takes an error's page for the file has one connection fetch it.
+        guard case .distrusted = Self.answer(head(status), policy: lenient) else {
+            Issue.record("\(Self.answer(head(status), policy: lenient))")
+            return
+        }
+    }
+
+    @Test func `T8: what looks like a log-in page is doubted as over one connection, and counted as there`() {
+        let page = head(200, ["Content-Type": "text/html", "Content-Length": "18"])
+        var known = Self.file
+        known.mediaType = "application/zip"
+        for times in 1..<AnswerDoubts.enough {
+            let answer = Self.answer(page, SegmentRequest(range: 40..<60, identity: known))
+            guard case .refused(.doubt(let doubt, let failure), _) = answer else {
+                Issue.record("\(answer)")
+                return
+            }
+            #expect(doubt.times == times)
+            #expect(failure.message.contains("100 bytes of application/zip"))
+            #expect(failure.message.hasSuffix("number \(times))."))
+            known.doubt = doubt
+        }
+        let request = SegmentRequest(range: 40..<60, identity: known)
+        guard case .distrusted = Self.answer(page, request) else {
+            Issue.record("\(Self.answer(page, request))")
+            return
+        }
+        var policy = strict
+        policy.isBehindPortal = true
+        guard case .refused(.doubt(let doubt, _), _) = Self.answer(page, request, policy: policy) else {
+            Issue.record("\(Self.answer(page, request, policy: policy))")
+            return
+        }
+        #expect(doubt.times < AnswerDoubts.enough)
+        // A part of the file ends the doubt.
+        guard case .serves(_, let served) = Self.answer(Self.part("40-59/100"), request) else {
+            Issue.record("\(Self.answer(Self.part("40-59/100"), request))")
+            return
+        }
+        #expect(served.doubt == nil)
+    }
+
+    @Test func `T8: of a new URL only a page is doubted, in parts as well`() {
+        var moved = Self.file
+        moved.mediaType = "application/zip"
+        moved.isOfAnotherURL = true
+        let request = SegmentRequest(range: 40..<60, identity: moved)
+        guard case .refused(.doubt, _) = Self.answer(head(200, ["Content-Type": "text/html"]), request),
+            case .distrusted = Self.answer(head(200, ["Content-Type": "application/octet-stream"]), request)
+        else {
+            Issue.record("\(Self.answer(head(200, ["Content-Type": "text/html"]), request))")
+            return
+        }
+    }
+
+    @Test func `A question to a connection is the task's`() {
+        let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
+        #expect(
+            SegmentAnswer(unanswered: .challenged(challenge))
+                == .refused(.question(challenge), because: "the server asks who is there"))
+        #expect(SegmentAnswer(unanswered: .cancelled) == nil)
     }
 
     /// The ladder of plain downloads holds for parts as well.

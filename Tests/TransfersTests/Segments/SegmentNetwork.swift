@@ -208,7 +208,7 @@ final class SegmentNetwork {
             case .finished:
                 always(file.prefix == scheduler.map.total, "finished without a gap")
                 outcome = action
-            case .fallBack, .exhausted: outcome = action
+            case .fallBack, .refused, .exhausted: outcome = action
             }
         }
         always(file.isSuperset(of: scheduler.map.written), "no byte is claimed that was not written")

@@ -121,6 +121,51 @@ import Transfers
         #expect(scheduler.progressed([Self.first: 64 << 20], now: 5) == [.stop(Self.first, .finished), .finished])
     }
 
+    /// What the server says instead of parts is for the task, and what is here behind a gap stays.
+    @Test func aRefusalOfTheOnlyConnectionKeepsWhatIsBehindGaps() {
+        var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
+        map.write(20 << 20..<30 << 20)
+        var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)
+        _ = scheduler.start(now: 5)
+        #expect(scheduler.ended(Self.first, position: 10 << 20, .refused("not found"), now: 6) == [.refused])
+        #expect(scheduler.isOver && scheduler.nextDeadline == nil)
+        #expect(scheduler.map.count == 20 << 20)
+    }
+
+    /// The limit of a server may well look like a refusal: whoever is still to be answered may bring parts.
+    @Test func aRefusalDecidesOnlyWhereNobodyElseIsLeft() {
+        for flows in [true, false] {
+            var scheduler = Self.scheduler(forced: 2)
+            if flows {
+                _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+            } else {
+                _ = scheduler.start(now: 0.1)
+            }
+            let actions = scheduler.ended(Self.second, position: 32 << 20, .refused("forbidden"), now: 0.3)
+            #expect(actions.contains(.single(reason: "forbidden")) && !actions.contains(.refused), "\(actions)")
+            #expect(!flows || actions.contains(.setEnd(Self.first, 64 << 20)))
+            // The connection that is left breaks, and what takes its place is refused, too.
+            let next = scheduler.ended(Self.first, position: 0, .failed, now: 0.4)
+            guard case .begin(let third, source: 0, _)? = next.last else {
+                Issue.record("\(next)")
+                continue
+            }
+            #expect(scheduler.ended(third, position: 0, .refused("forbidden"), now: 0.5) == [.refused])
+        }
+    }
+
+    @Test func aMirrorThatRefusesIsDoneWithout() {
+        var scheduler = Self.scheduler(forced: 2, sources: 2)
+        let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        guard case .begin(Self.second, source: 1, let range)? = begun.last else {
+            Issue.record("\(begun)")
+            return
+        }
+        let actions = scheduler.ended(Self.second, position: range.lowerBound, .refused("not found"), now: 0.3)
+        #expect(actions.first == .dropSource(1, reason: "not found"))
+        #expect(!scheduler.isOver)
+    }
+
     @Test func aSecondConnectionTooManyIsNotTriedAgain() {
         var scheduler = Self.scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)

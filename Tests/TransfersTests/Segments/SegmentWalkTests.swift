@@ -93,11 +93,13 @@ import Transfers
             }
         }
         if random.chance(0.3) {
-            let answers: [SegmentEnd] = [.distrusted("a lie"), .again, .failed, .busy(until: nil), .complete]
+            let answers: [SegmentEnd] = [
+                .distrusted("a lie"), .refused("not found"), .again, .failed, .busy(until: nil), .complete,
+            ]
             script.answer = { number in
                 var own = chance(number, 3)
                 guard own.chance(0.3) else { return nil }
-                return answers[own.number(0..<5)]
+                return answers[own.number(0..<answers.count)]
             }
         }
         return script

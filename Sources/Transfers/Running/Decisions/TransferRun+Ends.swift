@@ -67,7 +67,9 @@ extension TransferRun {
             let asked = failure.status == 429 || failure.status == 503 ? notBefore : nil
             let after = asked.map { RetryAfter.seconds($0 - context.now.bootSeconds) }
             return [.closeFile] + troubled(failure, after: after, at: point, context, &hosts)
-        case .plain?, .trouble?, nil:
+        case .refused(let conclusion)? where stopping == nil:
+            return ended(conclusion, hasFile: true, at: point, context, &hosts)
+        case .plain?, .trouble?, .refused?, nil:
             phase = .syncing
             return [.syncFile]
         }
@@ -171,6 +173,8 @@ package enum SegmentsConclusion: Hashable, Sendable {
     case plain(reason: String)
     /// It waits; no earlier than at this boot second, where there is one.
     case trouble(TransferFailure, notBefore: Double?)
+    /// What is asked for is refused, and what follows is the same as after one exchange: the bytes here stay.
+    case refused(DownloadConclusion)
 }
 
 extension TransferFailure {
