@@ -35,15 +35,17 @@ package enum AnswerDoubts {
     private static func isStrange(_ head: ResponseHead, _ partial: PartialBytes) -> Bool {
         let given = Validators(head: head)
         let (before, now) = (partial.mediaType, head.mediaType)
-        if let before, isPage(now), !isPage(before) { return true }
+        let hasSameLength = partial.total != nil && head.contentLength == partial.total
+        if isPage(now), before.map({ !isPage($0) }) ?? !hasSameLength { return true }
         // Another server may well call it something else.
         guard !partial.isOfAnotherURL else { return false }
         if let before, let now, before != now { return true }
         let hasValidators = given.entityTag != nil || given.lastModified != nil
         let hadValidators = partial.validators.entityTag != nil || partial.validators.lastModified != nil
-        guard hadValidators, !hasValidators else { return false }
-        // One of several servers may leave them out: the same type and length speak for the same file.
-        return before != now || (head.contentLength.map { $0 != partial.total } ?? false && partial.total != nil)
+        // Whoever has named the file's version, or its type, does so again. One of several servers may leave validators out: then
+        // the same type speaks for the same file together with the same length, which has to be announced.
+        guard !hasValidators, hadValidators || (before != nil && now == nil) else { return false }
+        return before != now || !hasSameLength
     }
 
     static func isPage(_ type: String?) -> Bool { type == "text/html" || type == "application/xhtml+xml" }

@@ -6,9 +6,10 @@ import Transfers
 /// Answers that look like nobody's new version of a file (T8, B2).
 @Suite struct AnswerDoubtsTests {
     private static func known(
-        _ count: Int64 = 10, type: String? = "application/zip", tag: String? = "\"a\"", modified: String? = oldDate
+        _ count: Int64 = 10, of total: Int64? = 3_000_000, type: String? = "application/zip", tag: String? = "\"a\"",
+        modified: String? = oldDate
     ) -> PartialBytes {
-        var bytes = partial(count, of: 3_000_000, tag: tag, modified: modified)
+        var bytes = partial(count, of: total, tag: tag, modified: modified)
         bytes.mediaType = type
         return bytes
     }
@@ -45,6 +46,40 @@ import Transfers
         ] as [(ResponseHead, Bool)])
     func `T8: what looks like no new version`(_ answer: ResponseHead, _ isDoubted: Bool) {
         #expect((Self.doubt(judge(answer, Self.known())) != nil) == isDoubted, "\(judge(answer, Self.known()))")
+    }
+
+    /// What little was said of the file, an answer that says as little, and whether it is doubted.
+    @Test(
+        arguments: [
+            // A page in place of a page, of which nobody says how long it is.
+            (known(type: "text/html"), head(200, ["Content-Type": "text/html"]), true),
+            (known(type: "text/html"), head(200, chunked("text/html")), true),
+            (known(type: "text/html"), head(200, ["Content-Type": "text/html", "ETag": "\"b\""]), false),
+            (known(type: "text/html"), head(200, ["Content-Type": "text/html", "Content-Length": "3000000"]), false),
+            // Nobody says of which type either is.
+            (known(type: nil), head(200, ["Transfer-Encoding": "chunked"]), true),
+            (known(type: nil), head(200, ["Content-Length": "3000000"]), false),
+            (known(of: nil, type: nil), head(200, ["Content-Length": "18"]), true),
+            // Nothing but the length was known.
+            (known(type: nil, tag: nil, modified: nil), page, true),
+            (known(type: nil, tag: nil, modified: nil), head(200, chunked("text/html")), true),
+            (
+                known(type: nil, tag: nil, modified: nil),
+                head(200, ["Content-Type": "text/html", "Content-Length": "3000000"]), false
+            ),
+            (known(type: nil, tag: nil, modified: nil), head(200, ["Content-Length": "18"]), false),
+            // Nothing but the type was known: what is made anew each time has another length each time.
+            (known(tag: nil, modified: nil), head(200, ["Content-Length": "18"]), true),
+            (known(tag: nil, modified: nil), head(200, chunked("application/zip")), false),
+        ] as [(PartialBytes, ResponseHead, Bool)])
+    func `T8: what an answer leaves unsaid does not speak for it`(
+        _ bytes: PartialBytes, _ answer: ResponseHead, _ isDoubted: Bool
+    ) {
+        #expect((Self.doubt(judge(answer, bytes)) != nil) == isDoubted, "\(judge(answer, bytes))")
+    }
+
+    private static func chunked(_ type: String) -> KeyValuePairs<String, String> {
+        ["Content-Type": type, "Transfer-Encoding": "chunked"]
     }
 
     @Test func `T8: bytes that cannot be continued do not make a page the file either`() {

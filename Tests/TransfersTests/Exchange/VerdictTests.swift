@@ -199,7 +199,7 @@ import Transfers
     }
 
     @Test func bytesThatCouldNotBeContinuedAreNamed() {
-        let answer = head(200)
+        let answer = head(200, ["Content-Length": "100"])
         #expect(judge(answer, partial(10, condition: .unusable)).lossReason?.contains("does not send parts") == true)
         #expect(judge(answer, partial(10, tag: nil, modified: nil)).lossReason?.contains("recognised") == true)
         #expect(judge(answer, partial(101)).lossReason != nil)
@@ -248,7 +248,7 @@ import Transfers
 
     @Test(arguments: [201, 202, 204, 205, 207, 304])
     func oddAnswerToARangeStartsAgain(status: Int) {
-        #expect(judge(head(status), partial(10)).startsAgain)
+        #expect(judge(head(status, ["ETag": "\"a\""]), partial(10)).startsAgain)
     }
 
     @Test(arguments: [400, 412])
