@@ -57,6 +57,25 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
     }
 
+    @Test func `T13: Others do not wait while the file of an upload is copied that was told of late`() async throws {
+        let tasks = "POST /v1/process/sessions/org.example.photos/tasks"
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        session.downloadTask(with: url()).resume()
+        world.service.stop()
+        let file = try world.directory.write("body", to: "body")
+        session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: file)).resume()
+        let gate = Gate()
+        world.service.state.update { $0.gates[tasks] = gate }
+        try world.service.start()
+        try await world.service.state.wait(for: "the upload") { $0.open[tasks] == 1 }
+        try world.service.end(1)
+        try await world.service.state.wait(for: "an acknowledgement") { $0.acknowledged == [1] }
+        gate.open()
+        try await world.service.state.wait(for: "the file") { $0.sources[2] == 4 }
+    }
+
     @Test func `T13: A task that comes before its session is told once more, behind it`() async throws {
         let world = try World()
         let line = "/v1/process/sessions/org.example.photos"

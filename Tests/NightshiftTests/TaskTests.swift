@@ -170,6 +170,17 @@ import Testing
         let cancelled = session.downloadTask(with: url())
         cancelled.cancel()
         try await delegate.heard.wait(for: "the cancellation") { $0 == ["2 completed -999"] }
+        task.suspend()
+        let isResumed = Watched(false)
+        Thread.detachNewThread {
+            task.resume()
+            isResumed.update { $0 = true }
+        }
+        try await isResumed.wait(for: "resume()") { $0 }
+        var command = ProcessCommand(number: 1, action: .enter)
+        command.state = .background
+        world.service.command(command)
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
         gate.open()
         try await world.service.state.wait(for: "the upload") { $0.sources[1] != nil }
         #expect(world.service.state.read { $0.sources[1] } == Int64(size))

@@ -240,8 +240,7 @@ package final class ServiceConnection: Sendable {
             if isClosed { throw CancellationError() }
             if isHopeless { throw ServiceUnreachable(message: trouble ?? "The service cannot be reached.") }
             let left = deadline - .now
-            let nanoseconds = left.components.seconds * 1_000_000_000 + left.components.attoseconds / 1_000_000_000
-            if left <= .zero || waiter.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) == .timedOut {
+            if left <= .zero || !waiter.wait(within: left) {
                 state.withLock { state in
                     state.waiters.removeAll { $0 === waiter }
                     state.hastyWaiters.removeAll { $0 === waiter }

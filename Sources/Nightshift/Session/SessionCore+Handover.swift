@@ -27,6 +27,12 @@ extension SessionCore {
         if !isTold(task, patience: patience) { reportLater(task) }
     }
 
+    /// As ``bringUpToDate(_:patience:)``, beside those that are still to be told of. On ``copies``.
+    private func handOverCopied(_ task: TaskCore) {
+        if let error = failure ?? task.flaw { return endHere(task, error: error) }
+        if !isTold(task, patience: Self.copyPatience) { reportLater(task) }
+    }
+
     /// Whether the service has been told, or need not be any more.
     private func isTold(_ task: TaskCore, patience: Duration) -> Bool {
         do {
@@ -41,7 +47,7 @@ extension SessionCore {
 
     /// Gives the service an upload, which may take as long as copying its file does: a caller waits for small ones only.
     func handOverUpload(_ task: TaskCore) {
-        guard task.state.withLock(\.expectedToSend) > Self.smallUpload else {
+        guard task.isLarge else {
             return bringUpToDate(task, patience: Self.resumePatience)
         }
         let isDone = DispatchSemaphore(value: 0)
@@ -49,21 +55,24 @@ extension SessionCore {
             bringUpToDate(task, patience: Self.copyPatience)
             isDone.signal()
         }
-        _ = isDone.wait(timeout: .now() + Self.copyWait)
+        _ = isDone.wait(within: Self.copyWait)
     }
 
     /// Where an upload is being copied nobody else has to wait for that.
     private func queue(for task: TaskCore) -> DispatchQueue {
-        task.state.withLock { $0.descriptor == nil } ? requests : copies
+        task.hasOpenSource ? copies : requests
     }
 
     func bringUpToDateLater(_ task: TaskCore) {
         queue(for: task).async { [self] in bringUpToDate(task, patience: Self.requestPatience) }
     }
 
+    /// Waits for the thread that tells the service of this task already, no longer than `patience`.
     private func report(_ task: TaskCore, patience: Duration) throws {
-        task.turn.lock()
-        defer { task.turn.unlock() }
+        try task.turn.run(within: patience) { try reportInTurn(task, patience: $0) }
+    }
+
+    private func reportInTurn(_ task: TaskCore, patience: Duration) throws {
         let (id, wish) = task.state.withLock { state in
             (state.id, state.phase == .open ? Wish(held: state.suspensions > 0, told: state.isHeld) : nil)
         }
@@ -155,16 +164,20 @@ extension SessionCore {
     // MARK: - Belated
 
     private func reportLater(_ task: TaskCore) {
-        let isFirst = state.withLock { state in
+        state.withLock { state in
             if !state.belated.contains(task.identifier) { state.belated.append(task.identifier) }
+        }
+        // Where it is away, its return comes back to it; this is for a service that was only slow.
+        guard !connection.isUnreachable else { return }
+        let isFirst = state.withLock { state in
             defer { state.isRetrying = true }
             return !state.isRetrying
         }
-        // The attachment comes back to it too; this is for a service that was only slow.
         if isFirst { requests.asyncAfter(deadline: .now() + .seconds(1)) { [self] in retryBelated() } }
     }
 
-    /// Tells the service of the tasks that it could not be told of before, in order, until one fails.
+    /// Tells the service of the tasks that it could not be told of before, in order, until one fails. Uploads whose files it copies
+    /// go beside them, so that nobody waits for that.
     func retryBelated() {
         state.withLock { $0.isRetrying = false }
         while let (identifier, task) = nextBelated() {
@@ -174,9 +187,12 @@ extension SessionCore {
             }
             if let error = failure ?? task.core.flaw {
                 endHere(task.core, error: error)
-            } else if !isTold(task.core, patience: task.core.handoverPatience) {
-                // A service that is away is waited for by the attachment.
-                if !connection.isUnreachable { reportLater(task.core) }
+            } else if task.core.hasOpenSource {
+                removeBelated(identifier)
+                copies.async { [self] in handOverCopied(task.core) }
+                continue
+            } else if !isTold(task.core, patience: Self.requestPatience) {
+                reportLater(task.core)
                 return
             }
             removeBelated(identifier)
@@ -195,13 +211,15 @@ extension SessionCore {
     }
 
     /// Gives the service the tasks it does not have, held where they were never resumed, and the acknowledgements it waits for.
+    ///
+    /// Uploads whose files are copied come last: the service may take as long as it likes for them when it has been told.
     func handOver(until deadline: ContinuousClock.Instant) {
         let tasks = state.withLock { state in
             state.tasks.values.filter { task in
                 state.belated.contains(task.core.identifier) || task.core.state.withLock { $0.id == nil }
             }
         }
-        for task in tasks.sorted(by: { $0.core.identifier < $1.core.identifier }) {
+        for task in tasks.sorted(by: { $0.core.identifier < $1.core.identifier }) where !task.core.hasOpenSource {
             let left = deadline - .now
             guard left > .zero else { return }
             if let error = failure ?? task.core.flaw {
@@ -211,6 +229,21 @@ extension SessionCore {
             }
         }
         acknowledge(until: deadline)
+        handOverCopied(tasks.map(\.core).filter(\.hasOpenSource), until: deadline)
+    }
+
+    private func handOverCopied(_ tasks: [TaskCore], until deadline: ContinuousClock.Instant) {
+        let left = deadline - .now
+        guard !tasks.isEmpty, left > .zero else { return }
+        let isDone = DispatchSemaphore(value: 0)
+        copies.async { [self] in
+            // Told already, each of them, where another thread was at work on it.
+            for task in tasks { handOverCopied(task) }
+            isDone.signal()
+        }
+        // The first of them is under way by then.
+        let wait = tasks.contains(where: \.isLarge) ? min(Self.copyWait, left) : left
+        _ = isDone.wait(within: wait)
     }
 
     // MARK: - Ending and changing
@@ -262,13 +295,15 @@ extension SessionCore {
 
     /// Nil for a task that the service certainly does not have.
     private func idToCancel(_ task: TaskCore) throws -> TaskID? {
-        task.turn.lock()
-        defer { task.turn.unlock() }
+        try task.turn.run(within: task.handoverPatience) { try idToCancel(task, patience: $0) }
+    }
+
+    private func idToCancel(_ task: TaskCore, patience: Duration) throws -> TaskID? {
         let (id, mayBeKnown) = task.state.withLock { ($0.id, $0.mayBeKnown) }
         if id == nil && mayBeKnown {
             // The answer was lost, not the task: handed over once more, it has its number.
             do {
-                try handOver(task, isHeld: true, patience: task.handoverPatience)
+                try handOver(task, isHeld: true, patience: patience)
             } catch is Problem {
                 return nil
             }

@@ -34,8 +34,10 @@ extension SessionCore {
 
     /// Nil where only this process knows of the task: then it has the request already.
     private func idToRetarget(_ task: TaskCore, _ request: URLRequest) throws -> TaskID? {
-        task.turn.lock()
-        defer { task.turn.unlock() }
+        try task.turn.run(within: Self.requestPatience) { try idToRetarget(task, request, patience: $0) }
+    }
+
+    private func idToRetarget(_ task: TaskCore, _ request: URLRequest, patience: Duration) throws -> TaskID? {
         let (id, isLocal, phase, isHeld) = task.state.withLock { state in
             (state.id, state.id == nil && !state.mayBeKnown && state.token == nil, state.phase, state.suspensions > 0)
         }
@@ -47,7 +49,7 @@ extension SessionCore {
             return nil
         }
         // What it continues is the service's: it has to have the task first.
-        if id == nil { try handOver(task, isHeld: isHeld, patience: Self.requestPatience) }
+        if id == nil { try handOver(task, isHeld: isHeld, patience: patience) }
         return task.state.withLock(\.id)
     }
 }

@@ -29,7 +29,7 @@ final class SessionCore: Sendable {
     /// How long the service may take to copy a large file.
     static let copyPatience: Duration = .seconds(3_600)
     /// How long `resume()` waits for that: a file system that shares bytes between files is done by then.
-    static let copyWait: DispatchTimeInterval = .milliseconds(250)
+    static let copyWait: Duration = .milliseconds(250)
     /// Bytes that are copied within some milliseconds.
     static let smallUpload: Int64 = 4 << 20
     /// How long a request of ``requests`` is repeated before the next one has its turn.

@@ -9,27 +9,32 @@ import Synchronization
 
 /// The file to upload. The app may remove it once `resume()` has returned: until the service has its copy, it is held open here.
 extension TaskCore {
-    /// Opens the file of an upload that the service does not have yet; false where there is none to open, or it is open already.
+    /// Opens the file of an upload that the service does not have yet.
+    ///
+    /// - Returns: whether it is open: the service is to copy it, or is doing so.
     func openSource() -> Bool {
-        guard let source, state.withLock({ $0.id == nil && $0.token == nil && $0.descriptor == nil }) else {
-            return false
-        }
+        guard let source, state.withLock({ $0.id == nil && $0.token == nil }) else { return false }
+        if hasOpenSource { return true }
         let descriptor = open(source.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         // Missing, which is said later; or too many are open: then it has to stay where it is for a while longer.
         guard descriptor >= 0 else { return false }
-        let isKept = state.withLock { state in
-            guard state.id == nil, state.descriptor == nil else { return false }
+        let (isKept, isOpen) = state.withLock { state in
+            guard state.id == nil, state.descriptor == nil else { return (false, state.descriptor != nil) }
             state.descriptor = descriptor
-            return true
+            return (true, true)
         }
         if !isKept { close(descriptor) }
-        return isKept
+        return isOpen
     }
 
+    /// Whether the service copies the file when it takes the task over, which may be long: behind other files, too.
+    var hasOpenSource: Bool { state.withLock { $0.descriptor != nil } }
+
+    /// Whether copying its file takes longer than a caller is made to wait for.
+    var isLarge: Bool { state.withLock { $0.expectedToSend > SessionCore.smallUpload } }
+
     /// How long the service may take to take the task over.
-    var handoverPatience: Duration {
-        state.withLock { $0.descriptor == nil } ? SessionCore.requestPatience : SessionCore.copyPatience
-    }
+    var handoverPatience: Duration { hasOpenSource ? SessionCore.copyPatience : SessionCore.requestPatience }
 
     /// The service has its copy, or nobody wants one any more.
     func closeSource() {

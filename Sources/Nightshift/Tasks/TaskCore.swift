@@ -13,8 +13,8 @@ final class TaskCore: Sendable {
     /// The file to upload.
     let source: URL?
     let progress = Progress(totalUnitCount: -1)
-    /// Held by whoever tells the service about this task, so that one thread at a time does.
-    let turn = NSLock()
+    /// Of whoever tells the service about this task: for as long as the service copies the file of an upload.
+    let turn = Turn()
     let state: Mutex<State>
 
     struct State {
