@@ -294,6 +294,21 @@ import Testing
         #expect((task.error as? URLError)?.code == .backgroundSessionInUseByAnotherProcess)
     }
 
+    @Test func `T7: A session that the service refuses fails with a code that says why, and so do its tasks`()
+        async throws
+    {
+        let world = try World()
+        world.service.state.update { state in
+            state.refusals["PUT /v1/process/sessions/org.example.photos"] = .invalid("It has too long a name.")
+        }
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let task = session.downloadTask(with: url())
+        task.resume()
+        #expect(try await delegate.heard.are(["\(task.taskIdentifier) completed -1000", "invalid -1000"]))
+        #expect(task.error?.localizedDescription == "It has too long a name.")
+    }
+
     @Test func `T7: An upload without its file fails with -1100`() async throws {
         let world = try World()
         let delegate = Recorder()

@@ -2,10 +2,10 @@ import Foundation
 import NightshiftAPI
 
 extension Problem {
-    /// The code of `NSURLErrorDomain` that says why the service does not take a task; never `NSURLErrorUnknown`.
+    /// The code of `NSURLErrorDomain` that says why the service does not take a task or a session; never `NSURLErrorUnknown`.
     var urlErrorCode: Int {
         if let code { return code.urlErrorCode }
-        if type == Problem.sessionInUse("").type { return NSURLErrorBackgroundSessionInUseByAnotherProcess }
+        if type == Problem.sessionInUseType { return NSURLErrorBackgroundSessionInUseByAnotherProcess }
         if pointer?.hasSuffix("/source") == true { return NSURLErrorFileDoesNotExist }
         // Used up, or of another kind of task: as with data that this library has not made.
         if pointer?.hasSuffix("/resumeData") == true { return NSURLErrorUnsupportedURL }

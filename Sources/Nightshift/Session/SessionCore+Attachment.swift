@@ -178,9 +178,7 @@ extension SessionCore {
     /// The service will not have this session here: every task fails, and the session ends.
     private func refused(_ problem: Problem) {
         let isInUse = problem.type == Problem.sessionInUseType
-        let error = URLError.make(
-            isInUse ? NSURLErrorBackgroundSessionInUseByAnotherProcess : NSURLErrorUnknown,
-            problem.detail ?? problem.title)
+        let error = URLError.make(problem.urlErrorCode, problem.detail ?? problem.title)
         let (waiters, tasks) = state.withLock { state in
             state.attachment = .failed(error)
             state.needsAttachment = false

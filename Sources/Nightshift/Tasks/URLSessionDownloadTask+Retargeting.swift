@@ -14,8 +14,8 @@ extension URLSessionDownloadTask {
     /// resume data, and retarget that before it is resumed.
     ///
     /// - Throws: `URLError`: `unsupportedURL` for a task of another session or a URL that cannot be transferred, `cancelled` for one
-    ///   that has ended, `backgroundSessionWasDisconnected` where the service cannot be reached, `unknown` with a description where
-    ///   it refuses.
+    ///   that has ended, `backgroundSessionWasDisconnected` where the service cannot be reached, the code of what is
+    ///   wrong, with a description, where it refuses.
     public func retarget(to request: URLRequest) async throws {
         guard let task = self as? BackgroundDownloadTask else {
             throw URLError.make(NSURLErrorUnsupportedURL, "Only downloads of background sessions can be retargeted.")
