@@ -73,6 +73,38 @@ import Testing
         #expect(world.service.state.read { $0.channels.count } == 1)
     }
 
+    /// Told late, the state that the app had before would take it from the front.
+    @Test func `L1: A state that the service was too slow for is not told behind a command to enter another`()
+        async throws
+    {
+        let (world, status) = (try World(), Gate())
+        let connection = world.process().connection
+        let application = Application(connection: connection)
+        application.launch(environment: [:])
+        try await world.service.state.wait(for: "its report") { $0.states == [.active] }
+        let (report, cancellation) = ("POST /v1/process/state", "DELETE /v1/process/scheduled-tasks/task")
+        world.service.state.update { state in
+            for line in [report, cancellation] { state.refusals[line] = .unavailable("It is busy.") }
+            state.gates["GET /v1/status"] = status
+        }
+        // What is told behind the state, when the service answers again.
+        Thread.detachNewThread {
+            BGTaskScheduler(connection: connection).cancel(taskRequestWithIdentifier: "task")
+        }
+        try await world.service.state.wait(for: "a look whether it answers") { $0.log.contains("GET /v1/status") }
+        application.enterBackground()
+        try await world.service.state.wait(for: "the report") { $0.log.count { $0 == report } > 1 }
+        world.service.command(command(1, .enter) { $0.state = .active })
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
+        #expect(application.applicationState == .active)
+        world.service.state.update { $0.refusals = [:] }
+        status.open()
+        try await world.service.state.wait(for: "the cancellation") { $0.done.contains(cancellation) }
+        world.service.command(command(2, .enter) { $0.state = .inactive })
+        try await world.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [1, 2] }
+        #expect(world.service.state.read { $0.states } == [.active])
+    }
+
     /// The first acknowledgement is under way to a service that ends; its end comes behind the command of the next one.
     @Test func `L1: A command that comes again while it is being acknowledged is acknowledged to who asks now`()
         async throws

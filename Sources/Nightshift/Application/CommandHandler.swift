@@ -43,7 +43,8 @@ final class CommandHandler: Sendable {
         /// The last commands, with whether they are done: what comes again after a broken connection is known by them.
         var known: [Entry] = []
         var waiting: [Events] = []
-        /// The app's state of which the service has not heard yet.
+        /// The state that the app has entered by itself and that the service has not heard of yet: the last one, and none behind a
+        /// command to enter another.
         var unreported: AppState?
     }
 
@@ -128,12 +129,14 @@ final class CommandHandler: Sendable {
     private func execute(_ command: ProcessCommand, _ receiver: (any CommandReceiver)?) {
         switch command.action {
         case .enter:
-            let state = command.state ?? .inactive
+            let newState = command.state ?? .inactive
+            // Told now, what the app was before would undo it.
+            state.withLock { $0.unreported = nil }
             let done: @Sendable () -> Void = { [self] in
-                if state == .background { handOver() }
+                if newState == .background { handOver() }
                 finish(command)
             }
-            if let receiver { receiver.enter(state, done: done) } else { queue.async(execute: done) }
+            if let receiver { receiver.enter(newState, done: done) } else { queue.async(execute: done) }
         case .handleEvents:
             handleEvents(command, receiver)
         case .handleWake:
@@ -282,10 +285,10 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// On ``queue``.
+    /// On ``queue``. Only what is still so.
     private func tell(_ newState: AppState) {
-        guard state.withLock({ $0.unreported != nil }), notifyService(.report(ProcessStateChange(state: newState)))
-        else { return }
+        let isSo = { [self] in state.withLock { $0.unreported == newState } }
+        guard isSo(), notifyService(.report(ProcessStateChange(state: newState)), while: isSo) else { return }
         state.withLock { if $0.unreported == newState { $0.unreported = nil } }
     }
 
@@ -299,9 +302,12 @@ final class CommandHandler: Sendable {
     }
 
     /// On ``queue``. Whether the service has heard it, or never will: what another service has asked for it asks for again.
-    private func notifyService(_ endpoint: Endpoint<Void>, on channel: String? = nil) -> Bool {
+    private func notifyService(
+        _ endpoint: Endpoint<Void>, on channel: String? = nil, while isWanted: () -> Bool = { true }
+    ) -> Bool {
         do {
-            try state.withLock(\.connection)?.notify(endpoint, on: channel, patience: Self.patience)
+            try state.withLock(\.connection)?.notify(
+                endpoint, on: channel, patience: Self.patience, while: isWanted)
         } catch is ServiceUnreachable {
             return false
         } catch {

@@ -138,12 +138,13 @@ package final class ServiceConnection: Sendable {
     ///
     /// - Parameters:
     ///   - channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
+    ///   - isWanted: whether it is to be sent again.
     ///   - retries: which refusals pass.
     func notify<Answer>(
         _ endpoint: Endpoint<Answer>, on channel: String? = nil, hasty: Bool = false, patience: Duration,
-        retries: (Problem) -> Bool = \.isPassing
+        while isWanted: () -> Bool = { true }, retries: (Problem) -> Bool = \.isPassing
     ) throws {
-        _ = try send(try endpoint.encoded(), channel, hasty, patience, while: { true }, retries: retries)
+        _ = try send(try endpoint.encoded(), channel, hasty, patience, while: isWanted, retries: retries)
     }
 
     private func send(
