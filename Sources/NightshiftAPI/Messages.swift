@@ -71,7 +71,7 @@ package struct SessionList: Sendable, Codable {
 }
 
 /// `PATCH /v1/tasks/{id}`: only what is given changes. A rate limit of 0 is none.
-package struct TaskChange: Sendable, Codable {
+package struct TaskChange: Sendable, Equatable, Codable {
     package var priority: Double?
     package var rateLimit: Int64?
     package var description: String?

@@ -75,6 +75,31 @@ import Testing
         try await world.service.state.wait(for: "the change") { $0.changes.map(\.priority) == [0] }
     }
 
+    @Test func `T7: What is changed of a task while it is handed over reaches the service behind it`() async throws {
+        let tasks = "POST /v1/process/sessions/org.example.photos/tasks"
+        let world = try World()
+        let task = world.process().session(Recorder()).downloadTask(with: url())
+        let gate = Gate()
+        world.service.state.update { $0.gates[tasks] = gate }
+        task.taskDescription = "first"
+        Thread.detachNewThread { task.resume() }
+        try await world.service.state.wait(for: "the task") { $0.open[tasks] == 1 }
+        task.priority = 1
+        task.priority = 0.75
+        task.taskDescription = "second"
+        gate.open()
+        try await world.service.state.wait(for: "the change") { !$0.changes.isEmpty }
+        let changes = world.service.state.read(\.changes)
+        #expect(changes == [TaskChange(priority: 0.75, description: "second")])
+        #expect(world.service.state.read { $0.requests[1]?.request.description } == "first")
+        #expect(task.priority == 0.75 && task.taskDescription == "second")
+        // One that the service is away for.
+        world.service.stop()
+        task.taskDescription = "third"
+        try world.service.start()
+        try await world.service.state.wait(for: "the next change") { $0.changes.last?.description == "third" }
+    }
+
     @Test func `T7: A cancelled task ends with -999, whether the service has it or not`() async throws {
         let world = try World()
         let delegate = Recorder()

@@ -96,11 +96,12 @@ extension SessionCore {
     }
 
     func handOver(_ task: TaskCore, isHeld: Bool, patience: Duration) throws {
-        let asksFirst = delegate is any URLSessionDelayedRequestDelegate
-        let request = SessionEnqueueRequest(tasks: [task.handover(isHeld: isHeld, asksFirst: asksFirst)])
         // Only what may have reached it may be known to it.
         try connection.openChannel(until: .now + patience, hasty: true)
+        // Before it is described: what the app changes from here on is told behind it.
         task.state.withLock { $0.mayBeKnown = true }
+        let asksFirst = delegate is any URLSessionDelayedRequestDelegate
+        let request = SessionEnqueueRequest(tasks: [task.handover(isHeld: isHeld, asksFirst: asksFirst)])
         let answer: EnqueueResponse
         do {
             answer = try send(request, of: task, patience: patience)
@@ -121,6 +122,7 @@ extension SessionCore {
             // Its end may have been told already.
             if state.tasks[task.identifier] != nil { state.taskIdentifiers[id] = task.identifier }
         }
+        tellChanges(of: task)
     }
 
     private func send(
@@ -311,10 +313,20 @@ extension SessionCore {
         return task.state.withLock(\.id)
     }
 
-    func change(_ id: TaskID, _ change: TaskChange) {
+    /// Tells the service, where it has the task, what the app has changed of it.
+    func tellChanges(of task: TaskCore) {
+        guard task.unsentChange != nil else { return }
         requests.async { [self] in
-            // A hint and a label: a task that has ended needs neither.
-            try? connection.notify(.changeTask(id, change), patience: Self.requestPatience)
+            guard let (id, change) = task.unsentChange else { return }
+            do {
+                try connection.notify(.changeTask(id, change), hasty: true, patience: Self.requestPatience)
+            } catch is Problem {
+                // A hint and a label: a task that has ended needs neither.
+            } catch {
+                return whenBack { $0.tellChanges(of: task) }
+            }
+            // It may have been changed once more meanwhile.
+            task.state.withLock { if $0.unsent == change { $0.unsent = nil } }
         }
     }
 }

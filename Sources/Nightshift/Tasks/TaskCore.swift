@@ -43,6 +43,8 @@ final class TaskCore: Sendable {
         var note: String?
         /// Whether the service may have it although it has not said so.
         var mayBeKnown = false
+        /// What the app has changed since the service may have the task, and the service has not heard of yet.
+        var unsent: TaskChange?
         /// Whether the service was last told to hold it.
         var isHeld = false
         /// Bytes that the delegate has heard of; nil for a download made from resume data, until it is known where it goes on.
@@ -155,13 +157,24 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// Changes what the service may have to hear of too.
+    /// Changes what the service may have to hear of too: with the task itself, or when it has that.
     func change(_ change: TaskChange, _ body: (inout State) -> Void) {
-        let id = state.withLock { state in
+        state.withLock { state in
             body(&state)
-            return state.phase == .open ? state.id : nil
+            guard state.id != nil || state.mayBeKnown else { return }
+            let earlier = state.unsent
+            state.unsent = TaskChange(
+                priority: change.priority ?? earlier?.priority, description: change.description ?? earlier?.description)
         }
-        if let id { session.change(id, change) }
+        session.tellChanges(of: self)
+    }
+
+    /// What the service is to change of the task that it has.
+    var unsentChange: (id: TaskID, change: TaskChange)? {
+        state.withLock { state in
+            guard state.phase == .open, let id = state.id, let change = state.unsent else { return nil }
+            return (id, change)
+        }
     }
 
     /// The next process of the app finds it as this one has it: by `note`.
@@ -181,8 +194,9 @@ final class TaskCore: Sendable {
         state.withLock { state in
             state.id = status.id
             state.currentURL = status.currentURL.flatMap { URL(string: $0) }
-            state.priority = Float(status.priority)
-            state.description = status.description ?? state.description
+            // The app's own changes are newer until the service has heard of them.
+            if state.unsent?.priority == nil { state.priority = Float(status.priority) }
+            if state.unsent?.description == nil { state.description = status.description ?? state.description }
             state.earliestBeginDate = status.earliestBeginDate ?? state.earliestBeginDate
             state.clientExpectsToSend = status.countOfBytesClientExpectsToSend ?? state.clientExpectsToSend
             state.clientExpectsToReceive = status.countOfBytesClientExpectsToReceive ?? state.clientExpectsToReceive
