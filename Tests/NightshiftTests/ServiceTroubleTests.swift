@@ -192,6 +192,57 @@ import Testing
         session.invalidateAndCancel()
     }
 
+    /// It can be reached, and has not said yet what there is.
+    @Test func `T13: The list of tasks waits for a service that has just come back and is slow`() async throws {
+        let world = try World()
+        let process = world.process()
+        process.session(Recorder()).downloadTask(with: url()).resume()
+        process.die()
+        world.service.stop()
+        let later = world.process()
+        let session = later.session(Recorder())
+        #expect(await session.allTasks.isEmpty)
+        BGTaskScheduler(connection: later.connection).cancel(taskRequestWithIdentifier: "task")
+        world.service.state.update { state in
+            state.refusals["PUT /v1/process/sessions/org.example.photos"] = .unavailable("It is busy.")
+        }
+        try world.service.start()
+        // Told of behind the sessions.
+        try await world.service.state.wait(for: "the cancellation") { state in
+            state.done.contains("DELETE /v1/process/scheduled-tasks/task")
+        }
+        let listed = Watched<[Int]?>(nil)
+        session.getAllTasks { tasks in listed.update { $0 = tasks.map(\.taskIdentifier) } }
+        world.service.state.update { $0.refusals = [:] }
+        try await listed.wait(for: "the list") { $0 != nil }
+        #expect(listed.read { $0 } == [1])
+    }
+
+    /// Its events stand still, and with them the news that they have ended.
+    @Test func `T13: What waits for the service is told when it is back, although a delegate method takes its time`()
+        async throws
+    {
+        let world = try World()
+        let gate = Gate()
+        let delegate = Recorder { _ in _ = gate.block(until: .now + .seconds(60)) }
+        let session = world.process().session(delegate)
+        session.downloadTask(with: url()).resume()
+        let second = session.downloadTask(with: url())
+        second.resume()
+        try world.service.end(1)
+        try await delegate.heard.wait(for: "the file") { $0.last == "1 finished 'content'" }
+        world.service.stop()
+        second.cancel()
+        let third = session.downloadTask(with: url())
+        third.resume()
+        try world.service.start()
+        try await world.service.state.wait(for: "both") { state in
+            state.log.contains("POST /v1/tasks/101/cancel") && state.order.contains(3)
+        }
+        gate.open()
+        try await delegate.heard.wait(for: "the other end") { $0.last == "2 completed -999" }
+    }
+
     @Test(arguments: [false, true])
     func `T13: A session that ends cancels what the service tells of only later`(isAway: Bool) async throws {
         let world = try World()

@@ -153,26 +153,36 @@ extension SessionCore {
 
     /// A pause that grows; ended by the first message that comes.
     private func attachLater() {
-        let isAway = connection.isUnreachable
         let (pause, waiters) = state.withLock { state in
             state.reader = nil
             state.needsAttachment = true
-            state.isAway = isAway
+            // Asked in here: its return, which comes by behind, finds what is noted.
+            state.isAway = connection.isUnreachable
             defer {
                 state.pause = min(max(state.pause * 2, .milliseconds(20)), .seconds(5))
-                if isAway { state.waiters.removeAll(where: \.isHasty) }
+                if state.isAway { state.waiters.removeAll(where: \.isHasty) }
             }
-            return (state.pause, isAway ? state.waiters.filter(\.isHasty) : [])
+            return (state.pause, state.isAway ? state.waiters.filter(\.isHasty) : [])
         }
         for waiter in waiters { waiter.goOn() }
         let milliseconds = Int(pause.components.seconds * 1_000 + pause.components.attoseconds / 1_000_000_000_000_000)
         requests.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in attach() }
     }
 
-    /// The service can be reached (again): a caller that waits for that need not wait for its next attempt.
+    /// The service can be reached (again): whoever waits for that need not wait for the next attempt to attach, which may be far away.
     func serviceIsBack() {
-        acknowledge()
-        if state.withLock({ $0.needsAttachment && $0.isAway }) { requests.async { [self] in attach() } }
+        let isAttaching = state.withLock { state in
+            defer { state.isAway = false }
+            return state.needsAttachment && state.isAway
+        }
+        // Behind what is being given up there.
+        requests.async { [self] in
+            acknowledgeNow()
+            // The attachment comes to the others.
+            if isAttaching { return attach() }
+            retryBelated()
+            runWaiting()
+        }
     }
 
     /// The service will not have this session here: every task fails, and the session ends.

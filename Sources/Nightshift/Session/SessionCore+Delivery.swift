@@ -194,12 +194,20 @@ extension SessionCore {
 
     /// Tells the service of handled messages, as many at once as have come together.
     func acknowledge() {
-        let isNeeded = state.withLock { state in
+        if beginAcknowledging() { requests.async { [self] in sendAcknowledgements() } }
+    }
+
+    /// On ``requests``.
+    func acknowledgeNow() {
+        if beginAcknowledging() { sendAcknowledgements() }
+    }
+
+    private func beginAcknowledging() -> Bool {
+        state.withLock { state in
             guard !state.isAcknowledging, !state.unacknowledged.isEmpty else { return false }
             state.isAcknowledging = true
             return true
         }
-        if isNeeded { requests.async { [self] in sendAcknowledgements() } }
     }
 
     /// Delivers the rest of them, from whichever thread is about to end the process.
