@@ -101,18 +101,14 @@ extension SessionCore {
             if folder == nil { folder = DeliveryFolder(connection.paths, session: attachment.session) }
             return folder?.handled.max() ?? 0
         }
+        // Before anybody hears of them, and outside of the lock: an app's own progress may listen.
+        for (core, task) in take(tasks) {
+            core.apply(task)
+            tellChanges(of: core)
+        }
         let waiters = state.withLock { state in
             state.lastHandled = max(state.lastHandled, lastHandled)
             state.nextIdentifier = max(state.nextIdentifier ?? 1, attachment.nextTaskIdentifier)
-            for task in tasks {
-                let identifier = Int(task.task.taskIdentifier)
-                state.taskIdentifiers[task.task.id] = identifier
-                if let known = state.tasks[identifier] {
-                    known.core.apply(task)
-                } else {
-                    state.tasks[identifier] = TaskCore(self, task).makeTask()
-                }
-            }
             if case .pending = state.attachment { state.attachment = .attached }
             state.needsAttachment = false
             state.isAway = false
@@ -126,6 +122,25 @@ extension SessionCore {
         retryBelated()
         runWaiting()
         connection.commands.advanced(self)
+    }
+
+    /// Makes the tasks of the service that this process does not have.
+    ///
+    /// - Returns: those that it has, with what the service says of each.
+    private func take(_ tasks: [SessionTask]) -> [(TaskCore, SessionTask)] {
+        state.withLock { state in
+            var known: [(TaskCore, SessionTask)] = []
+            for task in tasks {
+                let identifier = Int(task.task.taskIdentifier)
+                state.taskIdentifiers[task.task.id] = identifier
+                if let core = state.tasks[identifier]?.core {
+                    known.append((core, task))
+                } else {
+                    state.tasks[identifier] = TaskCore(self, task).makeTask()
+                }
+            }
+            return known
+        }
     }
 
     private func read() {
