@@ -218,6 +218,29 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(await pending == [refresh])
     }
 
+    @Test func `R10: Cancelling and submitting return although a list waits for a service that is slow`() async throws {
+        let world = try World()
+        let scheduler = scheduler(world)
+        scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
+        try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+        let line = "DELETE \(tasksPath)/\(refresh)"
+        world.service.state.update { $0.refusals[line] = .unavailable("It is busy.") }
+        let returned = Watched<[String]>([])
+        Thread.detachNewThread {
+            scheduler.cancel(taskRequestWithIdentifier: refresh)
+            scheduler.getPendingTaskRequests { requests in returned.update { $0.append("list \(requests.count)") } }
+            scheduler.cancel(taskRequestWithIdentifier: cleaning)
+            returned.update { $0.append("cancelled") }
+            try? scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
+            returned.update { $0.append("submitted") }
+        }
+        try await returned.wait(within: .seconds(60), for: "both") { $0.contains("submitted") }
+        #expect(returned.read { $0 } == ["cancelled", "submitted"])
+        world.service.state.update { $0.refusals = [:] }
+        try await returned.wait(for: "the list") { $0.last == "list 0" }
+        #expect(world.service.state.read { $0.done.contains("DELETE \(tasksPath)/\(cleaning)") })
+    }
+
     // MARK: - Requests as values
 
     @Test func `R10: Requests are copied with all that they say`() throws {

@@ -29,4 +29,20 @@ import Testing
         try await heard.wait(for: "the second") { $0 == ["first", "second"] }
         #expect(try turn.run(within: .seconds(60)) { _ in 7 } == 7)
     }
+
+    @Test func `A thread that takes the turn again and again does not keep it from others`() async throws {
+        let (turn, isOver) = (Turn(), Watched(false))
+        let rounds = Watched(0)
+        Thread.detachNewThread {
+            while !isOver.read({ $0 }) {
+                try? turn.run(within: .seconds(60)) { _ in
+                    rounds.update { $0 += 1 }
+                    _ = isOver.block(until: .now + .milliseconds(1)) { $0 }
+                }
+            }
+        }
+        try await rounds.wait(for: "a few rounds") { $0 > 2 }
+        Thread.detachNewThread { try? turn.run(within: .seconds(60)) { _ in isOver.update { $0 = true } } }
+        try await isOver.wait(for: "the other thread") { $0 }
+    }
 }

@@ -107,9 +107,10 @@ public final class BGTaskScheduler: NSObject, Sendable {
 
     private func submit(_ task: ScheduledTask) throws {
         connection.wake()
+        let deadline = ContinuousClock.now + RefreshHandler.patience
         do {
-            try connection.cancellations.send()
-            try connection.notify(.submit(task), hasty: true, patience: RefreshHandler.patience)
+            try connection.cancellations.send(within: RefreshHandler.patience)
+            try connection.notify(.submit(task), hasty: true, patience: max(.zero, deadline - .now))
         } catch let problem as Problem {
             throw Error(problem)
         } catch let failure as ServiceUnreachable {
@@ -149,7 +150,7 @@ public final class BGTaskScheduler: NSObject, Sendable {
 
     private func pendingTasks() -> [ScheduledTask] {
         let known = connection.patiently {
-            try connection.cancellations.send()
+            try connection.cancellations.send(within: RefreshHandler.patience)
             return try connection.request(.scheduledTasks, hasty: true, patience: RefreshHandler.patience)
         }
         return known?.tasks ?? []

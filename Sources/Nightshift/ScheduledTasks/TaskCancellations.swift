@@ -10,7 +10,7 @@ final class TaskCancellations: Sendable {
     private let queue = DispatchQueue(label: "nightshift.task-cancellations")
     private let state = Mutex(State())
     /// One thread tells at a time: a request that is made behind its cancellation is not taken back by another thread's.
-    private let turn = NSLock()
+    private let turn = Turn()
 
     private struct State {
         weak var connection: ServiceConnection?
@@ -25,25 +25,28 @@ final class TaskCancellations: Sendable {
     /// - Parameter identifier: nil stands for every request.
     func add(_ identifier: String?) {
         state.withLock { $0.unsent.append(identifier) }
-        try? send()
+        try? send(within: RefreshHandler.patience)
     }
 
     /// The service can be reached (again).
     func serviceIsBack() {
-        guard state.withLock({ !$0.unsent.isEmpty }) else { return }
-        queue.async { [self] in try? send() }
+        queue.async { [self] in try? send(within: RefreshHandler.patience) }
     }
 
-    /// Blocks.
+    /// Blocks for `patience` at most, where others are at it, too, and however many there are.
     ///
     /// - Throws: ``ServiceUnreachable`` where the service cannot be told, `CancellationError` where the connection is closed.
-    func send() throws {
-        turn.lock()
-        defer { turn.unlock() }
+    func send(within patience: Duration) throws {
+        // With the last one told nobody is at it any more.
+        guard state.withLock({ !$0.unsent.isEmpty }) else { return }
+        try turn.run(within: patience) { try sendInTurn(until: .now + $0) }
+    }
+
+    private func sendInTurn(until deadline: ContinuousClock.Instant) throws {
         while let (connection, identifier) = next() {
             do {
                 try connection.notify(
-                    .cancelScheduledTask(identifier), hasty: true, patience: RefreshHandler.patience)
+                    .cancelScheduledTask(identifier), hasty: true, patience: max(.zero, deadline - .now))
             } catch is Problem {
                 // There is no such request, which is all that was wanted.
             }
