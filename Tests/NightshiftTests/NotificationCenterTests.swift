@@ -232,6 +232,23 @@ import Testing
         #expect(await center.deliveredNotifications().isEmpty)
     }
 
+    /// Longer than a change is tried twice, which is a minute: with pauses of up to half a second, fewer times than this.
+    @Test func `R3: A list has what was added before, however long the service takes to hear of it`() async throws {
+        let world = try World()
+        let (add, list) = ("POST /v1/process/notifications", "GET /v1/process/notifications")
+        world.service.state.update { $0.refusals[add] = .unavailable("It is busy.") }
+        let center = center(world)
+        let request = UNNotificationRequest(identifier: "one", content: content(), trigger: nil)
+        center.add(request, withCompletionHandler: nil)
+        async let listed = center.deliveredNotifications().map(\.request.identifier)
+        try await world.service.state.wait(within: .seconds(180), for: "attempts") { state in
+            state.log.contains(list) || state.log.count { $0 == add } > 140
+        }
+        #expect(world.service.state.read { !$0.log.contains(list) })
+        world.service.state.update { $0.refusals = [:] }
+        #expect(await listed == ["one"])
+    }
+
     @Test func `R3: What is taken away while there is no service is taken away when there is one`() async throws {
         let world = try World()
         world.service.state.update { state in state.push.notifications.delivered = [notification("a")] }

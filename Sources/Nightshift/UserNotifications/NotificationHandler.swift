@@ -73,7 +73,7 @@ final class NotificationHandler: Sendable {
         }
         queue.async { [self] in
             state.withLock(\.connection)?.wake()
-            send()
+            try? send()
         }
     }
 
@@ -97,11 +97,13 @@ final class NotificationHandler: Sendable {
     /// The service can be reached (again).
     func serviceIsBack() {
         guard state.withLock({ !$0.unsent.isEmpty }) else { return }
-        queue.async { [self] in send() }
+        queue.async { [self] in try? send() }
     }
 
     /// On ``queue``.
-    private func send() {
+    ///
+    /// - Throws: ``ServiceUnreachable`` where the service cannot be told of all of it.
+    private func send() throws {
         while let (connection, next) = state.withLock({ state in
             state.connection.flatMap { connection in state.unsent.first.map { (connection, $0) } }
         }) {
@@ -110,8 +112,8 @@ final class NotificationHandler: Sendable {
                 try send(next, on: connection)
             } catch let problem as Problem {
                 failure = UNError(problem)
-            } catch is ServiceUnreachable {
-                return
+            } catch let failure as ServiceUnreachable {
+                throw failure
             } catch {
                 failure = UNError(.notificationsNotAllowed, "The app is ending.")
             }
@@ -168,14 +170,15 @@ final class NotificationHandler: Sendable {
 
     // MARK: - Questions
 
-    /// - Parameter completion: called on any thread, with what the service has; with nil without a service.
+    /// - Parameter completion: called on any thread, with what the service has when it has heard of every change; with nil without a
+    ///   service.
     func read(_ completion: @escaping @Sendable (ProcessNotifications?) -> Void) {
         queue.async { [self] in
-            send()
             guard let connection = state.withLock(\.connection) else { return completion(nil) }
             completion(
                 connection.patiently {
-                    try connection.request(.notifications, hasty: true, patience: Self.readPatience)
+                    try send()
+                    return try connection.request(.notifications, hasty: true, patience: Self.readPatience)
                 })
         }
     }
