@@ -59,6 +59,8 @@ struct SocketServer: Sendable {
                 while let known = file, let changes = nextChanges() {
                     if known.isThere {
                         await wait(for: changes, until: { !known.isThere })
+                        // Whoever takes the folders away comes to the end first: a socket in one of them would be in the way.
+                        await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.removalPause) }
                     } else if let (new, server) = await listenAgain(on: group, connections) {
                         file = new
                         tasks.addTask { await accept(from: server) }
@@ -129,6 +131,7 @@ struct SocketServer: Sendable {
     }
 
     private static let pause: Duration = .seconds(10)
+    private static let removalPause: Duration = .seconds(1)
 
     private func accept(from server: NIOAsyncChannel<Connection?, Never>) async {
         await withDiscardingTaskGroup { group in

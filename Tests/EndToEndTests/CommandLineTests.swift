@@ -251,7 +251,7 @@ import Testing
     func fullOutput() async throws {
         let service = try Service()
         try await service.start()
-        for arguments in [["list", "--json"], ["list", "--all"], ["journal", "--json"], ["timeline", "-o", "-"]] {
+        for arguments in [["list", "--json"], ["journal", "--json"], ["timeline", "-o", "-"]] {
             let outcome = try await service.cli(arguments, redirecting: ">/dev/full")
             #expect(outcome.code == 1, "\(arguments): \(outcome)")
             #expect(outcome.errors.contains("No space left on device"), "\(arguments): \(outcome)")

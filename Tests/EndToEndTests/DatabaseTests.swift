@@ -92,7 +92,7 @@ import Testing
                 service.paths.database.path,
                 "INSERT OR REPLACE INTO apps (id, record) VALUES ('\(id)', '\(text)');"
                     + "UPDATE device SET settings = '\(text)', doze = '\(text)';"
-                    + "UPDATE sessions SET settings = '\(text)'",
+                    + "UPDATE sessions SET settings = '{\"idleTimeout\":\"x\"}'",
             ])
         #expect(change.code == 0, "\(change.errors)")
         try await service.start()

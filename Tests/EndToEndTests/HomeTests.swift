@@ -42,7 +42,7 @@ import Testing
             try await eventually("word that it is gone") { service.log.contains("a new one cannot be opened yet") }
             try FileManager.default.removeItem(atPath: runtime)
         } else {
-            try FileManager.default.removeItem(atPath: runtime)
+            try FileManager.default.moveItem(atPath: runtime, toPath: elsewhere)
         }
         let list = try await service.cli(["list"])
         #expect(list.code == 0 && list.output.contains("running"), "\(list)")
