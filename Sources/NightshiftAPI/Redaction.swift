@@ -30,28 +30,62 @@ package enum Redaction {
         return "\(address[..<scheme.upperBound])\(rest[rest.index(after: at)...])"
     }
 
+    /// A query without its signature: what stays the same when a signed URL is renewed, because it names what is asked for.
+    ///
+    /// That are all parameters but those whose names let people in, and beside such ones those that say until when and what for.
+    /// A value that looks random stays, since many resources are named so.
+    package static func unsigned(query: String) -> String {
+        let parameters = parameters(of: query[...])
+        let isSigned = parameters.contains { isSecret(name: $0.name) }
+        return parameters.filter { !isSecret(name: $0.name) && !(isSigned && isTerm(name: $0.name)) }
+            .map { String($0.text) }.joined(separator: "&")
+    }
+
     private static func looksSecret(query: Substring) -> Bool {
-        query.split(whereSeparator: { $0 == "&" || $0 == ";" }).contains { pair in
+        parameters(of: query).contains { isSecret(name: $0.name) || looksRandom($0.value) }
+    }
+
+    private struct Parameter {
+        /// As it stands in the query.
+        var text: Substring
+        /// Decoded, in lower case.
+        var name: String
+        /// The whole, where there is no name.
+        var value: Substring
+    }
+
+    private static func parameters(of query: Substring) -> [Parameter] {
+        query.split(whereSeparator: { $0 == "&" || $0 == ";" }).map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = (parts[0].removingPercentEncoding ?? String(parts[0])).lowercased()
-            return isSecret(name: name) || looksRandom(parts.count == 2 ? parts[1] : parts[0])
+            return Parameter(text: pair, name: name, value: parts.count == 2 ? parts[1] : parts[0])
         }
     }
 
-    /// Amazon's, Google's and Azure's signed URLs, Akamai's and CloudFront's, OAuth's tokens (RFC 6750, section 2.3), and
-    /// what others call the same.
+    /// Amazon's, Google's, Azure's and Alibaba's signed URLs, Akamai's, CloudFront's and Cloudflare's, OAuth's tokens (RFC 6750,
+    /// section 2.3), and what others call the same.
     private static func isSecret(name: String) -> Bool {
         secretNames.contains(name) || secretWords.contains { name.contains($0) }
     }
 
+    /// Terms of a signature. Alone they may name what is asked for.
+    private static func isTerm(name: String) -> Bool { terms.contains(name) || name.contains("expir") }
+
+    /// The second line is Azure's.
+    private static let terms: Set<String> = [
+        "exp", "ts", "timestamp", "validfrom", "validto", "valid_from", "valid_until",
+        "se", "st", "sv", "sr", "sp", "spr", "sip", "ss", "srt", "ske", "skt", "sks", "skv", "skoid", "sktid",
+    ]
+
     private static let secretNames: Set<String> = [
-        "sig", "sign", "policy", "key", "auth", "hdnts", "hdnea", "code", "jwt", "pass", "pwd", "sid",
+        "sig", "sign", "policy", "key", "auth", "hdnts", "hdnea", "code", "jwt", "pass", "pwd", "sid", "verify",
+        "auth_key", "authkey", "googleaccessid",
     ]
 
     private static let secretWords = [
         "signature", "token", "hmac", "secret", "password", "passwd", "credential", "oauth", "authoriz", "apikey",
         "api-key", "api_key", "accesskey", "access-key", "access_key", "key-pair", "session", "x-amz-", "x-goog-",
-        "hash", "md5", "sha256", "nonce", "ticket",
+        "x-oss-", "hash", "md5", "sha256", "nonce", "ticket",
     ]
 
     /// Long, and letters and digits in turns: nobody types that. Dates, versions and words change less often.

@@ -160,7 +160,8 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var isOfAnotherURL: Bool?
     /// The mirror that its validators are of; nil where they are of the task's own URL.
     package var mirror: String?
-    /// Scheme, host, port and path of the resource that its validators are of; nil in rows of older services.
+    /// `TransferURL.place` of the resource that its validators are of; without a question mark and what follows it, or nil, in rows of
+    /// older services.
     package var place: String?
     /// The type of the response that the bytes came with, in lower case and without parameters.
     package var mediaType: String?

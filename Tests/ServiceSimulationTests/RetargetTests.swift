@@ -38,10 +38,15 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: a signed link that is renewed goes on by its tag, and another host's tag proves nothing`() async
+        @Test func `B2: a signed link that is renewed goes on by its tag, which proves nothing of another resource`()
+            async
         {
             await #expect(processExitsWith: .success) {
-                for (url, seed) in [("http://old.example/file?signature=2", 1), ("http://new.example/file", 2)] {
+                let urls: KeyValuePairs = [
+                    "http://old.example/file?signature=2": 1, "http://old.example/file?id=2": 2,
+                    "http://new.example/file": 2,
+                ]
+                for (url, seed) in urls {
                     await Simulation.run("retarget to \(url)") { world in
                         let old = "http://old.example/file"
                         Mirror.serve(world, "old", seed: 1, tag: "\"a\"")

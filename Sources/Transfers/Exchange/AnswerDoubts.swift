@@ -51,7 +51,8 @@ package enum AnswerDoubts {
     static func isPage(_ type: String?) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
 
     static func fingerprint(_ head: ResponseHead) -> String {
-        let place = (try? TransferURL(parsing: head.url).place) ?? ""
+        // Log-in pages have another query each time.
+        let place = (try? TransferURL(parsing: head.url).originAndPath) ?? ""
         return "\(head.status) \(head.mediaType ?? "-") \(place)"
     }
 

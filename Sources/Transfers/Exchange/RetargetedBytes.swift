@@ -5,7 +5,7 @@ import NightshiftAPI
 /// A new URL may lead to the same file on another server, whose validators are its own, or to another file. What proves that the
 /// bytes go on there:
 ///
-/// - the same strong entity tag of the same place: only the query is another one, as in signed links;
+/// - the same strong entity tag of the same place: only the signature is another one, as in signed links;
 /// - where the whole is compared with a digest in the end, the length of the whole and the last bytes here, fetched again and
 ///   compared: no proof, but wrong bytes are found out;
 /// - all bytes that are here, fetched again and compared. That is done for mirrors, for which nothing is given up; another URL of

@@ -78,9 +78,13 @@ package struct TransferURL: Hashable, Sendable {
     /// Scheme, host and port, the port always given: `https://example.org:443`.
     package var origin: String { "\(scheme)://\(host):\(port)" }
 
-    /// The name of a resource for comparing validators: the origin and the path. Signed links have another query each
-    /// time.
-    package var place: String { "\(origin)\(path)" }
+    /// The name of a resource for comparing validators: the origin, the path and the query, which is a part of it (RFC 9110,
+    /// section 4.2.2). A signature is not: links that are renewed have another one each time.
+    ///
+    /// It always has a question mark, unlike ``originAndPath``.
+    package var place: String { "\(originAndPath)?\(query.map(Redaction.unsigned) ?? "")" }
+
+    package var originAndPath: String { "\(origin)\(path)" }
 
     private var scheme: String { isSecure ? "https" : "http" }
 

@@ -111,6 +111,16 @@ import Transfers
         #expect(Self.doubt(judge(other, bytes))?.times == 1)
     }
 
+    @Test func `T8: a page at another query each time is the same answer`() {
+        var bytes = Self.known()
+        for times in 1..<AnswerDoubts.enough {
+            var page = Self.page
+            page.url = "http://portal.example/login?time=\(times)"
+            bytes.doubt = Self.doubt(judge(page, bytes))
+            #expect(bytes.doubt?.times == times)
+        }
+    }
+
     @Test func `T8: what comes while the network wants a log-in never counts`() {
         var bytes = Self.known()
         var policy = lenient

@@ -15,7 +15,7 @@ import Transfers
         var bytes = partial(count, of: total, tag: tag, condition: condition)
         bytes.isOfAnotherURL = true
         bytes.isVerified = isVerified
-        bytes.place = "http://example.org:80/file"
+        bytes.place = "http://example.org:80/file?"
         return bytes
     }
 
@@ -145,7 +145,7 @@ import Transfers
 
     @Test func `B2: the same tag of another place is compared all the same where a digest will tell`() {
         var elsewhere = Self.bytes()
-        elsewhere.place = "http://old.example:80/file"
+        elsewhere.place = "http://old.example:80/file?"
         #expect(judge(part(from: Self.count, tag: "\"a\""), elsewhere).condition == .unconditional)
         elsewhere.condition = .unconditional
         guard case .compare = judge(part(tag: "\"a\""), elsewhere) else {
@@ -157,15 +157,48 @@ import Transfers
     // MARK: Without a digest
 
     @Test func `B2: without a digest the same tag counts at the same place only`() {
-        let same = Self.unverified(from: "http://example.org:80/file")
+        let same = Self.unverified(from: "http://example.org:80/file?")
         #expect(fields(same) == ["Range: bytes=400000-", "If-Range: \"a\""])
         guard case .append = judge(part(from: Self.count, tag: "\"a\""), same) else {
             Issue.record("a signed link was renewed")
             return
         }
-        for place in ["http://old.example:80/file", "http://example.org:80/other", nil] {
+        // Of a row of an older service nobody knows the query.
+        for place in [
+            "http://old.example:80/file?", "http://example.org:80/other?", "http://example.org:80/file?id=1",
+            "http://example.org:80/file", nil,
+        ] {
             let verdict = judge(part(from: Self.count, tag: "\"a\""), Self.unverified(from: place))
             #expect(verdict.lossReason?.contains("nothing proves") == true && verdict.startsAgain, "\(verdict)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("id=1", "id=2", false), ("id=1", "id=1", true), ("id=1&sig=a", "id=2&sig=b", false),
+            ("id=1&sig=a&se=5", "id=1&sig=b&se=6", true), ("", "versionId=4", false), ("token=1", "", true),
+        ])
+    func `B2: the query is a part of the place, and its signature is not`(_ old: String, _ new: String, _ isSame: Bool)
+    {
+        let place = try? TransferURL(parsing: "http://example.org/file?\(old)").place
+        var answer = part(from: Self.count, tag: "\"a\"")
+        answer.url = "http://example.org/file?\(new)"
+        let verdict = judge(answer, Self.unverified(from: place))
+        if case .append = verdict { #expect(isSame) } else { #expect(!isSame, "\(verdict)") }
+        // Where redirects lead to another query, the tag alone is as little.
+        var own = partial(Self.count, of: Self.total, modified: nil)
+        own.place = place
+        if case .append = judge(answer, own) { #expect(isSame) } else { #expect(!isSame) }
+    }
+
+    @Test func `B2: a row without a query goes on at the URL that it has`() {
+        var own = partial(Self.count, of: Self.total, modified: nil)
+        own.place = "http://example.org:80/file"
+        var answer = part(from: Self.count, tag: "\"a\"")
+        answer.url = "http://example.org/file?id=1"
+        guard case .append = judge(answer, own) else {
+            Issue.record("\(judge(answer, own))")
+            return
         }
     }
 
