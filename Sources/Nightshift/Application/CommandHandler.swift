@@ -79,6 +79,7 @@ final class CommandHandler: Sendable {
 
     /// A session whose delegate is to hear that everything up to a message was delivered.
     private struct Events {
+        let command: ProcessCommand
         var session: String
         var through: Int64
         /// Whether the app has been told to handle them.
@@ -188,7 +189,8 @@ final class CommandHandler: Sendable {
             if !state.withLock({ $0.known.contains { $0.command == command && $0.isDone } }) { finish(command) }
         }
         state.withLock { state in
-            var events = Events(session: session, through: command.through ?? 0, acknowledge: completion)
+            var events = Events(
+                command: command, session: session, through: command.through ?? 0, acknowledge: completion)
             if receiver == nil {
                 // Nobody to tell: the delegate that is there hears the end, and that completes it.
                 events.isTold = true
@@ -199,7 +201,7 @@ final class CommandHandler: Sendable {
         if let receiver {
             receiver.handleEvents(of: session, completion: completion) { [self] in
                 state.withLock { state in
-                    for index in state.waiting.indices where state.waiting[index].session == session {
+                    for index in state.waiting.indices where state.waiting[index].command == command {
                         state.waiting[index].isTold = true
                     }
                 }
@@ -211,11 +213,14 @@ final class CommandHandler: Sendable {
     }
 
     /// Calls `completion` when the session's delegate has heard that it has everything: for apps without a handler of their own.
+    ///
+    /// It is the one of the first command that has none yet: the app is told of them in their order.
     func complete(_ session: String, _ completion: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            for index in state.waiting.indices where state.waiting[index].session == session {
-                state.waiting[index].completions.append(completion)
+            let index = state.waiting.firstIndex {
+                $0.session == session && !$0.isTold && $0.completions.isEmpty
             }
+            if let index { state.waiting[index].completions.append(completion) }
         }
     }
 

@@ -1,0 +1,95 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+@testable import Nightshift
+
+/// Row T9: the service's commands to handle a session's events.
+@Suite struct CommandHandlerTests {
+    @Test func `T9: Events are finished when the app was told of this command, not of another for the session`()
+        async throws
+    {
+        let world = try World()
+        let process = world.process()
+        let receiver = PatientReceiver()
+        process.connection.commands.setReceiver(receiver)
+        let recorder = Recorder()
+        process.session(recorder).downloadTask(with: url()).resume()
+        let message = try world.service.end(1)
+        try await recorder.heard.wait(for: "the end") { $0.last == "1 completed" }
+        for number: Int64 in 1...2 {
+            var command = ProcessCommand(number: number, action: .handleEvents)
+            command.session = "org.example.photos"
+            command.through = message
+            world.service.command(command)
+        }
+        try await receiver.told.wait(for: "both commands") { $0.count == 2 }
+        for number in 1...2 {
+            receiver.told.read { $0[number - 1]() }
+            try await recorder.heard.wait(for: "the events' end") { heard in
+                heard.count { $0 == "finished events" } == number
+            }
+        }
+    }
+
+    /// As an app whose delegate does not handle them itself.
+    @Test func `T9: Each command is completed by its own events`() async throws {
+        let world = try World()
+        let process = world.process()
+        let receiver = PatientReceiver()
+        let commands = process.connection.commands
+        commands.setReceiver(receiver)
+        let recorder = Recorder()
+        let session = process.session(recorder)
+        for _ in 1...2 { session.downloadTask(with: url()).resume() }
+        for number: Int64 in 1...2 {
+            var command = ProcessCommand(number: number, action: .handleEvents)
+            command.session = "org.example.photos"
+            // The command overtakes the messages.
+            command.through = number
+            world.service.command(command)
+        }
+        try await receiver.told.wait(for: "both commands") { $0.count == 2 }
+        for number in 0...1 {
+            commands.complete("org.example.photos", receiver.completions.read { $0[number] })
+        }
+        for told in receiver.told.read({ $0 }) { told() }
+        for number: Int64 in 1...2 {
+            try world.service.end(number)
+            try await world.service.state.wait(for: "the acknowledgement") {
+                $0.acknowledgedCommands.last == number
+            }
+            #expect(world.service.state.read { $0.acknowledgedCommands } == Array(1...number))
+        }
+    }
+}
+
+/// An app whose main thread has not come to what it is asked to do.
+private final class PatientReceiver: CommandReceiver {
+    let completions = Watched<[@Sendable () -> Void]>([])
+    let told = Watched<[@Sendable () -> Void]>([])
+
+    func handleEvents(
+        of session: String, completion: @escaping @Sendable () -> Void, told: @escaping @Sendable () -> Void
+    ) {
+        completions.update { $0.append(completion) }
+        self.told.update { $0.append(told) }
+    }
+
+    func enter(_ state: AppState, done: @escaping @Sendable () -> Void) { done() }
+
+    func performFetch(completion: @escaping @Sendable (RefreshResult) -> Void) { completion(.noData) }
+
+    func receive(_ delivery: PushDelivery, completion: @escaping @Sendable (RefreshResult) -> Void) {
+        completion(.noData)
+    }
+
+    func registrationEnded(_ notice: PushNotice) {}
+
+    func refreshStatusChanged() {}
+
+    func takeSnapshot(done: @escaping @Sendable (Data?) -> Void) { done(nil) }
+
+    func willTerminate(done: @escaping @Sendable () -> Void) { done() }
+}
