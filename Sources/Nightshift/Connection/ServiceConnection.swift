@@ -299,16 +299,18 @@ package final class ServiceConnection: Sendable {
     }
 
     private func connect(_ attempt: Int) {
-        guard state.withLock({ !$0.isClosed && $0.attempt == attempt }) else { return }
+        guard isDue(attempt) else { return }
         do {
             if state.withLock(\.wasStopped), ServiceSocket.state(of: launcher.socket) != .accepting {
-                return ended(trouble: "The service was stopped.")
+                if isDue(attempt) { ended(trouble: "The service was stopped.") }
+                return
             }
             try launcher.waitUntilRunning()
         } catch {
-            ended(trouble: (error as? ServiceUnusable)?.message ?? "\(error)")
+            if isDue(attempt) { ended(trouble: (error as? ServiceUnusable)?.message ?? "\(error)") }
             return
         }
+        guard isDue(attempt) else { return }
         let reader = EventReader(client: client, source: channelSource, queue: queue) { [weak self] event in
             self?.receive(event)
         } onEnd: { [weak self] end in
@@ -319,6 +321,11 @@ package final class ServiceConnection: Sendable {
             }
         }
         state.withLock { $0.reader = reader }
+    }
+
+    /// Whether this is still the attempt to make, and no other has a reader: ``wake()`` may have begun one while it was under way.
+    private func isDue(_ attempt: Int) -> Bool {
+        state.withLock { !$0.isClosed && $0.attempt == attempt && $0.reader == nil }
     }
 
     private func receive(_ event: ServerSentEvent) {
