@@ -356,6 +356,26 @@ private let export = "org.example.app.export.film"
         task.setTaskCompleted(success: true)
     }
 
+    @Test func `R10: The last progress is told when a service that was too slow for it answers again`() async throws {
+        let app = try App()
+        let task = try await continued(app)
+        task.progress.totalUnitCount = 10
+        try await app.service.state.wait(for: "progress") { $0.refresh.progress.last?.totalUnits == 10 }
+        let line = try #require(app.service.state.read { state in state.log.last { $0.hasPrefix("PATCH") } })
+        let gate = Gate()
+        app.service.state.update { state in
+            state.refusals[line] = .unavailable("It is busy.")
+            state.gates["GET /v1/status"] = gate
+        }
+        task.progress.completedUnitCount = 10
+        try await app.service.state.wait(for: "a look whether it answers") { $0.log.contains("GET /v1/status") }
+        app.service.state.update { $0.refusals = [:] }
+        gate.open()
+        try await app.service.state.wait(for: "the last value") { $0.refresh.progress.last?.completedUnits == 10 }
+        task.setTaskCompleted(success: true)
+        try await app.result(of: 1, is: .newData)
+    }
+
     @Test func `R10: Parts of the work may have a progress of their own`() async throws {
         let app = try App()
         let task = try await continued(app)

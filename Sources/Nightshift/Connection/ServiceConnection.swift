@@ -216,6 +216,7 @@ package final class ServiceConnection: Sendable {
         commands.serviceIsBack()
         sessions.serviceIsBack()
         cancellations.serviceIsBack()
+        wakes.serviceIsBack()
         refresh.serviceIsBack()
         push.serviceIsBack()
         notifications.serviceIsBack()

@@ -28,4 +28,8 @@ public final class BGContinuedProcessingTask: BGTask, ProgressReporting, @unchec
     override func completed() {
         reporter.end()
     }
+
+    override func serviceIsBack() {
+        reporter.serviceIsBack()
+    }
 }

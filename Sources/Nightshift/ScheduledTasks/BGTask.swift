@@ -55,6 +55,9 @@ public class BGTask: NSObject, @unchecked Sendable {
     /// It was completed just now.
     func completed() {}
 
+    /// The service can be reached (again).
+    func serviceIsBack() {}
+
     /// Its time is nearly over: calls the handler where there is one, and returns behind it.
     func expire() {
         let (isFirst, handler) = state.withLock { state -> (Bool, (() -> Void)?) in

@@ -56,6 +56,12 @@ final class ContinuedTaskReporter: Sendable {
         state.withLock { $0.isOver = true }
     }
 
+    /// The service can be reached (again).
+    func serviceIsBack() {
+        let isUntold = state.withLock { $0.lastReport != nil && $0.reported == nil }
+        if isUntold { changed() }
+    }
+
     private func changed() {
         let pause = state.withLock { state -> Duration? in
             guard !state.isOver, !state.isScheduled else { return nil }
@@ -98,7 +104,7 @@ final class ContinuedTaskReporter: Sendable {
             try connection.notify(.report(news, ofTask: identifier), hasty: true, patience: Self.patience)
             isHeard = true
         } catch {
-            // The next change is told with everything.
+            // Told when the service is back, or with the next change.
         }
         state.withLock { $0.reported = isHeard ? news : nil }
     }

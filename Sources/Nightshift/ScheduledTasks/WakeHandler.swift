@@ -200,6 +200,11 @@ final class WakeHandler: Sendable {
         }
     }
 
+    /// The service can be reached (again).
+    func serviceIsBack() {
+        for task in state.withLock({ $0.open.values.compactMap(\.task) }) { task.serviceIsBack() }
+    }
+
     // MARK: - Handlers
 
     /// Every handler but those of continued tasks has been registered.
