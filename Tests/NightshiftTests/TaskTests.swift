@@ -240,7 +240,7 @@ import Testing
         let process = world.process()
         let session = process.session(Recorder())
         let task = session.downloadTask(with: url())
-        await withCheckedContinuation { continuation in session.flush { continuation.resume() } }
+        await session.flush()
         #expect(world.service.state.read { $0.requests[1]?.request.suspended } == true)
         #expect(task.state == .suspended)
         process.die()

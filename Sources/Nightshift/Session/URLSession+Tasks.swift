@@ -10,6 +10,20 @@ extension URLSession {
         }
     }
 
+    /// As `flush(completionHandler:)`: gives the service the tasks that were never resumed.
+    public func flush() async {
+        await withCheckedContinuation { continuation in
+            flush { continuation.resume() }
+        }
+    }
+
+    /// As `reset(completionHandler:)`: empties the session's cookie and credential stores, and flushes.
+    public func reset() async {
+        await withCheckedContinuation { continuation in
+            reset { continuation.resume() }
+        }
+    }
+
     /// The tasks that have not ended: data, upload and download tasks.
     public var tasks: ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) {
         get async {

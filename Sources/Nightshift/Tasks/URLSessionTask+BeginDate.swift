@@ -4,7 +4,7 @@ public import FoundationNetworking
 /// Gives tasks a begin date that can be set without a warning.
 ///
 /// FoundationNetworking deprecates its own, because it does nothing there. The compiler prefers this one where a date is set,
-/// whose type is not optional; whatever reads the date, or sets nil, has the class's.
+/// whose type is not optional; whatever reads the date, or sets nil or a `Date?`, has the class's.
 public protocol DelayableTask: URLSessionTask {}
 
 extension URLSessionTask: DelayableTask {}

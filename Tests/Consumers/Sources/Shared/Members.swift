@@ -81,6 +81,32 @@ func members() async {
         try expect(Date() >= date, "it began too early")
         session.finishTasksAndInvalidate()
     }
+    await situation("flush and reset, awaited") {
+        let session = URLSession(
+            configuration: .background(withIdentifier: Origin.identifier("flush")), delegate: Listener(),
+            delegateQueue: nil)
+        let storage = session.configuration.httpCookieStorage
+        let task = session.downloadTask(with: Origin.file("flush"))
+        await session.flush()
+        await session.reset()
+        try expect(storage?.cookies?.isEmpty != false, "cookies are left")
+        try expectEqual(task.state, .suspended)
+        let tasks = await session.allTasks
+        try expectEqual(tasks, [task])
+        session.invalidateAndCancel()
+    }
+    await situation("flush and reset with handlers") {
+        let session = URLSession(
+            configuration: .background(withIdentifier: Origin.identifier("flush-handlers")), delegate: Listener(),
+            delegateQueue: .main)
+        let flushed = Outcome<Bool>("the flush")
+        let reset = Outcome<Bool>("the reset")
+        session.flush { flushed.give(true) }
+        session.reset(completionHandler: { reset.give(true) })
+        try expect(try await flushed.value(), "it is not flushed")
+        try expect(try await reset.value(), "it is not reset")
+        session.invalidateAndCancel()
+    }
     await situation("description, priority and progress of a task") {
         let listener = Listener()
         let session = URLSession(
