@@ -46,7 +46,7 @@ struct PartialStorage: Sendable {
             .filter { $0 != record.partial?.path }
     }
 
-    /// Where a file is copied to when its destination turns out to be on another file system.
+    /// Where a file is copied to when it turns out that it cannot be renamed to its destination.
     func copyPath(for record: TaskRecord) -> String? {
         record.request.destination.map { "\($0.directory)/\(names.hidden(record.id, "copy"))" }
     }

@@ -53,6 +53,8 @@ struct Publisher: Sendable {
         case published(Prepared)
         /// Somebody else took the name in between.
         case nameTaken(Prepared)
+        /// There is no renaming from where the file lies to its name.
+        case unreachable(Prepared)
         /// The file has its name, and its directory could not be synced: a power cut might still take the name away.
         case unsynced(Prepared)
         case failed(Prepared, TransferFailure)
@@ -97,8 +99,11 @@ struct Publisher: Sendable {
                 ? rename(publication.from, publication.to)
                 : nightshift_rename_exclusive(publication.from, publication.to)
             if result != 0 {
-                guard errno != EEXIST else { return .nameTaken(item) }
-                return .failed(item, DiskTrouble.failure(errno, "move the file to \(publication.to)"))
+                switch errno {
+                case EEXIST: return .nameTaken(item)
+                case EXDEV: return .unreachable(item)
+                default: return .failed(item, DiskTrouble.failure(errno, "move the file to \(publication.to)"))
+                }
             }
             if let failure = Self.replacement(at: publication.to, of: publication) {
                 // Somebody was quicker than a moment: it is not left under the name that nobody has vouched for.
@@ -184,9 +189,8 @@ struct Publisher: Sendable {
         }
         let directory = (publication.to as NSString).deletingLastPathComponent
         var information = stat()
-        if stat(directory, &information) == 0, UInt64(information.st_dev) != identity.device {
-            return try copyAcross(job, publication, identity)
-        }
+        let isElsewhere = stat(directory, &information) == 0 && UInt64(information.st_dev) != identity.device
+        if isElsewhere || job.run.isCopied { return try copyAcross(job, publication, identity) }
         return Prepared(job: job, publication: publication)
     }
 
@@ -204,7 +208,7 @@ struct Publisher: Sendable {
         return TransferFailure(.destinationUnavailable, "\(path) is a directory, which a file does not replace.")
     }
 
-    /// Copies the file to the destination's file system, hidden, for the rename to come.
+    /// Copies the file into the destination's directory, hidden, for the rename to come.
     private func copyAcross(
         _ job: Job, _ publication: Publication, _ identity: FileIdentity
     ) throws(TransferFailure) -> Prepared {

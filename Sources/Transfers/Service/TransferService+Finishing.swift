@@ -155,6 +155,7 @@ extension TransferService {
         switch outcome {
         case .published(let item): return told(item.job) { $0.published(now: now) }
         case .nameTaken(let item): return told(item.job) { $0.nameTaken() }
+        case .unreachable(let item): return told(item.job) { $0.unreachable(now: now) }
         case .unsynced(let item):
             logger.error("A directory cannot be synced", metadata: ["file": "\(item.publication.to)"])
             return told(item.job) { $0.unsynced() }

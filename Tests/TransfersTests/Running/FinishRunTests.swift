@@ -137,6 +137,28 @@ import Transfers
         #expect(run.saved(true) == [.release])
     }
 
+    @Test func `A file that cannot be renamed to its place is copied there first, once`() {
+        var run = Self.publishing()
+        #expect(run.unreachable(now: Self.now) == [.reopen(Self.publication)])
+        #expect(run.reopened(isSame: true) == [.queue])
+        #expect(run.isCopied && run.refusal == nil && run.length == 1_000)
+        _ = run.prepared(Self.publication, now: Self.now)
+        _ = run.saved(true)
+        // A copy that lies beside its name has nothing in between: that is the disk's trouble, for which it waits.
+        #expect(run.unreachable(now: Self.now).record?.wait?.reason == .retry)
+    }
+
+    @Test func `A copy whose intent a crash has left is not mistaken for what it was copied from`() {
+        var record = Self.record(.finishing)
+        record.publication = Self.publication
+        record.partial?.path = Self.publication.from
+        var run = FinishRun(record: record, length: 0)
+        #expect(run.found(.pending, now: Self.now) == [.queue] && !run.isCopied)
+        record.publication?.from = "/d/.copy"
+        run = FinishRun(record: record, length: 0)
+        #expect(run.found(.pending, now: Self.now) == [.queue] && run.isCopied)
+    }
+
     @Test func `A file that cannot be opened again is settled later, another one in its place is fetched again`() {
         var run = Self.publishing()
         _ = run.nameTaken()

@@ -146,6 +146,7 @@ import Transfers
             case 2: carryOut(run.replaced(TransferFailure(.inputOutput, "touched"), now: now))
             case 3: carryOut(run.unplaced(FinishRunTests.refused, now: now))
             case 4: carryOut(run.unplaced(FinishRunTests.full, now: now))
+            case 5: carryOut(run.unreachable(now: now))
             default:
                 hasName = true
                 carryOut(run.published(now: now))

@@ -90,6 +90,36 @@ import Testing
         #expect(found == (overwrite ? Array("old".utf8) : nil))
     }
 
+    /// As behind a bind mount: where the bytes came to and the destination have one device, and no rename leads from one to the other.
+    @Test func `B2: what cannot be renamed to its place is copied beside it and published from there`() throws {
+        var (job, path) = try download()
+        guard case .ready(let first)? = publisher.prepare([job]).first else {
+            Issue.record("not prepared")
+            return
+        }
+        #expect(first.publication.from == path)
+        let now = ClockReading(bootID: "b", bootSeconds: 1, wallSeconds: 1)
+        var run = job.run
+        _ = run.arrived(size: run.length, hasHoles: false, now: now)
+        _ = run.prepared(first.publication, now: now)
+        _ = run.saved(true)
+        #expect(run.unreachable(now: now) == [.reopen(first.publication)])
+        _ = run.reopened(isSame: true)
+        job.run = run
+        guard case .ready(let second)? = publisher.prepare([job]).first,
+            case .published? = publisher.publish([second]).first
+        else {
+            Issue.record("not published")
+            return
+        }
+        #expect((second.publication.from as NSString).deletingLastPathComponent == downloads)
+        #expect(second.publication.inode != first.publication.inode)
+        #expect(try fileBytes("\(downloads)/f") == Self.content)
+        // What was copied is gone, and of the copy nothing is left beside the file.
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: downloads) == ["f"])
+    }
+
     @Test(arguments: [Deed.append, .truncate])
     func `B2: another length than was written is not prepared`(_ deed: Deed) throws {
         let (job, path) = try download()

@@ -13,7 +13,7 @@ package import Store
 /// - `queued`: ``prepared(_:now:)`` leads to `intending`; ``unprepared(_:now:random:)`` and ``replaced(_:now:)`` to `closing`.
 /// - `intending`: which name it gets is being written down. ``saved(_:)`` leads to `publishing` or `released`.
 /// - `publishing`: ``published(now:)`` and ``replaced(_:now:)`` lead to `closing`, ``nameTaken()`` to `reopening`,
-///   ``unplaced(_:now:)`` to either, ``unsynced()`` to `released`.
+///   ``unreachable(now:)`` and ``unplaced(_:now:)`` to either, ``unsynced()`` to `released`.
 /// - `reopening`: ``reopened(isSame:)`` leads to `queued` or `released`.
 /// - `closing`: it is being written down for the last time. ``saved(_:)`` leads to `released`.
 /// - `released`: none.
@@ -40,6 +40,8 @@ package struct FinishRun: Sendable {
     package private(set) var verified: [String] = []
     /// Why it cannot go where it should, where that has shown: it is kept with the service.
     package private(set) var refusal: TransferFailure?
+    /// Whether it cannot be renamed from where its bytes came to: a copy of it beside the destination gets the name.
+    package private(set) var isCopied = false
     /// Whether its bytes came in several exchanges.
     private var wasContinued: Bool
     /// Entries of the journal that go into the next commit.
@@ -134,6 +136,16 @@ package struct FinishRun: Sendable {
     /// Somebody else took the name in between: it gets the next one.
     package mutating func nameTaken() -> [FinishAction] { reopen(because: nil) }
 
+    /// There is no renaming from where it lies to its name, though both seem to be on one file system: a mount, a quota or a key of
+    /// encryption divides them (rename(2), EXDEV). A copy gets the name.
+    package mutating func unreachable(now: ClockReading) -> [FinishAction] {
+        guard !isCopied else {
+            return unplaced(TransferFailure(.inputOutput, "The file cannot be moved within its directory."), now: now)
+        }
+        isCopied = true
+        return reopen(because: refusal)
+    }
+
     /// It has its name, and a power cut might still take it away. The intent stays written down; it is settled when the directory
     /// can be synced.
     package mutating func unsynced() -> [FinishAction] { [.settleLater] + release() }
@@ -167,6 +179,7 @@ package struct FinishRun: Sendable {
         case .pending:
             verified = publication.verified
             length = publication.size
+            isCopied = publication.from != record.partial?.path
             return queue()
         case .lost:
             let failure = TransferFailure(.inputOutput, "The finished bytes are gone; they are fetched again.")
