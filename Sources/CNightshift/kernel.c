@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,6 +83,11 @@ int nightshift_reserve(int descriptor, int64_t offset, int64_t length) {
 int64_t nightshift_filesystem_type(int descriptor) {
     struct statfs information;
     return fstatfs(descriptor, &information) == 0 ? (int64_t)information.f_type : -1;
+}
+
+bool nightshift_has_access_list(const char *path) {
+    if (getxattr(path, "system.posix_acl_access", NULL, 0) >= 0) return true;
+    return errno != ENODATA && errno != EOPNOTSUPP;
 }
 
 int nightshift_rename_exclusive(const char *from, const char *to) {

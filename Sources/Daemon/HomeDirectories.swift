@@ -1,4 +1,5 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CNightshift
 import Foundation
 import Glibc
 import NightshiftAPI
@@ -54,7 +55,8 @@ enum HomeDirectories {
             throw .home("The directory \(path) cannot be used: \(String(cString: strerror(errno))).")
         }
         return DirectoryFacts(
-            path: path, owner: information.st_uid, group: information.st_gid, mode: information.st_mode & 0o7777)
+            path: path, owner: information.st_uid, group: information.st_gid, mode: information.st_mode & 0o7777,
+            hasAccessList: nightshift_has_access_list(path))
     }
 
     private static func viewer() -> DirectoryFacts.Viewer {

@@ -5,12 +5,16 @@ package struct DirectoryFacts: Hashable, Sendable {
     package var group: UInt32
     /// The permission bits with the sticky one.
     package var mode: UInt32
+    /// Whether more users and groups than these have permissions of their own (acl(5)): those of the group are then the most that
+    /// any of them has.
+    package var hasAccessList: Bool
 
-    package init(path: String, owner: UInt32, group: UInt32, mode: UInt32) {
+    package init(path: String, owner: UInt32, group: UInt32, mode: UInt32, hasAccessList: Bool = false) {
         self.path = path
         self.owner = owner
         self.group = group
         self.mode = mode
+        self.hasAccessList = hasAccessList
     }
 
     /// The user who asks, and the users whom this one trusts.
@@ -62,6 +66,7 @@ package struct DirectoryFacts: Hashable, Sendable {
     }
 
     private func isWritableByOthers(for viewer: Viewer) -> Bool {
-        mode & 0o002 != 0 || mode & 0o020 != 0 && group != viewer.privateGroup
+        let isOfOneUser = group == viewer.privateGroup && !hasAccessList
+        return mode & 0o002 != 0 || mode & 0o020 != 0 && !isOfOneUser
     }
 }
