@@ -244,7 +244,7 @@ let package = Package(
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Apps", "SimulationSupport",
                 "TestSupport",
-                "process-host-probe", logging,
+                "process-host-probe", logging, grdb,
             ],
             swiftSettings: strict),
         .testTarget(

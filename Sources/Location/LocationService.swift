@@ -9,7 +9,7 @@ package import Store
 /// offers of it.
 ///
 /// One ``LocationBook`` decides; this actor carries out. Whatever a method has returned for is on disk, and nothing is told before
-/// it is. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0043`.
+/// it is; where one has thrown, nothing has changed. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0043`.
 package actor LocationService {
     /// The world as the service needs it.
     package struct Environment: Sendable {
@@ -58,8 +58,8 @@ package actor LocationService {
     private var alarm = Alarm()
     private var isPrepared = false
     private var isStopping = false
-    /// Transactions that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
-    private var writes = PendingWrites()
+    /// Steps that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
+    private var turns = StepTurns()
     /// Those who wait for the sources to be looked at.
     private var waitingForSources: [CheckedContinuation<Void, Never>] = []
     private let companions = Mailbox<LocationService>()
@@ -96,8 +96,10 @@ package actor LocationService {
         let now = now
         book = LocationBook(
             kept, manifests: manifests, bootID: book.bootID, seenBefore: seenBefore, moment: book.moment, now: now)
+        await begin()
+        defer { turns.end() }
         isPrepared = true
-        await write(book.takeChanges(now))
+        await save(book.takeChanges(now))
     }
 
     /// Decides, until ``stop()``.
@@ -105,7 +107,9 @@ package actor LocationService {
         await look()
         await companions.run(by: self, beside: [{ await $0.followSources() }])
         // The receiver's seconds that waited for another reason to be written.
-        await write(book.takeChanges(now, all: true))
+        await begin()
+        defer { turns.end() }
+        await save(book.takeChanges(now, all: true))
     }
 
     package func stop() {
@@ -134,24 +138,66 @@ package actor LocationService {
 
     // MARK: - Steps
 
-    /// Gives the book an input, decides, and carries out what follows from it.
-    ///
-    /// - Returns: what `input` gives, and whether all of it is on disk.
-    private func step<Value>(
-        all: Bool = false, _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
-    ) async throws(Problem) -> (value: Value, isWritten: Bool) {
-        guard isPrepared, !isStopping else { throw .unavailable("The location is not followed now.") }
+    /// Has a step begin in its turn.
+    private func begin(alone: Bool = false) async {
+        guard !turns.begin(alone: alone) else { return }
+        await withCheckedContinuation { turns.add($0, alone: alone) }
+    }
+
+    /// Gives the book an input that nobody waits for, decides, and carries out what follows from it.
+    func tell(_ input: (inout LocationBook, LocationMoment) -> Void) async {
+        for effect in await step(input) { await perform(effect) }
+    }
+
+    private func step(_ input: (inout LocationBook, LocationMoment) -> Void) async -> [LocationEffect] {
+        await begin()
+        defer { turns.end() }
+        // Before it was prepared, it reads what it needs; behind its end, the next one does.
+        guard isPrepared, !isStopping else { return [] }
         let now = now
-        let value = try input(&book, now)
+        input(&book, now)
         book.look(now)
-        setAlarm()
-        // Nothing of it has to be on disk, and of two wishes the later one must not be told first.
-        if let wish = book.takeWish() { environment.source.want(wish) }
-        let (changes, effects) = (book.takeChanges(now, all: all), book.takeEffects())
+        follow()
+        let (changes, effects) = (book.takeChanges(now), book.takeEffects())
         // No suspension before this: transactions have the order of what was decided.
-        let isWritten = await write(changes)
+        await save(changes)
+        return effects
+    }
+
+    /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
+    func ask<Value>(
+        all: Bool = false, _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        let (value, effects) = try await change(all: all, input)
         for effect in effects { await perform(effect) }
-        return (value, isWritten)
+        await written()
+        return value
+    }
+
+    private func change<Value>(
+        all: Bool, _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
+    ) async throws(Problem) -> (value: Value, effects: [LocationEffect]) {
+        await begin(alone: true)
+        defer { turns.end() }
+        guard isPrepared, !isStopping else { throw Self.notRunning }
+        let now = now
+        var next = book
+        let value = try input(&next, now)
+        next.look(now)
+        let (changes, effects) = (next.takeChanges(now, all: all), next.takeEffects())
+        guard await write(changes) else { throw .unavailable("It could not be written down; the log says why.") }
+        book = next
+        follow()
+        return (value, effects)
+    }
+
+    private static var notRunning: Problem { .unavailable("The location is not followed now.") }
+
+    /// What the book wants of the clock and of the sources. Nothing of it has to be on disk.
+    private func follow() {
+        setAlarm()
+        // Of two wishes the later one must not be told first.
+        if let wish = book.takeWish() { environment.source.want(wish) }
     }
 
     private func perform(_ effect: LocationEffect) async {
@@ -168,45 +214,39 @@ package actor LocationService {
 
     private func askUser(_ app: AppID, _ name: String, _ reason: String?, _ permission: LocationPermission) async {
         let answer = await environment.ask(app, name, reason, permission)
-        await tell { $0.asked(app, answer, now: $1) }
+        guard let answer else { return await tell { $0.asked(app, nil, now: $1) } }
+        do throws(Problem) {
+            try await ask { book, now in book.asked(app, answer, now: now) }
+        } catch {
+            environment.logger.error("An answer is not kept", metadata: ["app": "\(app)", "error": "\(error)"])
+            // He can be asked again.
+            await tell { $0.asked(app, nil, now: $1) }
+        }
     }
 
-    /// An input that nobody waits for.
-    func tell(_ input: (inout LocationBook, LocationMoment) -> Void) async {
-        // Before it was prepared, it reads what it needs; behind its end, the next one does.
-        _ = try? await step(input)
+    /// Writes what was decided; what cannot be written is part of the next transaction.
+    private func save(_ changes: LocationChanges) async {
+        guard await !write(changes) else { return }
+        book.notWritten(changes, now: now)
+        setAlarm()
     }
 
-    /// A request: answered when it is on disk.
-    func ask<Value>(
-        all: Bool = false, _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
-    ) async throws(Problem) -> Value {
-        let (value, isWritten) = try await step(all: all, input)
-        guard isWritten else { throw .unavailable("It could not be written down; the log says why.") }
-        await written()
-        return value
-    }
-
-    @discardableResult
+    /// - Returns: whether it is on disk.
     private func write(_ changes: LocationChanges) async -> Bool {
         guard !changes.isEmpty else { return true }
         let reading = environment.clock.now()
-        writes.begin()
-        defer { writes.end() }
         do {
             try await environment.store.write { try Self.write(changes, $0, reading) }
             return true
         } catch {
             environment.logger.error("The store failed", metadata: ["error": "\(error)"])
-            book.notWritten(changes, now: now)
-            setAlarm()
             return false
         }
     }
 
     /// Returns when everything that was decided is on disk, or could not be written.
     func written() async {
-        while writes.areUnderWay { await withCheckedContinuation { writes.add($0) } }
+        while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
     }
 
     private static func write(
@@ -275,6 +315,7 @@ package actor LocationService {
 
     func readEntries() async throws(Problem) {
         guard isPrepared, let manifests = await environment.manifests() else { return }
-        _ = try await step { $0.read(manifests, now: $1) }
+        guard !isStopping else { throw Self.notRunning }
+        await tell { $0.read(manifests, now: $1) }
     }
 }

@@ -7,8 +7,8 @@ package import Store
 
 /// Notifications of apps on the desktop: shown by its notification server, kept while there is none, and answered by the user.
 ///
-/// One ``NotificationBook`` decides; this actor carries out. Whatever a method has returned for is on disk. Methods that people
-/// and apps call throw ``Problem`` and nothing else. See `docs/decisions/0045`.
+/// One ``NotificationBook`` decides; this actor carries out. Whatever a method has returned for is on disk, and where one has thrown,
+/// nothing has changed. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0045`.
 package actor NotificationService {
     /// The world as the service needs it.
     package struct Environment: Sendable {
@@ -61,8 +61,8 @@ package actor NotificationService {
     private var isStopping = false
     /// Changes that could not be written: part of the next transaction.
     private var retained: [NotificationChange] = []
-    /// Transactions that are not on disk yet, and those who wait until they are.
-    private var writes = PendingWrites()
+    /// Steps that are not on disk yet, and those who wait until they are.
+    private var turns = StepTurns()
     /// Those who wait for the answer to a question.
     private var askers: [Int64: [CheckedContinuation<String?, Never>]] = [:]
     nonisolated private let companions = Mailbox<NotificationService>()
@@ -139,37 +139,58 @@ package actor NotificationService {
 
     // MARK: - Steps
 
-    /// Gives the book an input, decides, and carries out what follows from it.
-    ///
-    /// - Returns: what `input` gives, and whether all of it is on disk.
-    private func step<Value>(
-        _ input: (inout NotificationBook, Double) throws(Problem) -> Value
-    ) async throws(Problem) -> (value: Value, isWritten: Bool) {
-        guard isPrepared, !isStopping else { throw .unavailable("Notifications are not shown now.") }
+    /// Has a step begin in its turn.
+    private func begin(alone: Bool = false) async {
+        guard !turns.begin(alone: alone) else { return }
+        await withCheckedContinuation { turns.add($0, alone: alone) }
+    }
+
+    /// Gives the book an input that nobody waits for, decides, and carries out what follows from it.
+    private func tell(_ input: (inout NotificationBook, Double) -> Void) async {
+        for effect in await step(input) { await perform(effect) }
+    }
+
+    private func step(_ input: (inout NotificationBook, Double) -> Void) async -> [NotificationEffect] {
+        await begin()
+        defer { turns.end() }
+        // Before it was prepared, it reads what it needs; behind its end, the next one does.
+        guard isPrepared, !isStopping else { return [] }
         let now = now
-        let value = try input(&book, now)
+        input(&book, now)
         book.look(now)
         setAlarm()
         let (changes, effects) = (book.takeChanges(), book.takeEffects())
         // No suspension before this: transactions have the order of what was decided.
-        let isWritten = await write(changes)
-        for effect in effects { await perform(effect) }
-        return (value, isWritten)
+        _ = await write(changes, isKept: true)
+        return effects
     }
 
-    /// An input that nobody waits for.
-    private func tell(_ input: (inout NotificationBook, Double) -> Void) async {
-        // Before it was prepared, it reads what it needs; behind its end, the next one does.
-        _ = try? await step(input)
-    }
-
-    /// A request: answered when it is on disk.
+    /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
     private func ask<Value>(
         _ input: (inout NotificationBook, Double) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
-        let (value, isWritten) = try await step(input)
-        guard isWritten else { throw .unavailable("It could not be written down; the log says why.") }
+        let (value, effects) = try await change(input)
+        for effect in effects { await perform(effect) }
         return value
+    }
+
+    private func change<Value>(
+        _ input: (inout NotificationBook, Double) throws(Problem) -> Value
+    ) async throws(Problem) -> (value: Value, effects: [NotificationEffect]) {
+        await begin(alone: true)
+        defer { turns.end() }
+        guard isPrepared, !isStopping else { throw .unavailable("Notifications are not shown now.") }
+        let now = now
+        var next = book
+        let value = try input(&next, now)
+        next.look(now)
+        let (changes, effects) = (next.takeChanges(), next.takeEffects())
+        guard await write(changes, isKept: false) else {
+            throw .unavailable("It could not be written down; the log says why.")
+        }
+        book = next
+        setAlarm()
+        return (value, effects)
     }
 
     private func perform(_ effect: NotificationEffect) async {
@@ -204,14 +225,16 @@ package actor NotificationService {
         environment.desktop.show(draft, token: token)
     }
 
-    @discardableResult
-    private func write(_ changes: [NotificationChange]) async -> Bool {
+    /// Writes what was decided, and first what could not be written before.
+    ///
+    /// - Parameter isKept: whether it is part of the next transaction where it cannot be written.
+    /// - Returns: whether it is on disk.
+    private func write(_ changes: [NotificationChange], isKept: Bool) async -> Bool {
         guard !changes.isEmpty || !retained.isEmpty else { return true }
-        let all = retained + changes
+        let before = retained
+        let all = before + changes
         retained = []
         let reading = environment.clock.now()
-        writes.begin()
-        defer { writes.end() }
         do {
             try await environment.store.write { transaction in
                 for change in all { try transaction.apply(change, reading) }
@@ -219,14 +242,14 @@ package actor NotificationService {
             return true
         } catch {
             environment.logger.error("The store failed", metadata: ["error": "\(error)"])
-            retained = (all + retained).suffix(Self.mostRetained)
+            retained = ((isKept ? all : before) + retained).suffix(Self.mostRetained)
             return false
         }
     }
 
     /// Returns when everything that was decided is on disk, or could not be written.
     private func written() async {
-        while writes.areUnderWay { await withCheckedContinuation { writes.add($0) } }
+        while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
     }
 
     // MARK: - What happens
@@ -239,9 +262,10 @@ package actor NotificationService {
             do throws(StoreError) {
                 let kept = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
                 // What was decided meanwhile is not in it, and what could not be written is in no row: again.
-                guard !writes.areUnderWay, book.revision == revision else { continue }
+                guard !turns.areUnderWay, book.revision == revision else { continue }
                 if !retained.isEmpty {
-                    guard await write([]) else { return }
+                    await tell { _, _ in }
+                    guard retained.isEmpty else { return }
                     continue
                 }
                 await tell { book, _ in book.load(kept) }
@@ -308,7 +332,13 @@ package actor NotificationService {
     ) async -> String? {
         guard isPrepared, !isStopping else { return nil }
         let question = NotificationQuestion(app: app, purpose: purpose, title: title, body: body, choices: choices)
+        await begin()
+        guard !isStopping else {
+            turns.end()
+            return nil
+        }
         let number = book.ask(question)
+        turns.end()
         return await withCheckedContinuation { continuation in
             askers[number, default: []].append(continuation)
             companions.yield { await $0.tell { _, _ in } }
@@ -316,13 +346,7 @@ package actor NotificationService {
     }
 
     package func add(_ request: NotificationRequest, for app: AppID) async throws(Problem) {
-        let (_, isWritten) = try await step { (book, now) throws(Problem) in
-            try book.add(request, for: app, now: now)
-        }
-        guard !isWritten else { return }
-        // Else it would be shown although its app was told that it will not.
-        await tell { book, _ in book.remove([request.notification.identifier], of: app, isShown: false) }
-        throw .unavailable("The notification could not be written down; the log says why.")
+        try await ask { (book, now) throws(Problem) in try book.add(request, for: app, now: now) }
     }
 
     /// Forgets notifications of the app, all where none are named.

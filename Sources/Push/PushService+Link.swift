@@ -42,14 +42,14 @@ extension PushService {
     /// Gives the connection up; what it still says is not heard.
     func dropLink() {
         guard let link else { return }
-        if link.channel.state == .open { book.noteDisconnected("It is given up.", reading.wallSeconds) }
+        if link.channel.state == .open { disconnections.append(("It is given up.", reading.wallSeconds)) }
         self.link = nil
         link.wire.close()
     }
 
     /// The connection has ended, or could not be made.
     func failed(_ why: String, _ code: RefusalCode? = nil, retryAfter: UInt32 = 0) {
-        if link?.channel.state == .open || code != nil { book.noteDisconnected(why, reading.wallSeconds) }
+        if link?.channel.state == .open || code != nil { disconnections.append((why, reading.wallSeconds)) }
         let wire = link?.wire
         link = nil
         wire?.close()
@@ -128,21 +128,27 @@ extension PushService {
         case .sign(let bytes): sign(bytes)
         case .connected(let keepAlive, let endpoints):
             plan.connected(keepAlive: keepAlive, now: reading.bootSeconds)
-            unified.connected(endpoints: endpoints, now: reading.wallSeconds)
-            await tell { $0.noteConnected($1) }
+            await settle { book, unified, now in
+                unified.connected(endpoints: endpoints, now: now)
+                book.noteConnected(now)
+            }
         case .store(let message): await store(message, number)
         case .keepAliveAnswered: plan.answered(now: reading.bootSeconds)
         case .registered(let topic, let token):
             link?.asked.remove(topic)
-            unified.registered(topic, token: token, now: reading.wallSeconds)
-            await tell { $0.registered(topic, token: token, now: $1) }
+            await settle { book, unified, now in
+                unified.registered(topic, token: token, now: now)
+                book.registered(topic, token: token, now: now)
+            }
             resumeWaiters(of: AppID(rawValue: topic))
         case .unregistered(let topic):
             link?.askedToLeave.remove(topic)
             await tell { book, _ in book.unregistered(topic) }
         case .refused(let topic, let refusal):
-            unified.refused(topic, refusal, now: reading.wallSeconds)
-            await tell { $0.refused(topic, refusal, now: $1) }
+            await settle { book, unified, now in
+                unified.refused(topic, refusal, now: now)
+                book.refused(topic, refusal, now: now)
+            }
             resumeWaiters(of: AppID(rawValue: topic))
         case .close(let refusal, let retryAfter):
             failed(Self.sentence(refusal), refusal.code, retryAfter: retryAfter)
@@ -170,10 +176,10 @@ extension PushService {
     private func store(_ message: Message, _ number: Int) async {
         let isWritten: Bool
         if message.type == .unifiedpush {
-            isWritten = await tellUnified { $0.received(message, now: $1) }
+            isWritten = await settle { _, unified, now in unified.received(message, now: now) }
         } else {
             await learn(AppID(rawValue: message.topic))
-            isWritten = (try? await step { $0.received(message, now: $1) })?.isWritten ?? false
+            isWritten = await settle { book, _, now in book.received(message, now: now) }
         }
         guard self.link?.number == number, var link else { return }
         guard isWritten else {

@@ -83,15 +83,16 @@ extension PushService {
     package func register(_ app: AppID, waits: Bool = true) async throws(Problem) -> AppPushStatus {
         if book.manifests[app] == nil { try await readEntries() }
         await learn(app)
-        try await ask { (book, now) throws(Problem) in try book.register(app, now: now) }
+        try await ask { (book, _, now) throws(Problem) in try book.register(app, now: now) }
         if waits { await waitForToken(of: app) }
         return try await status(of: app)
     }
 
     package func unregister(_ app: AppID) async throws(Problem) {
-        let now = reading.wallSeconds
-        if isPrepared, !isStopping { _ = unified.unregister(app, now: now) }
-        try await ask { (book, now) throws(Problem) in book.unregister(app, now: now) }
+        try await ask { (book, unified, now) throws(Problem) in
+            _ = unified.unregister(app, now: now)
+            book.unregister(app, now: now)
+        }
         resumeWaiters(of: app)
     }
 
@@ -138,9 +139,14 @@ extension PushService {
         }
         let enrolment = PushStatus.Enrolment(
             host: address.host, port: address.port, device: device.description, enrolled: reading.date)
-        try await ask { (book, now) throws(Problem) in
-            book.enrolled(enrolment, authority: request.authority, now: now)
-            unified.enrolled(true, now: now)
+        do throws(Problem) {
+            try await ask { (book, unified, now) throws(Problem) in
+                book.enrolled(enrolment, authority: request.authority, now: now)
+                unified.enrolled(true, now: now)
+            }
+        } catch {
+            try? FileManager.default.removeItem(at: keyFile(enrolment.device))
+            throw .unavailable("\(error.detail ?? "") The device was enrolled in vain; a new code is needed.")
         }
         return try await status()
     }
@@ -157,7 +163,7 @@ extension PushService {
     /// Forgets the gateway; apps that have registered have no token until the device is enrolled again.
     package func leave() async throws(Problem) {
         guard let enrolment = book.device.enrolment else { return }
-        try await ask { (book, now) throws(Problem) in
+        try await ask { (book, unified, now) throws(Problem) in
             book.left(now: now)
             unified.enrolled(false, now: now)
         }
@@ -226,6 +232,7 @@ extension PushService {
     /// An entry may have been put there by hand.
     private func readEntries() async throws(Problem) {
         guard isPrepared, let manifests = await environment.manifests() else { return }
-        _ = try await step { book, _ in book.read(manifests) }
+        guard !isStopping else { throw .unavailable("Remote notifications do not run.") }
+        await tell { book, _ in book.read(manifests) }
     }
 }

@@ -36,7 +36,7 @@ extension PushService {
     }
 
     private func heard(_ event: DistributorEvent) async {
-        _ = await tellUnified { book, now in
+        await settle { _, book, now in
             switch event {
             case .connected: book.connectedToBus()
             case .disconnected: book.lostBus()
@@ -49,16 +49,6 @@ extension PushService {
             case .called(let number, let outcome): book.called(number, outcome, now: now)
             }
         }
-    }
-
-    /// Gives the book of UnifiedPush an input, decides, and carries out what follows from it.
-    ///
-    /// - Returns: whether all of it is on disk.
-    func tellUnified(_ input: (inout UnifiedPushBook, Double) -> Void) async -> Bool {
-        guard isPrepared, !isStopping else { return false }
-        updateTrust()
-        input(&unified, reading.wallSeconds)
-        return await settle()
     }
 
     static func write(_ changes: UnifiedPushChanges, _ transaction: StoreTransaction) throws {

@@ -10,8 +10,8 @@ package import Store
 /// of it.
 ///
 /// A ``PushBook`` decides over pushes and a ``ConnectionPlan`` over the connection; this actor carries out. A push is on disk with
-/// everything that follows from it before the gateway is told that it came. Methods that people and apps call throw ``Problem``
-/// and nothing else. See `docs/decisions/0044`.
+/// everything that follows from it before the gateway is told that it came. What a method of people and apps has returned for is on
+/// disk, and where one has thrown, nothing has changed; they throw ``Problem`` and nothing else. See `docs/decisions/0044`.
 package actor PushService {
     /// The world as the service needs it.
     package struct Environment: Sendable {
@@ -87,6 +87,10 @@ package actor PushService {
     var waiters: [Int: TokenWaiter] = [:]
     var lastWaiter = 0
     private let companions = Mailbox<PushService>()
+    /// Steps that are not on disk yet.
+    var turns = StepTurns()
+    /// Ends of connections that the next step writes down, and their times.
+    var disconnections: [(why: String, time: Double)] = []
     /// Whether the part that shows notifications is about to be called.
     private var isNotifying = false
     let events: AsyncStream<LinkEvent>
@@ -129,10 +133,11 @@ package actor PushService {
         unified = UnifiedPushBook(unifiedPush, isEnrolled: book.device.enrolment != nil, now: now)
         updateTrust()
         for app in book.registered { await learn(app) }
+        await begin()
+        defer { turns.end() }
         isPrepared = true
         for topic in unified.takeLeft() { book.leave(topic) }
-        let changes = book.takeChanges()
-        if await write(changes, unified.takeChanges()), !changes.releases.isEmpty { notify() }
+        await save()
     }
 
     /// Decides, until ``stop()``.
@@ -181,85 +186,16 @@ package actor PushService {
         await tell { _, _ in }
     }
 
-    // MARK: - Steps
-
-    /// Gives the book an input, decides, and carries out what follows from it.
-    ///
-    /// - Returns: what `input` gives, and whether all of it is on disk.
-    func step<Value>(
-        _ input: (inout PushBook, Double) throws(Problem) -> Value
-    ) async throws(Problem) -> (value: Value, isWritten: Bool) {
-        guard isPrepared, !isStopping else { throw .unavailable("Remote notifications do not run.") }
-        updateTrust()
-        let value = try input(&book, reading.wallSeconds)
-        return (value, await settle())
-    }
-
-    /// Decides, and carries out what follows.
-    ///
-    /// - Returns: whether all of it is on disk.
-    func settle() async -> Bool {
-        updateTrust()
-        let now = reading.wallSeconds
-        unified.look(now)
-        for topic in unified.takeLeft() { book.leave(topic) }
-        book.look(now)
-        followBook()
-        setAlarm()
-        let (changes, told) = (book.takeChanges(), book.takeTold())
-        // No suspension before this: transactions have the order of what was decided.
-        let isWritten = await write(changes, unified.takeChanges())
-        if isWritten {
-            if !changes.alerts.isEmpty || !changes.releases.isEmpty { notify() }
-            for request in unified.takeRequests() { environment.distribution?.perform(request) }
-        }
-        for app in told.sorted(by: { $0.rawValue < $1.rawValue }) {
-            // As it is by now: of two changes the later one must not be told first.
-            await environment.tell(app, book.notice(for: app) ?? PushNotice())
-        }
-        return isWritten
-    }
-
     func updateTrust() {
         let trusts = reading.bootSeconds - clockStandsSince >= PushBook.clockPatience
         book.trustsClock = trusts
         unified.trustsClock = trusts
     }
 
-    /// An input that nobody waits for.
-    func tell(_ input: (inout PushBook, Double) -> Void) async {
-        // Before it was prepared, it reads what it needs; behind its end, the next one does.
-        _ = try? await step(input)
-    }
-
-    /// A request: answered when it is on disk.
-    func ask<Value>(_ input: (inout PushBook, Double) throws(Problem) -> Value) async throws(Problem) -> Value {
-        let (value, isWritten) = try await step(input)
-        guard isWritten else { throw .unavailable("It could not be written down; the log says why.") }
-        return value
-    }
-
-    @discardableResult
-    private func write(_ changes: PushChanges, _ unifiedPush: UnifiedPushChanges) async -> Bool {
-        guard !changes.isEmpty || !unifiedPush.isEmpty else { return true }
-        let reading = reading
-        do {
-            try await environment.store.write { transaction in
-                try Self.write(changes, transaction, reading)
-                try Self.write(unifiedPush, transaction)
-            }
-            return true
-        } catch {
-            environment.logger.error("The store failed", metadata: ["error": "\(error)"])
-            book.notWritten(changes, now: self.reading.wallSeconds)
-            unified.notWritten(unifiedPush, now: self.reading.wallSeconds)
-            setAlarm()
-            return false
-        }
-    }
+    // MARK: - What the disk has
 
     /// Has what is due shown. Nobody waits for that: an app in front is asked first, and may take its time.
-    private func notify() {
+    func notify() {
         guard !isNotifying else { return }
         isNotifying = true
         companions.yield { await $0.callNotifications() }
@@ -271,7 +207,7 @@ package actor PushService {
         await environment.notifications.changed()
     }
 
-    private static func write(
+    static func write(
         _ changes: PushChanges, _ transaction: StoreTransaction, _ reading: ClockReading
     ) throws {
         for app in changes.removed { try transaction.deletePushes(of: app) }
@@ -364,6 +300,9 @@ package actor PushService {
     func learn(_ app: AppID) async {
         let availability = await environment.availability(app)
         let permission = await environment.notifications.permission(app)
+        // Not while a change is being written, which would take the place of it.
+        await begin()
+        defer { turns.end() }
         book.set(availability, of: app)
         book.set(permission, of: app)
     }

@@ -7,8 +7,8 @@ package import Store
 
 /// Background refresh: who is woken for new content and when, and everything that the local API offers of it.
 ///
-/// One ``RefreshBook`` decides; this actor carries out. Whatever a method has returned for is on disk. Methods that people and apps
-/// call throw ``Problem`` and nothing else. See `docs/decisions/0037`.
+/// One ``RefreshBook`` decides; this actor carries out. Whatever a method has returned for is on disk, and where one has thrown,
+/// nothing has changed. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0037`.
 package actor RefreshService {
     /// The world as the service needs it.
     package struct Environment: Sendable {
@@ -47,8 +47,8 @@ package actor RefreshService {
     private var alarm = Alarm()
     private var isPrepared = false
     private var isStopping = false
-    /// Transactions that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
-    private var writes = PendingWrites()
+    /// Steps that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
+    private var turns = StepTurns()
     private let companions = Mailbox<RefreshService>()
 
     package init(_ environment: Environment) {
@@ -83,8 +83,10 @@ package actor RefreshService {
         book = RefreshBook(kept, manifests: manifests, moment: book.moment, now: now)
         book.take(ends, now: now)
         book.resume(wakes, seen: seenBefore + environment.clock.now().bootSeconds, now: now)
+        await begin()
+        defer { turns.end() }
         isPrepared = true
-        await write(book.takeChanges())
+        await save(book.takeChanges())
     }
 
     /// Decides, until ``stop()``.
@@ -123,20 +125,61 @@ package actor RefreshService {
 
     // MARK: - Steps
 
-    /// Gives the book an input, decides, and carries out what follows from it.
-    ///
-    /// - Returns: what `input` gives, and whether all of it is on disk.
-    private func step<Value>(
-        _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
-    ) async throws(Problem) -> (value: Value, isWritten: Bool) {
-        guard isPrepared, !isStopping else { throw .unavailable("Background refresh does not run.") }
+    /// Has a step begin in its turn.
+    private func begin(alone: Bool = false) async {
+        guard !turns.begin(alone: alone) else { return }
+        await withCheckedContinuation { turns.add($0, alone: alone) }
+    }
+
+    /// Gives the book an input that nobody waits for, decides, and carries out what follows from it.
+    private func tell(_ input: (inout RefreshBook, LocalMoment) -> Void) async {
+        await perform(await step(input))
+    }
+
+    private func step(_ input: (inout RefreshBook, LocalMoment) -> Void) async -> [RefreshEffect] {
+        await begin()
+        defer { turns.end() }
+        // Before it was prepared, it reads what it needs; behind its end, the next one does.
+        guard isPrepared, !isStopping else { return [] }
         let now = now
-        let value = try input(&book, now)
+        input(&book, now)
         book.look(now)
         setAlarm()
         let (changes, effects) = (book.takeChanges(), book.takeEffects())
         // No suspension before this: transactions have the order of what was decided.
-        let isWritten = await write(changes)
+        await save(changes)
+        return effects
+    }
+
+    /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
+    private func ask<Value>(
+        _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        let (value, effects) = try await change(input)
+        await perform(effects)
+        return value
+    }
+
+    private func change<Value>(
+        _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
+    ) async throws(Problem) -> (value: Value, effects: [RefreshEffect]) {
+        await begin(alone: true)
+        defer { turns.end() }
+        guard isPrepared, !isStopping else { throw Self.notRunning }
+        let now = now
+        var next = book
+        let value = try input(&next, now)
+        next.look(now)
+        let (changes, effects) = (next.takeChanges(), next.takeEffects())
+        guard await write(changes) else { throw .unavailable("It could not be written down; the log says why.") }
+        book = next
+        setAlarm()
+        return (value, effects)
+    }
+
+    private static var notRunning: Problem { .unavailable("Background refresh does not run.") }
+
+    private func perform(_ effects: [RefreshEffect]) async {
         for effect in effects {
             switch effect {
             case .expire(let app, let source, let key): await environment.expire(app, source, key)
@@ -144,44 +187,31 @@ package actor RefreshService {
             case .availability(let app): await environment.availabilityChanged(app, book.availability(of: app))
             }
         }
-        return (value, isWritten)
     }
 
-    /// An input that nobody waits for.
-    private func tell(_ input: (inout RefreshBook, LocalMoment) -> Void) async {
-        // Before it was prepared, it reads what it needs; behind its end, the next one does.
-        _ = try? await step(input)
+    /// Writes what was decided; what cannot be written is part of the next transaction.
+    private func save(_ changes: RefreshChanges) async {
+        guard await !write(changes) else { return }
+        book.notWritten(changes, now: now)
+        setAlarm()
     }
 
-    /// A request: answered when it is on disk.
-    private func ask<Value>(
-        _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
-    ) async throws(Problem) -> Value {
-        let (value, isWritten) = try await step(input)
-        guard isWritten else { throw .unavailable("It could not be written down; the log says why.") }
-        return value
-    }
-
-    @discardableResult
+    /// - Returns: whether it is on disk.
     private func write(_ changes: RefreshChanges) async -> Bool {
         guard !changes.isEmpty else { return true }
         let reading = environment.clock.now()
-        writes.begin()
-        defer { writes.end() }
         do {
             try await environment.store.write { try Self.write(changes, $0, reading) }
             return true
         } catch {
             environment.logger.error("The store failed", metadata: ["error": "\(error)"])
-            book.notWritten(changes, now: now)
-            setAlarm()
             return false
         }
     }
 
     /// Returns when everything that was decided is on disk, or could not be written.
     private func written() async {
-        while writes.areUnderWay { await withCheckedContinuation { writes.add($0) } }
+        while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
     }
 
     private static func write(
@@ -302,14 +332,9 @@ package actor RefreshService {
 
     package func submit(_ task: ScheduledTask, for app: AppID, isInFront: Bool) async throws(Problem) {
         try await readEntries(for: app)
-        let (submitted, isWritten) = try await step { (book, now) throws(Problem) in
+        try await ask { (book, now) throws(Problem) in
             try book.submit(task, for: app, isInFront: isInFront, now: now)
-            return now.seconds
         }
-        guard !isWritten else { return }
-        // Else it would begin although its app was told that it will not.
-        book.takeBack(task.identifier, of: app, submitted: submitted)
-        throw .unavailable("The task could not be written down; the log says why.")
     }
 
     /// Cancels a task that waits; all of the app's where none is named.
@@ -345,7 +370,8 @@ package actor RefreshService {
 
     private func readEntries() async throws(Problem) {
         guard isPrepared, let manifests = await environment.manifests() else { return }
-        _ = try await step { $0.read(manifests, now: $1) }
+        guard !isStopping else { throw Self.notRunning }
+        await tell { $0.read(manifests, now: $1) }
     }
 
     private func known(_ app: AppID) throws(Problem) -> AppRefreshStatus {

@@ -33,10 +33,26 @@ extension StoreTransaction {
         }
     }
 
+    /// Keeps what the steps of an app have made of its record. Its user's word in it stays as it is: a step that was decided before
+    /// that word does not undo it.
     package func put(_ record: AppRecord) throws {
         try db.cachedStatement(
-            sql: "INSERT INTO apps (id, record) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET record = ?2"
+            sql: """
+                INSERT INTO apps (id, record) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET record =
+                    json_set(?2, '$.background.policy', json_extract(record, '$.background.policy'))
+                """
         ).execute(arguments: [record.id.rawValue, try Columns.encode(record)])
+    }
+
+    /// Keeps its user's word on an app's background time; nil takes it back.
+    ///
+    /// - Parameter record: what is kept of an app of which nothing is yet.
+    package func put(_ policy: BackgroundPolicy?, of record: AppRecord) throws {
+        var record = try app(record.id) ?? record
+        record.background.policy = policy
+        try db.execute(
+            sql: "INSERT INTO apps (id, record) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET record = ?2",
+            arguments: [record.id.rawValue, try Columns.encode(record)])
     }
 
     package func deleteApp(_ id: AppID) throws {

@@ -182,6 +182,80 @@ import Testing
         #expect(behind?.status == 503)
     }
 
+    enum Asking: CaseIterable, Sendable {
+        case deny, addRegion, changeRegion, removeRegion, watchChanges
+
+        func ask(_ service: LocationService) async throws(Problem) {
+            switch self {
+            case .deny: _ = try await service.change(Scene.app, AppLocationChange(permission: .denied))
+            case .addRegion: try await service.addRegion(LocationScene.region("other"), for: Scene.app)
+            case .changeRegion:
+                var region = LocationScene.region()
+                region.radius += 50
+                try await service.addRegion(region, for: Scene.app)
+            case .removeRegion:
+                try await service.removeRegion(LocationScene.region().identifier, of: Scene.app)
+            case .watchChanges: try await service.setSignificantChanges(true, for: Scene.app)
+            }
+        }
+    }
+
+    @Test(arguments: Asking.allCases)
+    func `R6: What is asked for and cannot be written down is refused, and nothing has changed`(
+        _ asking: Asking
+    ) async throws {
+        let scene = try Scene()
+        try await scene.begin()
+        await scene.move(0, after: 300)
+        await scene.move(0, after: 30)
+        let (before, wakes) = (try await scene.service.status(of: Scene.app), try await scene.wakes())
+        let (words, wishes) = (scene.told.words, scene.source.wishes)
+        #expect(wakes.count == 1)
+        scene.gate.open(for: 0)
+        let problem = await #expect(throws: Problem.self) { try await asking.ask(scene.service) }
+        #expect(problem?.status == 503)
+        #expect(scene.told.words == words && scene.source.wishes == wishes)
+        scene.gate.open(for: nil)
+        #expect(try await scene.service.status(of: Scene.app) == before)
+        // Nor is it written with what comes next.
+        await scene.service.use(Scene.app, isInFront: true)
+        await scene.service.use(Scene.app, isInFront: false)
+        #expect(try await scene.wakes() == wakes)
+        await scene.service.stop()
+        let next = try Scene(after: scene)
+        try await next.prepare()
+        let kept = try await next.service.status(of: Scene.app)
+        #expect(kept.permission == before.permission && kept.regions.map(\.region) == before.regions.map(\.region))
+        #expect(kept.monitorsSignificantChanges == before.monitorsSignificantChanges)
+        await next.service.stop()
+    }
+
+    @Test func `R6: A user's answer that cannot be written down is not taken for one, and he can be asked again`()
+        async throws
+    {
+        let scene = try Scene()
+        scene.told.answer(.always)
+        try await scene.prepare()
+        let running = Task { [service = scene.service] in await service.run() }
+        _ = try await scene.service.requestAuthorization(.always, for: Scene.other)
+        try await eventually("the answer") { scene.told.words.contains("permission \(Scene.other) always") }
+        // The app is known, so that the question itself writes nothing.
+        try await scene.service.setSignificantChanges(true, for: Scene.app)
+        scene.gate.open(for: 0)
+        func asked() -> Int { scene.told.words.count { $0.hasPrefix("ask \(Scene.app)") } }
+        for count in 1...2 {
+            try await eventually("question \(count)") {
+                _ = try await scene.service.requestAuthorization(.always, for: Scene.app)
+                return asked() >= count
+            }
+        }
+        #expect(try await scene.service.processLocation(of: Scene.app).permission == .ask)
+        scene.gate.open(for: nil)
+        #expect(!scene.told.words.contains("permission \(Scene.app) always"))
+        await scene.service.stop()
+        await running.value
+    }
+
     @Test func `R6: Rows that cannot be read are skipped and said`() async throws {
         let scene = try Scene()
         try await scene.begin(Scene.other)

@@ -45,6 +45,46 @@ import Testing
         await scene.end()
     }
 
+    private enum Asking: CaseIterable {
+        case deny, remove, badge, add
+
+        func ask(_ service: NotificationService) async throws(Problem) {
+            let app = ServiceScene.app
+            switch self {
+            case .deny: try await service.setPermission(.denied, of: app)
+            case .remove: try await service.remove(nil, of: app)
+            case .badge: try await service.setBadge(3, for: app)
+            case .add:
+                try await service.add(NotificationRequest(notification: ServiceScene.notification("b")), for: app)
+            }
+        }
+    }
+
+    @Test func `R3: What is asked for and cannot be written down is refused, and nothing has changed`() async throws {
+        let bus = try await PrivateBus.started()
+        let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
+        let scene = try await ServiceScene(on: bus)
+        let (service, app) = (scene.service, ServiceScene.app)
+        try await service.setPermission(.allowed, of: app)
+        try await scene.waitForServer()
+        try await service.add(NotificationRequest(notification: ServiceScene.notification("a")), for: app)
+        try await scene.waitForShown(["a"])
+        let before = await service.processNotifications(of: app)
+        #expect(before.delivered.map(\.identifier) == ["a"])
+        // Nothing can be written any more.
+        try scene.store.close()
+        for asking in Asking.allCases {
+            let problem = await #expect(throws: Problem.self) { try await asking.ask(service) }
+            #expect(problem?.status == 503)
+        }
+        #expect(await service.processNotifications(of: app) == before)
+        #expect(await service.permission(of: app) == .allowed)
+        #expect(scene.shown.read { $0 } == ["a"])
+        // It is still on the screen.
+        #expect(try await mock.calls(of: "CloseNotification") == mock.calls(of: "NothingOfTheKind"))
+        await scene.end()
+    }
+
     @Test func `R3: A choice wakes the app with what was chosen and brings it to the front; only its server's counts`()
         async throws
     {

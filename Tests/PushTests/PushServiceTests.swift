@@ -157,6 +157,52 @@ import Testing
         await scene.end()
     }
 
+    private enum Asking: CaseIterable {
+        case register, unregister, leave
+
+        func ask(_ service: PushService) async throws(Problem) {
+            switch self {
+            case .register: _ = try await service.register(BookScene.other)
+            case .unregister: try await service.unregister(BookScene.app)
+            case .leave: try await service.leave()
+            }
+        }
+    }
+
+    @Test func `R3: A registration that cannot be written down, or its end, has not come about`() async throws {
+        let scene = try await Scene.registered()
+        let before = try await scene.service.status()
+        let told = scene.told.read { $0 }
+        scene.gate.close(true)
+        for asking in Asking.allCases {
+            let problem = await #expect(throws: Problem.self) { try await asking.ask(scene.service) }
+            #expect(problem?.status == 503)
+        }
+        scene.gate.close(false)
+        let after = try await scene.service.status()
+        #expect(after.apps == before.apps && after.enrolment == before.enrolment && after.connection == .open)
+        #expect(scene.told.read { $0 } == told)
+        #expect(scene.gateway.state.read { $0.unregistered.isEmpty })
+        // The device can still say who it is.
+        let enrolment = try #require(after.enrolment)
+        #expect(FileManager.default.fileExists(atPath: scene.directory.path("push-\(enrolment.device).key")))
+        await scene.end()
+    }
+
+    @Test func `R3: An enrolment that cannot be written down is none, and leaves no key`() async throws {
+        let scene = try Scene()
+        try await scene.start()
+        scene.gate.close(true)
+        let problem = await #expect(throws: Problem.self) {
+            try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url, name: "test"))
+        }
+        #expect(problem?.status == 503 && problem?.detail?.contains("new code") == true)
+        scene.gate.close(false)
+        #expect(try await scene.service.status().enrolment == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory.path) == [])
+        await scene.end()
+    }
+
     @Test func `R3: An alert waits for its app also where the service ends in between`() async throws {
         let scene = try await Scene.registered()
         try await scene.deliver([scene.message(1, BookScene.both)])

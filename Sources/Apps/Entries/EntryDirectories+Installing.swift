@@ -1,3 +1,4 @@
+import CNightshift
 import Foundation
 import Glibc
 package import NightshiftAPI
@@ -23,8 +24,17 @@ extension EntryDirectories {
         return manifest
     }
 
+    /// An entry that was taken out of the own directory, and is still beside it under a name that is no entry's.
+    package struct Removed: Sendable {
+        fileprivate var path: String
+        fileprivate var hidden: String
+    }
+
     /// Deletes the entry from the own directory.
-    package func remove(_ id: AppID) throws(EntryError) {
+    package func remove(_ id: AppID) throws(EntryError) { discard(try take(id)) }
+
+    /// Takes the entry out of the own directory, until it is discarded or put back.
+    package func take(_ id: AppID) throws(EntryError) -> Removed {
         guard let path = path(of: id) else {
             throw EntryError(.notFound, file: id.rawValue + AppID.entrySuffix, "there is no such entry")
         }
@@ -33,8 +43,23 @@ extension EntryDirectories {
                 .elsewhere, file: id.rawValue + AppID.entrySuffix,
                 "it is not yours to remove: it was installed for all users at \(path)")
         }
-        guard unlink(path) == 0 else { throw Self.failure(of: path, "it cannot be removed") }
-        try Self.syncDirectory(path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" })
+        let folder = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
+        let removed = Removed(path: path, hidden: "\(folder)/.nightshift-\(UUID().uuidString)")
+        guard rename(path, removed.hidden) == 0 else { throw Self.failure(of: path, "it cannot be removed") }
+        do {
+            try Self.syncDirectory(folder)
+        } catch {
+            putBack(removed)
+            throw error
+        }
+        return removed
+    }
+
+    package func discard(_ removed: Removed) { unlink(removed.hidden) }
+
+    /// Unless another one was installed meanwhile.
+    package func putBack(_ removed: Removed) {
+        if nightshift_rename_exclusive(removed.hidden, removed.path) != 0, errno == EEXIST { discard(removed) }
     }
 
     private static func write(_ text: String, to path: String, in directory: String) throws(EntryError) {

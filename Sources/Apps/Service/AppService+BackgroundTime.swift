@@ -49,7 +49,7 @@ extension AppService {
         await perform(id) { $0.endTask(number, of: guest, now: $1) }
     }
 
-    /// Changes what the user says of an app; it is kept.
+    /// Changes what the user says of an app, once it is kept.
     package func change(_ id: AppID, _ change: AppChange) async throws(Problem) -> AppStatus {
         try requireApp(id)
         if let text = change.backgroundPolicy {
@@ -59,12 +59,24 @@ extension AppService {
                     "'\(text)' is no policy: contiguous or opportunistic, with :SECONDS (10 to 3600) if wanted, or "
                         + "default.", pointer: "/backgroundPolicy")
             }
+            let record = machine(id).record
+            let order: Int64
+            do throws(StoreError) {
+                order = try await store.write { transaction in
+                    try transaction.put(policy, of: record)
+                    return try transaction.order()
+                }
+            } catch {
+                throw .unavailable(error.message)
+            }
+            // It may have been removed meanwhile, or changed once more.
+            try requireApp(id)
+            policies[id, default: StoredValue(nil)].take(policy, order)
             var machine = machine(id)
-            machine.record.background.policy = policy
+            machine.record.background.policy = policies[id]?.value
             machines[id] = machine
-            // As a step of its own, so that it is written and sees the new terms.
+            // As a step of its own, so that it sees the new terms.
             await perform(id) { $0.termsChanged(now: $1) }
-            await write(id, [], [])
         }
         return try await status(id)
     }

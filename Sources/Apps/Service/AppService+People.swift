@@ -55,17 +55,15 @@ extension AppService {
         guard machines[id]?.record.state ?? .notRunning == .notRunning else {
             throw .conflict("\(id) is running; quit it first.")
         }
+        let entry: EntryDirectories.Removed
         do {
-            try environment.entries.remove(id)
+            entry = try environment.entries.take(id)
         } catch {
             throw Problem(error)
         }
-        AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
         let now = now
-        machines[id] = nil
-        unfinished[id] = nil
-        tellings[id] = nil
-        partCalls.add { [parts = environment.parts] in await parts.installed(id, nil) }
+        // Nothing is begun for it while that is being written.
+        let (machine, ends) = (machines.removeValue(forKey: id), unfinished.removeValue(forKey: id))
         do {
             try await store.write { transaction in
                 try transaction.deleteApp(id)
@@ -73,7 +71,19 @@ extension AppService {
                 try transaction.record(JournalEntry(time: now.date, decision: .appRemoved, app: id))
             }
         } catch {
+            environment.entries.putBack(entry)
+            machines[id] = machine
+            unfinished[id] = ends
             throw .unavailable(error.message)
+        }
+        environment.entries.discard(entry)
+        AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
+        tellings[id] = nil
+        policies[id] = nil
+        partCalls.add { [parts = environment.parts] in await parts.installed(id, nil) }
+        // One that was installed in its place meanwhile was told before.
+        if let manifest = manifest(id) {
+            partCalls.add { [parts = environment.parts] in await parts.installed(id, manifest) }
         }
     }
 

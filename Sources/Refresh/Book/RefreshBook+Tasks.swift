@@ -120,14 +120,6 @@ extension RefreshBook {
         }
     }
 
-    /// Takes back a submission that could not be written down.
-    package mutating func takeBack(_ identifier: String, of app: AppID, submitted: Double) {
-        let key = StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: false)
-        guard tasks[key]?.submitted == submitted else { return }
-        tasks[key] = nil
-        marks.tasks.insert(key)
-    }
-
     /// Removes a task that waits.
     mutating func drop(_ key: StoredScheduledTask.Key, _ why: String?, _ now: LocalMoment) {
         guard tasks.removeValue(forKey: key) != nil else { return }

@@ -1,4 +1,5 @@
 import Apps
+import Foundation
 import NightshiftAPI
 import SimulationSupport
 import Store
@@ -32,6 +33,68 @@ import Testing
         #expect(try await scene.history().contains { $0.app == ServiceScene.app })
         _ = try await (launched, blockade)
         #expect(scene.scripted?.living.count == 1)
+        try await scene.end()
+    }
+
+    @Test func `A policy that cannot be written down is refused, and nothing has changed`() async throws {
+        let scene = try await ServiceScene()
+        _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
+        let kept = try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "contiguous:60"))
+        scene.gate.close(true)
+        let problem = await #expect(throws: Problem.self) {
+            try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "contiguous:77"))
+        }
+        #expect(problem?.status == 503)
+        #expect(try await scene.status().background.policy == kept.background.policy)
+        scene.gate.close(false)
+        // What is written of the app next says the same.
+        _ = try await scene.service.background(ServiceScene.app)
+        try await scene.crash()
+        let next = try await ServiceScene(after: scene)
+        #expect(try await next.status().background.policy == BackgroundPolicy(.contiguous, seconds: 60))
+        try await next.end()
+    }
+
+    @Test func `A step that was decided before its user's word does not undo it on disk`() async throws {
+        let scene = try await ServiceScene()
+        let old = AppRecord(id: ServiceScene.app, now: 1)
+        var step = old
+        step.faults = 2
+        try await scene.store.write { [step] transaction in
+            try transaction.put(old)
+            try transaction.put(.contiguous, of: old)
+            try transaction.put(step)
+        }
+        let found = try await scene.store.read { try $0.app(ServiceScene.app) }
+        #expect(found?.background.policy == .contiguous && found?.faults == 2)
+        // Taken back, it stays so as well.
+        var late = old
+        late.background.policy = .contiguous
+        try await scene.store.write { [late] transaction in
+            try transaction.put(nil, of: old)
+            try transaction.put(late)
+        }
+        #expect(try await scene.store.read { try $0.app(ServiceScene.app) } == old)
+        try await scene.end()
+    }
+
+    @Test func `An app whose removal cannot be written down is still installed, and known`() async throws {
+        let scene = try await ServiceScene()
+        let app = ServiceScene.app
+        _ = try await scene.service.change(app, AppChange(backgroundPolicy: "contiguous:60"))
+        scene.gate.close(true)
+        let problem = await #expect(throws: Problem.self) { try await scene.service.uninstall(app) }
+        #expect(problem?.status == 503)
+        scene.gate.close(false)
+        let status = try await scene.status()
+        #expect(status.manifest != nil && status.background.policySource == .app)
+        let folder = scene.paths.applications.path(percentEncoded: false)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["\(app.rawValue).desktop"])
+        #expect(!scene.partCalls.read { $0 }.contains(.installed(app, name: nil)))
+        try await scene.service.uninstall(app)
+        try await scene.partCalls.wait(for: "its removal") { $0.contains(.installed(app, name: nil)) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        #expect(try await scene.store.read { try $0.app(app) } == nil)
         try await scene.end()
     }
 

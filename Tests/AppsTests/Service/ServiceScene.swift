@@ -14,6 +14,7 @@ final class ServiceScene {
     let paths: ServicePaths
     let clock: ManualClock
     let store: Store
+    let gate = CommitGate()
     let host: any ProcessHost
     let service: AppService
     /// What the service has told of what apps make of the device, in order.
@@ -65,6 +66,7 @@ final class ServiceScene {
                     bootID: ProcessIdentity.currentBootID, bootSeconds: 5_000, awakeSeconds: 1_000,
                     wallSeconds: 1_800_000_000))
         store = try Store(paths: paths, now: clock.now())
+        store.add(transactionObserver: gate)
         if let old = former?.scripted {
             host = old.successor { false }
         } else {

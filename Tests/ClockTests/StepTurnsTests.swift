@@ -1,0 +1,63 @@
+import Clock
+import Testing
+
+/// Many steps at once, or one alone, in the order in which they came.
+@Suite struct StepTurnsTests {
+    /// An owner as the services are.
+    private actor Owner {
+        private var turns = StepTurns()
+        private(set) var begun: [String] = []
+
+        var areUnderWay: Bool { turns.areUnderWay }
+
+        func begin(_ name: String, alone: Bool = false) async {
+            if !turns.begin(alone: alone) { await withCheckedContinuation { turns.add($0, alone: alone) } }
+            begun.append(name)
+        }
+
+        func end() { turns.end() }
+
+        func idle() async {
+            while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
+            begun.append("idle")
+        }
+    }
+
+    @Test func `Steps overlap, but none with one that is alone`() {
+        var turns = StepTurns()
+        var begun: [Bool] = []
+        func begin(alone: Bool) { begun.append(turns.begin(alone: alone)) }
+        begin(alone: false)
+        begin(alone: false)
+        begin(alone: true)
+        turns.end()
+        begin(alone: true)
+        #expect(begun == [true, true, false, false] && turns.areUnderWay)
+        turns.end()
+        #expect(!turns.areUnderWay)
+        begun = []
+        begin(alone: true)
+        begin(alone: false)
+        begin(alone: true)
+        turns.end()
+        begin(alone: false)
+        #expect(begun == [true, false, false, true])
+    }
+
+    @Test func `Whoever waits has a turn in the order of asking, and behind all of them nothing is under way`() async {
+        let owner = Owner()
+        await owner.begin("a")
+        async let alone: Void = owner.begin("b", alone: true)
+        async let idle: Void = owner.idle()
+        await owner.end()
+        await alone
+        async let last: Void = owner.begin("c")
+        #expect(await owner.areUnderWay)
+        await owner.end()
+        await last
+        await owner.end()
+        await idle
+        #expect(await owner.begun.filter { $0 != "idle" } == ["a", "b", "c"])
+        #expect(await !owner.areUnderWay)
+    }
+}
