@@ -283,7 +283,7 @@ import Testing
 
     /// Routes that no client of ours asks for: for people, other programs and browsers.
     private static let unused: Set<String> = [
-        "GET /v1/openapi.json", "GET /v1/sessions", "GET /v1/sessions/{id}", "PUT /v1/sessions/{id}",
+        "GET /v1/openapi.json", "GET /v1/sessions/{id}", "PUT /v1/sessions/{id}",
         "DELETE /v1/sessions/{id}", "DELETE /v1/tasks/{id}", "POST /v1/tasks/{id}/retry",
         "DELETE /v1/process/sessions/{identifier}",
     ]

@@ -249,7 +249,9 @@ extension Simulations {
         }
 
         /// A download over four connections, all of which have broken; from then on every answer is `answer`.
-        private static func broken(_ world: World, then answer: ScriptedBehaviour) async -> (id: TaskID, url: String) {
+        private static func broken(
+            _ world: World, then answer: ScriptedBehaviour, connectivity: NetworkConnectivity = .full
+        ) async -> (id: TaskID, url: String) {
             let url = Story.serve(world, size: size)
             world.transport.change(url) { $0.versions[0].mediaType = "application/zip" }
             world.transport.setBandwidth(1_000_000)
@@ -259,6 +261,7 @@ extension Simulations {
             let before = await world.status(id)?.countOfBytesReceived ?? 0
             #expect(before > 15_000_000)
             world.transport.change(url) { $0.script = Array(repeating: answer, count: 400) }
+            await world.change { $0.conditions.network.connectivity = connectivity }
             world.transport.breakConnections()
             await world.advance(by: 10)
             #expect(await world.status(id)?.countOfBytesReceived ?? 0 >= before)
@@ -283,8 +286,7 @@ extension Simulations {
             await #expect(processExitsWith: .success) {
                 for connectivity in [NetworkConnectivity.full, .portal] {
                     await Simulation.run("parts and a page, \(connectivity)") { world in
-                        await world.change { $0.conditions.network.connectivity = connectivity }
-                        let (id, url) = await Self.broken(world, then: .page)
+                        let (id, url) = await Self.broken(world, then: .page, connectivity: connectivity)
                         let status = await world.status(id)
                         #expect(
                             status?.wait?.reason == (connectivity == .portal ? .portal : .doubtfulAnswer),

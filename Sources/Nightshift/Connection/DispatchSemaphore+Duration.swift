@@ -1,4 +1,5 @@
 import Dispatch
+import NightshiftAPI
 
 extension DispatchSemaphore {
     /// Blocks.

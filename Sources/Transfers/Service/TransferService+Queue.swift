@@ -70,11 +70,17 @@ extension TransferService {
         // One that cannot be read must not take the place of others.
         if records.count < plan.start.count { admissions.loop.request() }
         await makeWay(for: records)
-        for record in records where !isStopping && !claims.isHeld(record.id) && record.state == .waiting {
+        // The moment may be another one than the look's by now, and a task that ran then may have come to a pause since.
+        for record in records where !isStopping && !claims.isHeld(record.id) && isReady(record) {
             guard !admissions.trials.suspects.contains(record.id) else { continue }
-            // The moment may be another one than the look's by now.
-            if !bounds.isSleeping, bounds.hold(record) == nil { await begin(record) }
+            await begin(record)
         }
+    }
+
+    /// Whether the task can start now as far as its row and the moment are concerned.
+    func isReady(_ record: TaskRecord) -> Bool {
+        record.state == .waiting && record.question == nil && record.beginAt == nil
+            && record.notBefore ?? 0 <= now.bootSeconds && !bounds.isSleeping && bounds.hold(record) == nil
     }
 
     /// Nothing starts while suspects are tried, and time goes on for everything that waits.

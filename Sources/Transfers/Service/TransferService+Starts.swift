@@ -110,9 +110,7 @@ extension TransferService {
     private func isUnderWay(_ task: TaskID) -> Bool { active[task] != nil || finishing.contains(task) }
 
     private func canStart(_ record: TaskRecord) -> Bool {
-        record.state == .waiting && record.question == nil && record.beginAt == nil
-            && record.notBefore ?? 0 <= now.bootSeconds && !bounds.isSleeping
-            && bounds.hold(record) == nil && allowance(way(of: record), now.bootSeconds) > 0
+        isReady(record) && allowance(way(of: record), now.bootSeconds) > 0
     }
 
     /// A server has answered an exchange of the task.
