@@ -130,7 +130,8 @@ struct SocketServer: Sendable {
         }
     }
 
-    private static let pause: Duration = .seconds(10)
+    /// Less than clients wait for a service that has started (`ServiceLauncher`).
+    private static let pause: Duration = .seconds(5)
     private static let removalPause: Duration = .seconds(1)
 
     private func accept(from server: NIOAsyncChannel<Connection?, Never>) async {

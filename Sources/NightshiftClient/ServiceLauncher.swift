@@ -19,8 +19,10 @@ package struct ServiceLauncher: Sendable {
 
     /// Longer than any start with a large backlog takes; a service that is stuck is told of, not waited for.
     private static let patience: Duration = .seconds(10)
-    /// How long a service may take to answer that another client has started at the same moment.
+    /// How long somebody else may take to answer where the service that was started here has ended.
     private static let grace: Duration = .seconds(2)
+    /// waitpid(2) of a service that has ended since another one has the home.
+    private static let foundAnother: Int32 = 4 << 8
     private static let largestLog = 8 << 20
 
     package init(paths: ServicePaths, search: DaemonSearch, environment: [String: String]) {
@@ -79,10 +81,11 @@ package struct ServiceLauncher: Sendable {
             start = new
             return new.pause
         }
-        if current.process.exitStatus != nil && !current.hasEnded {
-            // It ends at once where another one was faster; that one then answers.
+        if let status = current.process.exitStatus, !current.hasEnded {
             current.hasEnded = true
-            current.deadline = min(current.deadline, now + Self.grace)
+            // It ends at once where another one was faster, or has lost its socket; that one then answers, as soon as it can.
+            current.deadline =
+                status == Self.foundAnother ? now + Self.patience : min(current.deadline, now + Self.grace)
         }
         guard now < current.deadline else {
             throw ServiceUnusable(
