@@ -135,15 +135,18 @@ extension PushService {
         case .store(let message): await store(message, number)
         case .keepAliveAnswered: plan.answered(now: reading.bootSeconds)
         case .registered(let topic, let token):
-            link?.asked.remove(topic)
+            // In its turn, as the rest: what another step sees in between was asked, and is not asked again.
             await settle { book, unified, now in
+                link?.asked.remove(topic)
                 unified.registered(topic, token: token, now: now)
                 book.registered(topic, token: token, now: now)
             }
             resumeWaiters(of: AppID(rawValue: topic))
         case .unregistered(let topic):
-            link?.askedToLeave.remove(topic)
-            await tell { book, _ in book.unregistered(topic) }
+            await tell { book, _ in
+                link?.askedToLeave.remove(topic)
+                book.unregistered(topic)
+            }
         case .refused(let topic, let refusal):
             await settle { book, unified, now in
                 unified.refused(topic, refusal, now: now)

@@ -123,17 +123,22 @@ extension Services {
         @Test func `B1: A state that cannot be read is refused before anybody can connect`() async throws {
             let home = try TestHome()
             try await serves(home)
-            func put(_ doze: some Encodable & Sendable) async throws {
-                let store = try Store(paths: home.paths, now: SystemClock().now())
-                try await store.write { try $0.put(doze: doze) }
-                try store.close()
-            }
             let kept = try Data(contentsOf: home.paths.database)
-            try await put(["unheard": "of"])
+            let change = try await ChildProcess.run("sqlite3", [home.paths.database.path, "DROP TABLE device"])
+            try #require(change.code == 0, "\(change.errors)")
             let error = try #require(await end(home) as? DaemonError)
             #expect(error.exitStatus == 6)
             #expect(!home.exists(home.paths.socket))
             try kept.write(to: home.paths.database)
+            try await serves(home)
+        }
+
+        @Test func `B1: A doze that makes no sense keeps no service from starting`() async throws {
+            let home = try TestHome()
+            try await serves(home)
+            let store = try Store(paths: home.paths, now: SystemClock().now())
+            try await store.write { try $0.put(doze: ["unheard": "of"]) }
+            try store.close()
             try await serves(home)
         }
 

@@ -83,7 +83,7 @@ import Testing
         world.service.state.update { $0.gates[tasks] = gate }
         task.taskDescription = "first"
         Thread.detachNewThread { task.resume() }
-        try await world.service.state.wait(for: "the task") { $0.open[tasks] == 1 }
+        try await world.service.state.wait(within: .seconds(90), for: "the task") { $0.open[tasks] == 1 }
         task.priority = 1
         task.priority = 0.75
         task.taskDescription = "second"
