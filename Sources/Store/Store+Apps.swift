@@ -36,12 +36,9 @@ extension StoreTransaction {
     /// Keeps what the steps of an app have made of its record. Its user's word in it stays as it is: a step that was decided before
     /// that word does not undo it.
     package func put(_ record: AppRecord) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO apps (id, record) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET record =
-                    json_set(?2, '$.background.policy', json_extract(record, '$.background.policy'))
-                """
-        ).execute(arguments: [record.id.rawValue, try Columns.encode(record)])
+        var record = record
+        if let kept = try app(record.id) { record.background.policy = kept.background.policy }
+        try write(record)
     }
 
     /// Keeps its user's word on an app's background time; nil takes it back.
@@ -50,9 +47,13 @@ extension StoreTransaction {
     package func put(_ policy: BackgroundPolicy?, of record: AppRecord) throws {
         var record = try app(record.id) ?? record
         record.background.policy = policy
-        try db.execute(
-            sql: "INSERT INTO apps (id, record) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET record = ?2",
-            arguments: [record.id.rawValue, try Columns.encode(record)])
+        try write(record)
+    }
+
+    private func write(_ record: AppRecord) throws {
+        try db.cachedStatement(
+            sql: "INSERT INTO apps (id, record) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET record = ?2"
+        ).execute(arguments: [record.id.rawValue, try Columns.encode(record)])
     }
 
     package func deleteApp(_ id: AppID) throws {

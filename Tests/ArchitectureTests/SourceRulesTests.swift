@@ -170,7 +170,7 @@ import Testing
     /// Queries read columns only: renaming a property must not change what is found.
     @Test func `Queries do not look into JSON by the names of properties`() throws {
         try forEachSource(below: "Sources/Store") { path, source in
-            guard !path.hasPrefix("Sources/Store/Migrations") else { return }
+            guard path != "Sources/Store/Migrations.swift" else { return }
             for word in ["json_extract", "json_type", "json_set", "->>", "'$."] {
                 #expect(!source.text.contains(word), "\(path) has \(word)")
             }

@@ -71,6 +71,11 @@ private func withListener<Result: Sendable>(
     }
 }
 
+/// A watch that has nothing to tell, and does not end: where it cannot look, somebody else would look now and then.
+private func nothingHappens() -> AsyncStream<Void> {
+    AsyncStream { continuation in continuation.onTermination = { _ in withExtendedLifetime(continuation) {} } }
+}
+
 /// Serves `routes` while `body` runs.
 func withServer<Result: Sendable>(
     routes: [Route], owner: uid_t = geteuid(), limits: ConnectionLimits = ConnectionLimits(),
@@ -83,7 +88,7 @@ func withServer<Result: Sendable>(
     let dispatcher = Dispatcher(routes: routes, onLargeRequest: {}, logger: logger)
     let server = SocketServer(
         socket: socket ?? .path(path), owner: owner, limits: limits, logger: logger,
-        changes: { _ in AsyncStream(unfolding: { nil }) }, respond: dispatcher.respond, refuse: Dispatcher.refuse)
+        changes: { _ in nothingHappens() }, respond: dispatcher.respond, refuse: Dispatcher.refuse)
     return try await withListener(at: path, serve: { try await server.run(onListening: $0) }, body: body)
 }
 
@@ -102,7 +107,7 @@ func withAPI<Result: Sendable>(
         serve: { onListening in
             let server = LocalAPIServer(
                 operations: test.operations, device: TestDevice().access, socket: .path(path), logger: logger,
-                changes: { _ in AsyncStream(unfolding: { nil }) }, onListening: onListening,
+                changes: { _ in nothingHappens() }, onListening: onListening,
                 onShutdownRequest: { asked.update { $0 += 1 } })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await test.refresh.prepare()
