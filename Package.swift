@@ -287,7 +287,7 @@ let package = Package(
             name: "NotificationsTests",
             dependencies: [
                 "NightshiftAPI", "Clock", "Store", "Device", "Notifications", "SimulationSupport", "TestSupport",
-                logging,
+                logging, grdb,
             ],
             swiftSettings: strict),
         .testTarget(

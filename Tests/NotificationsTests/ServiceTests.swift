@@ -72,7 +72,10 @@ import Testing
         let before = await service.processNotifications(of: app)
         #expect(before.delivered.map(\.identifier) == ["a"])
         // Nothing can be written any more.
-        try scene.store.close()
+        let gate = CommitGate()
+        scene.store.add(transactionObserver: gate)
+        gate.close()
+        defer { withExtendedLifetime(gate) {} }
         for asking in Asking.allCases {
             let problem = await #expect(throws: Problem.self) { try await asking.ask(service) }
             #expect(problem?.status == 503)
