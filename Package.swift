@@ -81,29 +81,31 @@ let package = Package(
             name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Store", logging],
             swiftSettings: strict),
         .target(
-            name: "Refresh", dependencies: ["NightshiftAPI", "Clock", "Store", "Scheduler", logging],
-            swiftSettings: strict),
-        .target(
-            name: "Location", dependencies: ["NightshiftAPI", "Clock", "Store", "Scheduler", logging],
-            swiftSettings: strict),
+            name: "Books", dependencies: ["NightshiftAPI", "Clock", "Store", logging], swiftSettings: strict),
 
-        .target(
-            name: "Push",
-            dependencies: [
-                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "Device", "NightshiftCurl", logging,
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Notifications", dependencies: ["NightshiftAPI", "Clock", "Store", "Device", logging],
-            swiftSettings: strict),
-
-        // L3: transfers, for which sessions stand below.
+        // L3: transfers, for which sessions stand below, and what keeps a book.
         .target(
             name: "Transfers",
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", "Sessions", logging,
                 rawFields,
             ],
+            swiftSettings: strict),
+        .target(
+            name: "Refresh", dependencies: ["NightshiftAPI", "Books", "Clock", "Store", "Scheduler", logging],
+            swiftSettings: strict),
+        .target(
+            name: "Location", dependencies: ["NightshiftAPI", "Books", "Clock", "Store", "Scheduler", logging],
+            swiftSettings: strict),
+        .target(
+            name: "Push",
+            dependencies: [
+                "NightshiftAPI", "PushProtocol", "CDigest", "Books", "Clock", "Store", "Device", "NightshiftCurl",
+                logging,
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Notifications", dependencies: ["NightshiftAPI", "Books", "Clock", "Store", "Device", logging],
             swiftSettings: strict),
 
         // L4: what joins these.
@@ -190,7 +192,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "SimulationSupport",
-            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "TestSupport", logging],
+            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "TestSupport", logging, grdb],
             path: "Tests/SimulationSupport", swiftSettings: strict),
         // People and what their apps would be fetched for: of the benchmark, which has a manifest of its own for what it starts.
         .target(
@@ -216,6 +218,10 @@ let package = Package(
         .testTarget(
             name: "SchedulerTests",
             dependencies: ["NightshiftAPI", "Scheduler", "Freshness", "Receiver", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "BooksTests",
+            dependencies: ["NightshiftAPI", "Books", "Store", "SimulationSupport", "TestSupport", logging],
             swiftSettings: strict),
         .testTarget(
             name: "ClockTests", dependencies: ["NightshiftAPI", "Clock", "SimulationSupport", "TestSupport"],
@@ -244,7 +250,7 @@ let package = Package(
             dependencies: [
                 "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Apps", "SimulationSupport",
                 "TestSupport",
-                "process-host-probe", logging, grdb,
+                "process-host-probe", logging,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -266,28 +272,26 @@ let package = Package(
             name: "RefreshTests",
             dependencies: [
                 "NightshiftAPI", "Clock", "Store", "Scheduler", "Refresh", "SimulationSupport", "TestSupport", logging,
-                grdb,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "LocationTests",
             dependencies: [
                 "NightshiftAPI", "Clock", "Store", "Scheduler", "Location", "SimulationSupport", "TestSupport", logging,
-                grdb,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "PushTests",
             dependencies: [
                 "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "Device", "NightshiftCurl", "Push",
-                "SimulationSupport", "TestSupport", logging, grdb,
+                "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "NotificationsTests",
             dependencies: [
                 "NightshiftAPI", "Clock", "Store", "Device", "Notifications", "SimulationSupport", "TestSupport",
-                logging, grdb,
+                logging,
             ],
             swiftSettings: strict),
         .testTarget(

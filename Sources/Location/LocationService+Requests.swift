@@ -1,3 +1,4 @@
+import Books
 package import NightshiftAPI
 
 /// What people and apps ask for.
@@ -6,14 +7,17 @@ extension LocationService {
 
     package func status() async throws(Problem) -> LocationStatus {
         try await readEntries()
-        try await ask(all: true) { _, _ in }
+        try await ask { book, _ in book.writeAll() }
         await sourcesToBeKnown()
         return book.status(now)
     }
 
     package func status(of app: AppID) async throws(Problem) -> AppLocationStatus {
         try await readEntries(for: app)
-        try await ask(all: true) { (book, _) throws(Problem) in _ = try book.require(app) }
+        try await ask { (book, _) throws(Problem) in
+            _ = try book.require(app)
+            book.writeAll()
+        }
         return try known(app)
     }
 
@@ -53,7 +57,7 @@ extension LocationService {
 
     package func processLocation(of app: AppID) async throws(Problem) -> ProcessLocation {
         try await readEntries(for: app)
-        await written()
+        await kept.written()
         await sourcesToBeKnown()
         return try book.processLocation(of: app, now)
     }

@@ -1,3 +1,4 @@
+import Books
 package import Clock
 package import Foundation
 package import Logging
@@ -50,31 +51,33 @@ package actor LocationService {
             self.manifests = manifests
             self.logger = logger
         }
+
+        fileprivate var now: LocationMoment {
+            let reading = clock.now()
+            return LocationMoment(
+                bootSeconds: reading.bootSeconds,
+                local: LocalMoment(seconds: reading.wallSeconds, offset: offset(reading.date)))
+        }
     }
 
     nonisolated let environment: Environment
-    var book: LocationBook
+    let kept: KeptBook<LocationBook>
     /// The next look, in boot seconds.
     private var alarm = Alarm()
-    private var isPrepared = false
-    private var isStopping = false
-    /// Steps that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
-    private var turns = StepTurns()
     /// Those who wait for the sources to be looked at.
     private var waitingForSources: [CheckedContinuation<Void, Never>] = []
     private let companions = Mailbox<LocationService>()
 
     package init(_ environment: Environment) {
         self.environment = environment
-        book = LocationBook(bootID: environment.clock.now().bootID)
+        kept = KeptBook(
+            LocationBook(bootID: environment.clock.now().bootID), store: environment.store, clock: environment.clock,
+            closed: "The location is not followed now.", logger: environment.logger
+        ) { environment.now }
     }
 
-    nonisolated var now: LocationMoment {
-        let reading = environment.clock.now()
-        return LocationMoment(
-            bootSeconds: reading.bootSeconds,
-            local: LocalMoment(seconds: reading.wallSeconds, offset: environment.offset(reading.date)))
-    }
+    var book: LocationBook { kept.book }
+    nonisolated var now: LocationMoment { environment.now }
 
     // MARK: - Life
 
@@ -82,24 +85,21 @@ package actor LocationService {
     ///
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func prepare() async throws(StoreError) {
-        guard !isPrepared else { return }
+        guard kept.isNew else { return }
         let manifests = await environment.manifests()
-        let (kept, seenBefore) = try await environment.store.read { transaction in
+        let (rows, seenBefore) = try await environment.store.read { transaction in
             (
                 try transaction.location(LocationRecord.self, DeviceLocationRecord.self),
                 try transaction.secondsSeenBefore()
             )
         }
-        for what in kept.unreadable {
+        for what in rows.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
         let now = now
-        book = LocationBook(
-            kept, manifests: manifests, bootID: book.bootID, seenBefore: seenBefore, moment: book.moment, now: now)
-        await begin()
-        defer { turns.end() }
-        isPrepared = true
-        await save(book.takeChanges(now))
+        let book = LocationBook(
+            rows, manifests: manifests, bootID: book.bootID, seenBefore: seenBefore, moment: book.moment, now: now)
+        await kept.open(book)
     }
 
     /// Decides, until ``stop()``.
@@ -107,14 +107,12 @@ package actor LocationService {
         await look()
         await companions.run(by: self, beside: [{ await $0.followSources() }])
         // The receiver's seconds that waited for another reason to be written.
-        await begin()
-        defer { turns.end() }
-        await save(book.takeChanges(now, all: true))
+        await kept.flush { $0.writeAll() }
     }
 
     package func stop() {
-        guard !isStopping else { return }
-        isStopping = true
+        guard !kept.isClosed else { return }
+        kept.close()
         alarm.cancel()
         environment.source.shutdown()
         companions.finish()
@@ -128,7 +126,7 @@ package actor LocationService {
     private func look() async { await tell { _, _ in } }
 
     private func setAlarm() {
-        alarm.set(for: isStopping ? nil : book.nextLook, by: environment.clock) { await self.alarmRang($0) }
+        alarm.set(for: kept.isClosed ? nil : book.nextLook, by: environment.clock) { await self.alarmRang($0) }
     }
 
     private func alarmRang(_ moment: Double) async {
@@ -138,66 +136,28 @@ package actor LocationService {
 
     // MARK: - Steps
 
-    /// Has a step begin in its turn.
-    private func begin(alone: Bool = false) async {
-        guard !turns.begin(alone: alone) else { return }
-        await withCheckedContinuation { turns.add($0, alone: alone) }
-    }
+    private var hooks: KeptBook<LocationBook>.Hooks { KeptBook.Hooks(decided: { self.follow() }) }
 
     /// Gives the book an input that nobody waits for, decides, and carries out what follows from it.
     func tell(_ input: (inout LocationBook, LocationMoment) -> Void) async {
-        for effect in await step(input) { await perform(effect) }
-    }
-
-    private func step(_ input: (inout LocationBook, LocationMoment) -> Void) async -> [LocationEffect] {
-        await begin()
-        defer { turns.end() }
-        // Before it was prepared, it reads what it needs; behind its end, the next one does.
-        guard isPrepared, !isStopping else { return [] }
-        let now = now
-        input(&book, now)
-        book.look(now)
-        follow()
-        let (changes, effects) = (book.takeChanges(now), book.takeEffects())
-        // No suspension before this: transactions have the order of what was decided.
-        await save(changes)
-        return effects
+        for effect in await kept.step(input, hooks).effects { await perform(effect) }
     }
 
     /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
     func ask<Value>(
-        all: Bool = false, _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
+        _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
-        let (value, effects) = try await change(all: all, input)
+        let (value, effects) = try await kept.change(input, hooks)
         for effect in effects { await perform(effect) }
-        await written()
+        await kept.written()
         return value
     }
-
-    private func change<Value>(
-        all: Bool, _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
-    ) async throws(Problem) -> (value: Value, effects: [LocationEffect]) {
-        await begin(alone: true)
-        defer { turns.end() }
-        guard isPrepared, !isStopping else { throw Self.notRunning }
-        let now = now
-        var next = book
-        let value = try input(&next, now)
-        next.look(now)
-        let (changes, effects) = (next.takeChanges(now, all: all), next.takeEffects())
-        guard await write(changes) else { throw .unavailable("It could not be written down; the log says why.") }
-        book = next
-        follow()
-        return (value, effects)
-    }
-
-    private static var notRunning: Problem { .unavailable("The location is not followed now.") }
 
     /// What the book wants of the clock and of the sources. Nothing of it has to be on disk.
     private func follow() {
         setAlarm()
         // Of two wishes the later one must not be told first.
-        if let wish = book.takeWish() { environment.source.want(wish) }
+        if let wish = kept.take({ $0.takeWish() }) { environment.source.want(wish) }
     }
 
     private func perform(_ effect: LocationEffect) async {
@@ -224,59 +184,10 @@ package actor LocationService {
         }
     }
 
-    /// Writes what was decided; what cannot be written is part of the next transaction.
-    private func save(_ changes: LocationChanges) async {
-        guard await !write(changes) else { return }
-        book.notWritten(changes, now: now)
-        setAlarm()
-    }
-
-    /// - Returns: whether it is on disk.
-    private func write(_ changes: LocationChanges) async -> Bool {
-        guard !changes.isEmpty else { return true }
-        let reading = environment.clock.now()
-        do {
-            try await environment.store.write { try Self.write(changes, $0, reading) }
-            return true
-        } catch {
-            environment.logger.error("The store failed", metadata: ["error": "\(error)"])
-            return false
-        }
-    }
-
-    /// Returns when everything that was decided is on disk, or could not be written.
-    func written() async {
-        while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
-    }
-
-    private static func write(
-        _ changes: LocationChanges, _ transaction: StoreTransaction, _ reading: ClockReading
-    ) throws {
-        for app in changes.removed { try transaction.deleteLocation(of: app) }
-        for cancellation in changes.cancelled {
-            switch cancellation {
-            case .all(let app): try transaction.deleteLocationWakes(of: app)
-            case .region(let app, let identifier): try transaction.deleteLocationWakes(of: app, region: identifier)
-            case .significantChange(let app): try transaction.deleteSignificantChangeWake(of: app)
-            }
-        }
-        for (app, record) in changes.apps { try transaction.putLocation(record, of: app) }
-        if let device = changes.device { try transaction.putLocationOfDevice(device) }
-        for wake in changes.begun {
-            try transaction.putWake(
-                wake.app, wake.source, key: wake.key, payload: try JSON.encode(wake.event), patience: wake.patience,
-                now: reading)
-        }
-        for entry in changes.entries { try transaction.record(entry) }
-    }
-
     // MARK: - What happens
 
     package func apply(_ moment: DeviceMoment) async {
-        guard isPrepared else {
-            book.apply(moment)
-            return
-        }
+        guard !kept.isNew else { return await kept.note { $0.apply(moment) } }
         await tell { book, _ in book.apply(moment) }
     }
 
@@ -288,7 +199,7 @@ package actor LocationService {
 
     /// Returns when the sources were looked at once, which takes seconds at most: until then nobody knows what can be monitored.
     func sourcesToBeKnown() async {
-        while book.sources == nil, !isStopping { await withCheckedContinuation { waitingForSources.append($0) } }
+        while book.sources == nil, !kept.isClosed { await withCheckedContinuation { waitingForSources.append($0) } }
     }
 
     private func sourcesAreKnown() {
@@ -314,8 +225,8 @@ package actor LocationService {
     }
 
     func readEntries() async throws(Problem) {
-        guard isPrepared, let manifests = await environment.manifests() else { return }
-        guard !isStopping else { throw Self.notRunning }
+        guard !kept.isNew, let manifests = await environment.manifests() else { return }
+        guard kept.isOpen else { throw kept.refusal }
         await tell { $0.read(manifests, now: $1) }
     }
 }

@@ -1,10 +1,18 @@
+import Books
 import Foundation
-import NightshiftAPI
-import Store
+package import NightshiftAPI
+package import Store
+
+extension NotificationBook: Book {}
+
+extension [NotificationChange]: BookChanges {
+    package func write(in transaction: StoreTransaction, at reading: ClockReading) throws {
+        for change in self { try transaction.apply(change, reading) }
+    }
+}
 
 extension StoreTransaction {
-    /// Writes what was decided.
-    func apply(_ change: NotificationChange, _ reading: ClockReading) throws {
+    fileprivate func apply(_ change: NotificationChange, _ reading: ClockReading) throws {
         switch change {
         case .put(let stored): try put(stored)
         case .due(let identifier, let app): try notificationIsDue(identifier, of: app)

@@ -1,3 +1,4 @@
+import Books
 package import Clock
 package import Device
 package import Foundation
@@ -54,26 +55,22 @@ package actor NotificationService {
     }
 
     nonisolated let environment: Environment
-    private var book = NotificationBook()
+    private let kept: KeptBook<NotificationBook>
     /// The next look, in seconds since 1970.
     private var alarm = Alarm()
-    private var isPrepared = false
-    private var isStopping = false
-    /// Changes that could not be written: part of the next transaction.
-    private var retained: [NotificationChange] = []
-    /// Steps that are not on disk yet, and those who wait until they are.
-    private var turns = StepTurns()
     /// Those who wait for the answer to a question.
     private var askers: [Int64: [CheckedContinuation<String?, Never>]] = [:]
     nonisolated private let companions = Mailbox<NotificationService>()
 
-    /// More than an ordinary trouble with the disk leaves behind.
-    private static let mostRetained = 1_000
-
     package init(_ environment: Environment) {
         self.environment = environment
+        kept = KeptBook(
+            NotificationBook(), store: environment.store, clock: environment.clock,
+            closed: "Notifications are not shown now.", logger: environment.logger
+        ) { environment.clock.now().wallSeconds }
     }
 
+    private var book: NotificationBook { kept.book }
     private nonisolated var now: Double { environment.clock.now().wallSeconds }
 
     // MARK: - Life
@@ -82,13 +79,14 @@ package actor NotificationService {
     ///
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func prepare() async throws(StoreError) {
-        guard !isPrepared else { return }
-        let kept = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
-        for what in kept.unreadable {
+        guard kept.isNew else { return }
+        let rows = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
+        for what in rows.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
-        book.load(kept)
-        isPrepared = true
+        var book = book
+        book.load(rows)
+        await kept.open(book)
     }
 
     /// Shows, until ``stop()``.
@@ -99,10 +97,10 @@ package actor NotificationService {
     }
 
     package func stop() async {
-        guard !isStopping else { return }
+        guard !kept.isClosed else { return }
         // Nobody is left who would hear the answers.
         await tell { book, _ in book.withdrawAll() }
-        isStopping = true
+        kept.close()
         alarm.cancel()
         for waiter in askers.values.joined() { waiter.resume(returning: nil) }
         askers = [:]
@@ -128,7 +126,7 @@ package actor NotificationService {
     }
 
     private func setAlarm() {
-        let next = isStopping ? nil : book.nextLook(after: now)
+        let next = kept.isClosed ? nil : book.nextLook(after: now)
         alarm.set(forWallSeconds: next, by: environment.clock) { await self.alarmRang($0) }
     }
 
@@ -139,58 +137,20 @@ package actor NotificationService {
 
     // MARK: - Steps
 
-    /// Has a step begin in its turn.
-    private func begin(alone: Bool = false) async {
-        guard !turns.begin(alone: alone) else { return }
-        await withCheckedContinuation { turns.add($0, alone: alone) }
-    }
+    private var hooks: KeptBook<NotificationBook>.Hooks { KeptBook.Hooks(decided: { self.setAlarm() }) }
 
     /// Gives the book an input that nobody waits for, decides, and carries out what follows from it.
     private func tell(_ input: (inout NotificationBook, Double) -> Void) async {
-        for effect in await step(input) { await perform(effect) }
-    }
-
-    private func step(_ input: (inout NotificationBook, Double) -> Void) async -> [NotificationEffect] {
-        await begin()
-        defer { turns.end() }
-        // Before it was prepared, it reads what it needs; behind its end, the next one does.
-        guard isPrepared, !isStopping else { return [] }
-        let now = now
-        input(&book, now)
-        book.look(now)
-        setAlarm()
-        let (changes, effects) = (book.takeChanges(), book.takeEffects())
-        // No suspension before this: transactions have the order of what was decided.
-        _ = await write(changes, isKept: true)
-        return effects
+        for effect in await kept.step(input, hooks).effects { await perform(effect) }
     }
 
     /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
     private func ask<Value>(
         _ input: (inout NotificationBook, Double) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
-        let (value, effects) = try await change(input)
+        let (value, effects) = try await kept.change(input, hooks)
         for effect in effects { await perform(effect) }
         return value
-    }
-
-    private func change<Value>(
-        _ input: (inout NotificationBook, Double) throws(Problem) -> Value
-    ) async throws(Problem) -> (value: Value, effects: [NotificationEffect]) {
-        await begin(alone: true)
-        defer { turns.end() }
-        guard isPrepared, !isStopping else { throw .unavailable("Notifications are not shown now.") }
-        let now = now
-        var next = book
-        let value = try input(&next, now)
-        next.look(now)
-        let (changes, effects) = (next.takeChanges(), next.takeEffects())
-        guard await write(changes, isKept: false) else {
-            throw .unavailable("It could not be written down; the log says why.")
-        }
-        book = next
-        setAlarm()
-        return (value, effects)
     }
 
     private func perform(_ effect: NotificationEffect) async {
@@ -225,50 +185,23 @@ package actor NotificationService {
         environment.desktop.show(draft, token: token)
     }
 
-    /// Writes what was decided, and first what could not be written before.
-    ///
-    /// - Parameter isKept: whether it is part of the next transaction where it cannot be written.
-    /// - Returns: whether it is on disk.
-    private func write(_ changes: [NotificationChange], isKept: Bool) async -> Bool {
-        guard !changes.isEmpty || !retained.isEmpty else { return true }
-        let before = retained
-        let all = before + changes
-        retained = []
-        let reading = environment.clock.now()
-        do {
-            try await environment.store.write { transaction in
-                for change in all { try transaction.apply(change, reading) }
-            }
-            return true
-        } catch {
-            environment.logger.error("The store failed", metadata: ["error": "\(error)"])
-            retained = ((isKept ? all : before) + retained).suffix(Self.mostRetained)
-            return false
-        }
-    }
-
-    /// Returns when everything that was decided is on disk, or could not be written.
-    private func written() async {
-        while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
-    }
-
     // MARK: - What happens
 
     /// Others have put or released notifications in transactions of their own.
     package func wake() async {
-        while isPrepared, !isStopping {
-            await written()
+        while kept.isOpen {
+            await kept.written()
             let revision = book.revision
             do throws(StoreError) {
-                let kept = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
+                let rows = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
                 // What was decided meanwhile is not in it, and what could not be written is in no row: again.
-                guard !turns.areUnderWay, book.revision == revision else { continue }
-                if !retained.isEmpty {
+                guard !kept.isBeingWritten, book.revision == revision else { continue }
+                if book.hasChanges {
                     await tell { _, _ in }
-                    guard retained.isEmpty else { return }
+                    guard !book.hasChanges else { return }
                     continue
                 }
-                await tell { book, _ in book.load(kept) }
+                await tell { book, _ in book.load(rows) }
             } catch {
                 environment.logger.error("The store cannot be read", metadata: ["error": "\(error)"])
             }
@@ -330,15 +263,10 @@ package actor NotificationService {
     package func ask(
         app: AppID, purpose: String, title: String, body: String, choices: [NotificationQuestion.Choice]
     ) async -> String? {
-        guard isPrepared, !isStopping else { return nil }
+        guard kept.isOpen else { return nil }
         let question = NotificationQuestion(app: app, purpose: purpose, title: title, body: body, choices: choices)
-        await begin()
-        guard !isStopping else {
-            turns.end()
-            return nil
-        }
-        let number = book.ask(question)
-        turns.end()
+        let number = await kept.note { $0.ask(question) }
+        guard kept.isOpen else { return nil }
         return await withCheckedContinuation { continuation in
             askers[number, default: []].append(continuation)
             companions.yield { await $0.tell { _, _ in } }
@@ -367,7 +295,7 @@ package actor NotificationService {
     }
 
     package func processNotifications(of app: AppID) async -> ProcessNotifications {
-        await written()
+        await kept.written()
         return book.notifications(of: app)
     }
 

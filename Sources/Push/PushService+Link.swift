@@ -1,3 +1,4 @@
+import Books
 import Foundation
 import Logging
 import NightshiftAPI
@@ -24,7 +25,7 @@ extension PushService {
 
     private func connect() {
         dropLink()
-        guard !isStopping, let enrolment = book.device.enrolment else { return }
+        guard !kept.isClosed, let enrolment = book.device.enrolment else { return }
         lastLink += 1
         let request = CurlChannelRequest(
             host: enrolment.host, port: enrolment.port, certificateAuthority: book.device.authority)
@@ -62,7 +63,7 @@ extension PushService {
     /// Has the connection as the book wants it, and tells the gateway what has changed.
     func followBook() {
         let isWanted = book.wantsConnection || unified.isEnrolled && !unified.registrations.isEmpty
-        perform(plan.want(isWanted && !isStopping, now: reading.bootSeconds))
+        perform(plan.want(isWanted && !kept.isClosed, now: reading.bootSeconds))
         guard var link, link.channel.state == .open else { return }
         var actions: [DeviceChannel.Action] = []
         if link.topics != book.topics {
@@ -94,7 +95,7 @@ extension PushService {
     /// Hears what the connection says, one after the other: bytes that were not handled yet are not followed by more.
     func followLink() async {
         for await event in events {
-            guard event.link == link?.number, !isStopping else { continue }
+            guard event.link == link?.number, !kept.isClosed else { continue }
             switch event.kind {
             case .opened: link?.channel.opened()
             case .received(let bytes): await received(bytes, event.link)

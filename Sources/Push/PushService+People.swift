@@ -1,3 +1,4 @@
+import Books
 import Clock
 import Foundation
 package import NightshiftAPI
@@ -97,7 +98,9 @@ extension PushService {
     }
 
     private func waitForToken(of app: AppID) async {
-        guard let notice = book.notice(for: app), notice.token == nil, notice.error == nil, !isStopping else { return }
+        guard let notice = book.notice(for: app), notice.token == nil, notice.error == nil, !kept.isClosed else {
+            return
+        }
         lastWaiter += 1
         let (id, clock, end) = (lastWaiter, environment.clock, reading.bootSeconds + Self.tokenPatience)
         let timeout = Task {
@@ -118,7 +121,7 @@ extension PushService {
 
     /// Makes this device known to a gateway, with a key that is made here.
     package func enrol(_ request: PushEnrolmentRequest) async throws(Problem) -> PushStatus {
-        guard isPrepared, !isStopping else { throw .unavailable("Remote notifications do not run.") }
+        guard kept.isOpen else { throw kept.refusal }
         let address = try PushAddress(request.url)
         if let there = book.device.enrolment {
             throw .conflict(
@@ -231,8 +234,8 @@ extension PushService {
 
     /// An entry may have been put there by hand.
     private func readEntries() async throws(Problem) {
-        guard isPrepared, let manifests = await environment.manifests() else { return }
-        guard !isStopping else { throw .unavailable("Remote notifications do not run.") }
+        guard !kept.isNew, let manifests = await environment.manifests() else { return }
+        guard kept.isOpen else { throw kept.refusal }
         await tell { book, _ in book.read(manifests) }
     }
 }

@@ -1,3 +1,4 @@
+import Books
 package import Device
 import NightshiftAPI
 import PushProtocol
@@ -30,7 +31,7 @@ extension PushService {
     }
 
     func followDistribution() async {
-        guard let distribution = environment.distribution, !isStopping else { return }
+        guard let distribution = environment.distribution, !kept.isClosed else { return }
         distribution.start()
         for await event in distribution.events { await heard(event) }
     }
@@ -49,18 +50,5 @@ extension PushService {
             case .called(let number, let outcome): book.called(number, outcome, now: now)
             }
         }
-    }
-
-    static func write(_ changes: UnifiedPushChanges, _ transaction: StoreTransaction) throws {
-        for topic in changes.removed { try transaction.deleteUnifiedPush(topic: topic) }
-        for registration in changes.registrations {
-            try transaction.putUnifiedPush(registration, topic: registration.topic)
-        }
-        for message in changes.messages {
-            try transaction.putUnifiedPushMessage(
-                message.id, topic: message.topic, message, payload: changes.payloads[message.id])
-        }
-        try transaction.deleteUnifiedPushMessages(changes.forgotten)
-        for entry in changes.entries { try transaction.record(entry) }
     }
 }

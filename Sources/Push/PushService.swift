@@ -1,3 +1,4 @@
+import Books
 package import Clock
 package import Foundation
 package import Logging
@@ -72,8 +73,7 @@ package actor PushService {
     }
 
     nonisolated let environment: Environment
-    var book: PushBook
-    var unified = UnifiedPushBook()
+    let kept: KeptBook<PushBooks>
     var plan = ConnectionPlan()
     var link: PushLink?
     var lastLink = 0
@@ -82,13 +82,9 @@ package actor PushService {
     private var clockStandsSince: Double
     /// The next look, in boot seconds.
     private var alarm = Alarm()
-    private(set) var isPrepared = false
-    private(set) var isStopping = false
     var waiters: [Int: TokenWaiter] = [:]
     var lastWaiter = 0
     private let companions = Mailbox<PushService>()
-    /// Steps that are not on disk yet.
-    var turns = StepTurns()
     /// Ends of connections that the next step writes down, and their times.
     var disconnections: [(why: String, time: Double)] = []
     /// Whether the part that shows notifications is about to be called.
@@ -99,10 +95,16 @@ package actor PushService {
     package init(_ environment: Environment) {
         self.environment = environment
         let now = environment.clock.now()
-        book = PushBook(now: now.wallSeconds)
+        kept = KeptBook(
+            PushBooks(now: now.wallSeconds), store: environment.store, clock: environment.clock,
+            closed: "Remote notifications do not run.", logger: environment.logger
+        ) { environment.clock.now().wallSeconds }
         clockStandsSince = now.bootSeconds
         (events, continuation) = AsyncStream.makeStream()
     }
+
+    var book: PushBook { kept.book.pushes }
+    var unified: UnifiedPushBook { kept.book.unified }
 
     nonisolated var reading: ClockReading { environment.clock.now() }
 
@@ -112,32 +114,34 @@ package actor PushService {
     ///
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func prepare() async throws(StoreError) {
-        guard !isPrepared else { return }
+        guard kept.isNew else { return }
         let manifests = await environment.manifests() ?? []
-        let (kept, wakes, ends, unifiedPush) = try await environment.store.read { transaction in
+        let (rows, wakes, ends, unifiedPush) = try await environment.store.read { transaction in
             (
                 try transaction.pushes(PushApp.self, PushDevice.self, KnownPush.self),
                 try transaction.wantedWakes().filter { $0.source == .push }.map(\.through), try Self.ends(transaction),
                 try transaction.unifiedPush(UnifiedPushRegistration.self, UnifiedPushMessage.self)
             )
         }
-        for what in kept.unreadable + unifiedPush.unreadable {
+        for what in rows.unreadable + unifiedPush.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
         let now = reading.wallSeconds
-        let rows = Set(wakes)
-        let wanted = kept.pushes.filter { push in push.wake.map(rows.contains) ?? false }.map(\.id)
-        book = PushBook(kept, manifests: manifests, moment: book.moment, now: now)
-        book.take(ends, now: now)
-        book.resume(Set(wanted), now: now)
-        unified = UnifiedPushBook(unifiedPush, isEnrolled: book.device.enrolment != nil, now: now)
-        updateTrust()
-        for app in book.registered { await learn(app) }
-        await begin()
-        defer { turns.end() }
-        isPrepared = true
-        for topic in unified.takeLeft() { book.leave(topic) }
-        await save()
+        let there = Set(wakes)
+        let wanted = rows.pushes.filter { push in push.wake.map(there.contains) ?? false }.map(\.id)
+        var books = PushBooks(
+            PushBook(rows, manifests: manifests, moment: book.moment, now: now), unifiedPush, now: now)
+        books.pushes.take(ends, now: now)
+        books.pushes.resume(Set(wanted), now: now)
+        books.trustsClock = trustsClock
+        for app in books.pushes.registered {
+            let word = await word(on: app)
+            books.pushes.set(word.availability, of: app)
+            books.pushes.set(word.permission, of: app)
+        }
+        // What has happened meanwhile.
+        books.pushes.apply(book.moment)
+        await kept.open(books)
     }
 
     /// Decides, until ``stop()``.
@@ -151,8 +155,8 @@ package actor PushService {
     }
 
     package func stop() {
-        guard !isStopping else { return }
-        isStopping = true
+        guard !kept.isClosed else { return }
+        kept.close()
         alarm.cancel()
         dropLink()
         environment.distribution?.stop()
@@ -171,26 +175,21 @@ package actor PushService {
 
     func setAlarm() {
         let now = reading
-        let look = [book.nextLook, unified.nextLook].compactMap(\.self).min()
-            .map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
-        let isInDoubt = book.isInDoubt(now.wallSeconds) || unified.isInDoubt(now.wallSeconds)
-        let trust = isInDoubt ? clockStandsSince + PushBook.clockPatience : nil
-        let next = isStopping ? nil : [look, trust, plan.nextDeadline].compactMap(\.self).min()
+        let look = kept.book.nextLook.map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
+        let trust = kept.book.isInDoubt(now.wallSeconds) ? clockStandsSince + PushBook.clockPatience : nil
+        let next = kept.isClosed ? nil : [look, trust, plan.nextDeadline].compactMap(\.self).min()
         alarm.set(for: next, by: environment.clock) { await self.alarmRang($0) }
     }
 
     private func alarmRang(_ moment: Double) async {
         alarm.rang(moment)
-        guard !isStopping else { return }
+        guard !kept.isClosed else { return }
         perform(plan.tick(jitter: environment.random(), now: reading.bootSeconds))
         await tell { _, _ in }
     }
 
-    func updateTrust() {
-        let trusts = reading.bootSeconds - clockStandsSince >= PushBook.clockPatience
-        book.trustsClock = trusts
-        unified.trustsClock = trusts
-    }
+    /// Whether the wall clock may be held against a date that a sender has set.
+    var trustsClock: Bool { reading.bootSeconds - clockStandsSince >= PushBook.clockPatience }
 
     // MARK: - What the disk has
 
@@ -207,31 +206,6 @@ package actor PushService {
         await environment.notifications.changed()
     }
 
-    static func write(
-        _ changes: PushChanges, _ transaction: StoreTransaction, _ reading: ClockReading
-    ) throws {
-        for app in changes.removed { try transaction.deletePushes(of: app) }
-        for (app, record) in changes.apps { try transaction.putPush(record, of: app) }
-        if let device = changes.device { try transaction.putPushOfDevice(device) }
-        for push in changes.pushes {
-            let id = push.record.id
-            try transaction.putPushMessage(id, of: push.app, push, payload: changes.payloads[id])
-        }
-        for wake in changes.wakes {
-            try transaction.putPushWake(
-                wake.id, of: wake.app, payload: try JSON.encode(wake.delivery), patience: wake.patience, now: reading)
-        }
-        for alert in changes.alerts {
-            try transaction.putNotification(alert.notification, for: alert.app, due: alert.due)
-        }
-        for release in changes.releases {
-            try transaction.releaseNotification(release.identifier, of: release.app, at: release.due)
-        }
-        try transaction.deletePushMessages(changes.forgotten)
-        try transaction.deleteWakeEnds(changes.ends)
-        for entry in changes.entries { try transaction.record(entry) }
-    }
-
     private static func ends(_ transaction: StoreTransaction) throws -> [PushEnd] {
         try transaction.wakeEnds(of: [.push]).map {
             PushEnd(row: $0, push: try transaction.pushMessage(ofWake: $0.wake))
@@ -244,10 +218,7 @@ package actor PushService {
         let now = reading.bootSeconds
         let wasDozing = book.moment.phase == .dozing
         perform(plan.apply(moment.conditions, now: now))
-        guard isPrepared else {
-            book.apply(moment)
-            return
-        }
+        guard !kept.isNew else { return await kept.note { $0.pushes.apply(moment) } }
         // In a window and behind a doze others are at work, too.
         if wasDozing, moment.phase != .dozing { perform(plan.isAwakeAnyway(now: now)) }
         await tell { book, _ in book.apply(moment) }
@@ -286,7 +257,7 @@ package actor PushService {
 
     /// Ends of wakes are on disk.
     package func wakesEnded() async {
-        guard isPrepared, !isStopping else { return }
+        guard kept.isOpen else { return }
         do throws(StoreError) {
             let ends = try await environment.store.read { try Self.ends($0) }
             guard !ends.isEmpty else { return }
@@ -298,12 +269,14 @@ package actor PushService {
 
     /// Asks the other parts what they say of an app.
     func learn(_ app: AppID) async {
-        let availability = await environment.availability(app)
-        let permission = await environment.notifications.permission(app)
-        // Not while a change is being written, which would take the place of it.
-        await begin()
-        defer { turns.end() }
-        book.set(availability, of: app)
-        book.set(permission, of: app)
+        let word = await word(on: app)
+        await kept.note { books in
+            books.pushes.set(word.availability, of: app)
+            books.pushes.set(word.permission, of: app)
+        }
+    }
+
+    private func word(on app: AppID) async -> (availability: RefreshAvailability, permission: NotificationPermission) {
+        (await environment.availability(app), await environment.notifications.permission(app))
     }
 }

@@ -1,3 +1,4 @@
+import Books
 package import Clock
 package import Foundation
 package import Logging
@@ -39,27 +40,30 @@ package actor RefreshService {
             self.manifests = manifests
             self.logger = logger
         }
+
+        fileprivate var now: LocalMoment {
+            let reading = clock.now()
+            return LocalMoment(seconds: reading.wallSeconds, offset: offset(reading.date))
+        }
     }
 
     nonisolated let environment: Environment
-    private var book: RefreshBook
+    private let kept: KeptBook<RefreshBook>
     /// The next look, in seconds since 1970.
     private var alarm = Alarm()
-    private var isPrepared = false
-    private var isStopping = false
-    /// Steps that are not on disk yet, and those who wait until they are: what they say is shown to nobody before.
-    private var turns = StepTurns()
     private let companions = Mailbox<RefreshService>()
 
     package init(_ environment: Environment) {
         self.environment = environment
-        book = RefreshBook(now: LocalMoment(seconds: environment.clock.now().wallSeconds))
+        let book = RefreshBook(now: LocalMoment(seconds: environment.clock.now().wallSeconds))
+        kept = KeptBook(
+            book, store: environment.store, clock: environment.clock, closed: "Background refresh does not run.",
+            logger: environment.logger
+        ) { environment.now }
     }
 
-    nonisolated var now: LocalMoment {
-        let reading = environment.clock.now()
-        return LocalMoment(seconds: reading.wallSeconds, offset: environment.offset(reading.date))
-    }
+    private var book: RefreshBook { kept.book }
+    private nonisolated var now: LocalMoment { environment.now }
 
     // MARK: - Life
 
@@ -67,26 +71,23 @@ package actor RefreshService {
     ///
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func prepare() async throws(StoreError) {
-        guard !isPrepared else { return }
+        guard kept.isNew else { return }
         let manifests = await environment.manifests() ?? []
-        let (kept, wakes, ends, seenBefore) = try await environment.store.read { transaction in
+        let (rows, wakes, ends, seenBefore) = try await environment.store.read { transaction in
             (
                 try transaction.refresh(RefreshRecord.self, DeviceRefreshRecord.self),
                 try transaction.wantedWakes().filter { Self.sources.contains($0.source) },
                 try Self.ends(transaction), try transaction.secondsSeenBefore()
             )
         }
-        for what in kept.unreadable {
+        for what in rows.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
         let now = now
-        book = RefreshBook(kept, manifests: manifests, moment: book.moment, now: now)
+        var book = RefreshBook(rows, manifests: manifests, moment: book.moment, now: now)
         book.take(ends, now: now)
         book.resume(wakes, seen: seenBefore + environment.clock.now().bootSeconds, now: now)
-        await begin()
-        defer { turns.end() }
-        isPrepared = true
-        await save(book.takeChanges())
+        await kept.open(book)
     }
 
     /// Decides, until ``stop()``.
@@ -96,8 +97,8 @@ package actor RefreshService {
     }
 
     package func stop() {
-        guard !isStopping else { return }
-        isStopping = true
+        guard !kept.isClosed else { return }
+        kept.close()
         alarm.cancel()
         companions.finish()
     }
@@ -113,7 +114,7 @@ package actor RefreshService {
     private func look() async { await tell { _, _ in } }
 
     private func setAlarm() {
-        alarm.set(forWallSeconds: isStopping ? nil : book.nextLook, by: environment.clock) {
+        alarm.set(forWallSeconds: kept.isClosed ? nil : book.nextLook, by: environment.clock) {
             await self.alarmRang($0)
         }
     }
@@ -125,59 +126,21 @@ package actor RefreshService {
 
     // MARK: - Steps
 
-    /// Has a step begin in its turn.
-    private func begin(alone: Bool = false) async {
-        guard !turns.begin(alone: alone) else { return }
-        await withCheckedContinuation { turns.add($0, alone: alone) }
-    }
+    private var hooks: KeptBook<RefreshBook>.Hooks { KeptBook.Hooks(decided: { self.setAlarm() }) }
 
     /// Gives the book an input that nobody waits for, decides, and carries out what follows from it.
     private func tell(_ input: (inout RefreshBook, LocalMoment) -> Void) async {
-        await perform(await step(input))
-    }
-
-    private func step(_ input: (inout RefreshBook, LocalMoment) -> Void) async -> [RefreshEffect] {
-        await begin()
-        defer { turns.end() }
-        // Before it was prepared, it reads what it needs; behind its end, the next one does.
-        guard isPrepared, !isStopping else { return [] }
-        let now = now
-        input(&book, now)
-        book.look(now)
-        setAlarm()
-        let (changes, effects) = (book.takeChanges(), book.takeEffects())
-        // No suspension before this: transactions have the order of what was decided.
-        await save(changes)
-        return effects
+        await perform(await kept.step(input, hooks).effects)
     }
 
     /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
     private func ask<Value>(
         _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
-        let (value, effects) = try await change(input)
+        let (value, effects) = try await kept.change(input, hooks)
         await perform(effects)
         return value
     }
-
-    private func change<Value>(
-        _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
-    ) async throws(Problem) -> (value: Value, effects: [RefreshEffect]) {
-        await begin(alone: true)
-        defer { turns.end() }
-        guard isPrepared, !isStopping else { throw Self.notRunning }
-        let now = now
-        var next = book
-        let value = try input(&next, now)
-        next.look(now)
-        let (changes, effects) = (next.takeChanges(), next.takeEffects())
-        guard await write(changes) else { throw .unavailable("It could not be written down; the log says why.") }
-        book = next
-        setAlarm()
-        return (value, effects)
-    }
-
-    private static var notRunning: Problem { .unavailable("Background refresh does not run.") }
 
     private func perform(_ effects: [RefreshEffect]) async {
         for effect in effects {
@@ -189,55 +152,8 @@ package actor RefreshService {
         }
     }
 
-    /// Writes what was decided; what cannot be written is part of the next transaction.
-    private func save(_ changes: RefreshChanges) async {
-        guard await !write(changes) else { return }
-        book.notWritten(changes, now: now)
-        setAlarm()
-    }
-
-    /// - Returns: whether it is on disk.
-    private func write(_ changes: RefreshChanges) async -> Bool {
-        guard !changes.isEmpty else { return true }
-        let reading = environment.clock.now()
-        do {
-            try await environment.store.write { try Self.write(changes, $0, reading) }
-            return true
-        } catch {
-            environment.logger.error("The store failed", metadata: ["error": "\(error)"])
-            return false
-        }
-    }
-
-    /// Returns when everything that was decided is on disk, or could not be written.
-    private func written() async {
-        while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
-    }
-
-    private static func write(
-        _ changes: RefreshChanges, _ transaction: StoreTransaction, _ reading: ClockReading
-    ) throws {
-        for app in changes.removed { try transaction.deleteRefresh(of: app) }
-        // Those that go first: one that runs from now on takes the place of one that waited.
-        for (key, task) in changes.tasks where task == nil { try transaction.deleteScheduledTask(key) }
-        for task in changes.tasks.values { if let task { try transaction.put(task) } }
-        for (app, record) in changes.apps { try transaction.putRefresh(record, of: app) }
-        if let device = changes.device { try transaction.putRefreshOfDevice(device) }
-        for wake in changes.begun {
-            try transaction.putWake(
-                wake.app, wake.source, key: wake.key, payload: try wake.task.map { try JSON.encode($0) },
-                patience: wake.patience, now: reading)
-            if wake.source == .fetch { try transaction.noteFetchBegins(of: wake.app) }
-        }
-        for entry in changes.entries { try transaction.record(entry) }
-        for app in changes.forgotten { try transaction.deleteUse(of: app) }
-        guard let through = changes.endsThrough else { return }
-        let taken = try transaction.wakeEnds(of: sources).map(\.id).filter { $0 <= through }
-        try transaction.deleteWakeEnds(taken)
-    }
-
     /// Whose wakes are background refresh's.
-    private static let sources: Set<WakeSource> = [.fetch, .processing, .continued]
+    static let sources: Set<WakeSource> = [.fetch, .processing, .continued]
 
     private static func ends(_ transaction: StoreTransaction) throws -> [RefreshEnd] {
         try transaction.wakeEnds(of: sources).map {
@@ -248,10 +164,7 @@ package actor RefreshService {
     // MARK: - What happens
 
     package func apply(_ moment: DeviceMoment) async {
-        guard isPrepared else {
-            book.apply(moment, now: now)
-            return
-        }
+        guard !kept.isNew else { return await kept.note { [now] in $0.apply(moment, now: now) } }
         await tell { $0.apply(moment, now: $1) }
     }
 
@@ -269,7 +182,7 @@ package actor RefreshService {
 
     /// Ends of wakes are on disk.
     package func wakesEnded() async {
-        guard isPrepared, !isStopping else { return }
+        guard kept.isOpen else { return }
         do throws(StoreError) {
             let ends = try await environment.store.read { try Self.ends($0) }
             guard !ends.isEmpty else { return }
@@ -283,13 +196,13 @@ package actor RefreshService {
 
     package func status() async throws(Problem) -> RefreshStatus {
         try await readEntries()
-        await written()
+        await kept.written()
         return book.status(now)
     }
 
     package func status(of app: AppID) async throws(Problem) -> AppRefreshStatus {
         try await readEntries(for: app)
-        await written()
+        await kept.written()
         return try known(app)
     }
 
@@ -369,8 +282,8 @@ package actor RefreshService {
     }
 
     private func readEntries() async throws(Problem) {
-        guard isPrepared, let manifests = await environment.manifests() else { return }
-        guard !isStopping else { throw Self.notRunning }
+        guard !kept.isNew, let manifests = await environment.manifests() else { return }
+        guard kept.isOpen else { throw kept.refusal }
         await tell { $0.read(manifests, now: $1) }
     }
 

@@ -134,7 +134,7 @@ extension World {
     }
 
     private mutating func carryOutLocation() -> Bool {
-        let (changes, effects) = (location.book.takeChanges(locationNow), location.book.takeEffects())
+        let (changes, effects) = (location.book.takeChanges(), location.book.takeEffects())
         for entry in changes.entries { record(entry) }
         var touched: [AppID] = []
         for cancellation in changes.cancelled {

@@ -77,7 +77,7 @@ struct LocationScene {
             answer = wish.fix == nil ? nil : boot + delay
             if let accuracy = wish.fix { asked.append((boot, accuracy)) }
         }
-        write(book.takeChanges(now))
+        write(book.takeChanges())
         effects += book.takeEffects()
     }
 

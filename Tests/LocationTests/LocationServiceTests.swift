@@ -171,12 +171,12 @@ import Testing
     @Test func `R6: A store that refuses is a 503`() async throws {
         let scene = try Scene()
         try await scene.prepare()
-        scene.gate.open(for: 0)
+        scene.gate.shut()
         let problem = await #expect(throws: Problem.self) {
             try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
         }
         #expect(problem?.status == 503)
-        scene.gate.open(for: nil)
+        scene.gate.open()
         await scene.service.stop()
         let behind = await #expect(throws: Problem.self) { try await scene.service.status() }
         #expect(behind?.status == 503)
@@ -211,11 +211,11 @@ import Testing
         let (before, wakes) = (try await scene.service.status(of: Scene.app), try await scene.wakes())
         let (words, wishes) = (scene.told.words, scene.source.wishes)
         #expect(wakes.count == 1)
-        scene.gate.open(for: 0)
+        scene.gate.shut()
         let problem = await #expect(throws: Problem.self) { try await asking.ask(scene.service) }
         #expect(problem?.status == 503)
         #expect(scene.told.words == words && scene.source.wishes == wishes)
-        scene.gate.open(for: nil)
+        scene.gate.open()
         #expect(try await scene.service.status(of: Scene.app) == before)
         // Nor is it written with what comes next.
         await scene.service.use(Scene.app, isInFront: true)
@@ -241,7 +241,7 @@ import Testing
         try await eventually("the answer") { scene.told.words.contains("permission \(Scene.other) always") }
         // The app is known, so that the question itself writes nothing.
         try await scene.service.setSignificantChanges(true, for: Scene.app)
-        scene.gate.open(for: 0)
+        scene.gate.shut()
         func asked() -> Int { scene.told.words.count { $0.hasPrefix("ask \(Scene.app)") } }
         for count in 1...2 {
             try await eventually("question \(count)") {
@@ -250,7 +250,7 @@ import Testing
             }
         }
         #expect(try await scene.service.processLocation(of: Scene.app).permission == .ask)
-        scene.gate.open(for: nil)
+        scene.gate.open()
         #expect(!scene.told.words.contains("permission \(Scene.app) always"))
         await scene.service.stop()
         await running.value
@@ -298,11 +298,11 @@ import Testing
             for app in [Scene.app, Scene.other] { try await scene.begin(app) }
             scene.gate.open(for: writes)
             var heard = try await Self.story(scene)
-            isBroken = scene.gate.isClosed
+            isBroken = scene.gate.isShut
             await scene.service.stop()
 
             // The next service over what is on disk; the device is where it was.
-            scene.gate.open(for: nil)
+            scene.gate.open()
             let next = try Scene(after: scene)
             try await next.prepare()
             heard += try await next.endWakes()

@@ -1,6 +1,5 @@
 import Clock
 import Foundation
-import GRDB
 import Location
 import Logging
 import NightshiftAPI
@@ -112,30 +111,4 @@ struct ServiceScene: Sendable {
         }
         return events
     }
-}
-
-/// Lets so many transactions through, and refuses those behind them as a full disk does.
-final class CommitGate: TransactionObserver, Sendable {
-    private let left = Mutex<Int?>(nil)
-
-    var isClosed: Bool { left.withLock { $0 == 0 } }
-
-    /// Nil lets all through.
-    func open(for transactions: Int?) { left.withLock { $0 = transactions } }
-
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
-    func databaseDidChange(with event: DatabaseEvent) {}
-
-    func databaseWillCommit() throws {
-        let isOpen = left.withLock { left in
-            guard let some = left else { return true }
-            guard some > 0 else { return false }
-            left = some - 1
-            return true
-        }
-        guard isOpen else { throw DatabaseError(resultCode: .SQLITE_FULL) }
-    }
-
-    func databaseDidCommit(_ db: Database) {}
-    func databaseDidRollback(_ db: Database) {}
 }

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import NightshiftAPI
 import Notifications
+import SimulationSupport
 import Store
 import TestSupport
 import Testing
@@ -74,7 +75,7 @@ import Testing
         // Nothing can be written any more.
         let gate = CommitGate()
         scene.store.add(transactionObserver: gate)
-        gate.close()
+        gate.shut()
         defer { withExtendedLifetime(gate) {} }
         for asking in Asking.allCases {
             let problem = await #expect(throws: Problem.self) { try await asking.ask(service) }

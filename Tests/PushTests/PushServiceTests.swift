@@ -141,13 +141,13 @@ import Testing
 
     @Test func `R3: A push that cannot be written down is not acknowledged, and comes again`() async throws {
         let scene = try await Scene.registered()
-        scene.gate.close(true)
+        scene.gate.shut()
         scene.gateway.send(scene.message(1))
         try await scene.gateway.state.wait(for: "the end of the connection") {
             !$0.connections.contains(where: \.isOpen)
         }
         #expect(scene.gateway.state.read { $0.acknowledged.isEmpty })
-        scene.gate.close(false)
+        scene.gate.open()
         #expect(try await scene.wakes().isEmpty)
         try await eventually("the next attempt") { try await scene.connection() == .waiting }
         try await scene.passToAlarm()
@@ -173,12 +173,12 @@ import Testing
         let scene = try await Scene.registered()
         let before = try await scene.service.status()
         let told = scene.told.read { $0 }
-        scene.gate.close(true)
+        scene.gate.shut()
         for asking in Asking.allCases {
             let problem = await #expect(throws: Problem.self) { try await asking.ask(scene.service) }
             #expect(problem?.status == 503)
         }
-        scene.gate.close(false)
+        scene.gate.open()
         let after = try await scene.service.status()
         #expect(after.apps == before.apps && after.enrolment == before.enrolment && after.connection == .open)
         #expect(scene.told.read { $0 } == told)
@@ -192,12 +192,12 @@ import Testing
     @Test func `R3: An enrolment that cannot be written down is none, and leaves no key`() async throws {
         let scene = try Scene()
         try await scene.start()
-        scene.gate.close(true)
+        scene.gate.shut()
         let problem = await #expect(throws: Problem.self) {
             try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url, name: "test"))
         }
         #expect(problem?.status == 503 && problem?.detail?.contains("new code") == true)
-        scene.gate.close(false)
+        scene.gate.open()
         #expect(try await scene.service.status().enrolment == nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory.path) == [])
         await scene.end()

@@ -1,6 +1,5 @@
 import Clock
 import Foundation
-import GRDB
 import Logging
 import NightshiftAPI
 import Push
@@ -107,21 +106,4 @@ final class ServiceScene: Sendable {
         }
         if let next { clock.advance(to: next) }
     }
-}
-
-/// Refuses transactions while it is closed, as a full disk does.
-final class CommitGate: TransactionObserver, Sendable {
-    private let closed = Mutex(false)
-
-    func close(_ isClosed: Bool) { closed.withLock { $0 = isClosed } }
-
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
-    func databaseDidChange(with event: DatabaseEvent) {}
-
-    func databaseWillCommit() throws {
-        if closed.withLock(\.self) { throw DatabaseError(resultCode: .SQLITE_FULL) }
-    }
-
-    func databaseDidCommit(_ db: Database) {}
-    func databaseDidRollback(_ db: Database) {}
 }

@@ -3,6 +3,7 @@ import Foundation
 import NightshiftAPI
 import Push
 import PushProtocol
+import SimulationSupport
 import TestSupport
 import Testing
 
@@ -82,14 +83,14 @@ import Testing
             let sentence = try await scene.service.status().unifiedPush?.first?.sentence
             return sentence == "Messages are handed on as they come."
         }
-        scene.gate.close(true)
+        scene.gate.shut()
         scene.gateway.send(Self.message(1, topic))
         try await scene.gateway.state.wait(for: "the connection to be given up") {
             $0.connections.last?.isOpen == false
         }
         #expect(scene.gateway.state.read { $0.acknowledged.isEmpty })
         #expect(bus.requests.read { $0.compactMap(Self.call).count } == 1)
-        scene.gate.close(false)
+        scene.gate.open()
         await scene.end()
     }
 

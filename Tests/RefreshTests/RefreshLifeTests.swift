@@ -53,10 +53,10 @@ import Testing
         try await scene.service.prepare()
         _ = try await scene.service.fetchNow(Self.apps[0])
         try await scene.endWakes(.newData, isHeard: false)
-        scene.gate.open(for: 0)
+        scene.gate.shut()
         await scene.service.wakesEnded()
         #expect(try await scene.journal(.fetchEnded).isEmpty)
-        scene.gate.open(for: nil)
+        scene.gate.open()
         await scene.pass(3_700)
         #expect(try await scene.journal(.fetchEnded).count == 1)
         #expect(try await scene.store.read { try $0.wakeEnds() }.isEmpty)
@@ -83,11 +83,11 @@ import Testing
             scene.gate.open(for: writes)
             var done = 0
             try await Self.story(scene, &done)
-            isBroken = scene.gate.isClosed
+            isBroken = scene.gate.isShut
             await scene.service.stop()
 
             // The next service over what is on disk; the apps have lived on.
-            scene.gate.open(for: nil)
+            scene.gate.open()
             let next = try ServiceScene(after: scene)
             try await next.service.prepare()
             done += try await next.endWakes(.newData)

@@ -138,12 +138,12 @@ import Testing
         let scene = try Scene([BookScene.manifest(tasks: ["work"])])
         try await scene.service.prepare()
         await scene.service.apply(BookScene.idle())
-        scene.gate.open(for: 0)
+        scene.gate.shut()
         let problem = await #expect(throws: Problem.self) {
             try await scene.service.submit(BookScene.task(.processing), for: Scene.app, isInFront: false)
         }
         #expect(problem?.status == 503)
-        scene.gate.open(for: nil)
+        scene.gate.open()
         await scene.pass(2_000, BookScene.idle())
         #expect(try await scene.wakes().isEmpty)
         #expect(try await scene.service.scheduledTasks(of: Scene.app).isEmpty)

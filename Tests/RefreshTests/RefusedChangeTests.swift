@@ -1,5 +1,6 @@
 import NightshiftAPI
 import Refresh
+import SimulationSupport
 import Store
 import Testing
 
@@ -48,12 +49,12 @@ import Testing
         let before = try await scene.service.status()
         let (journal, told) = (try await entries(scene), scene.told.availability)
 
-        scene.gate.open(for: 0)
+        scene.gate.shut()
         let problem = await #expect(throws: Problem.self) { try await asking.ask(scene.service) }
         #expect(problem?.status == 503)
         #expect(try await scene.service.status() == before)
         #expect(scene.told.availability == told)
-        scene.gate.open(for: nil)
+        scene.gate.open()
         // Nor with what is written next.
         await scene.service.use(Self.other, isInFront: true)
         await scene.service.use(Self.other, isInFront: false)
@@ -78,11 +79,11 @@ import Testing
         try await scene.service.prepare()
         let service = scene.service
         for isRefused in [false, true] {
-            if isRefused { scene.gate.open(for: 0) }
+            if isRefused { scene.gate.shut() }
             async let change = try? service.change(Self.app, AppRefreshChange(dailyCap: isRefused ? 1 : 4))
             async let use: Void = service.use(Self.other, isInFront: !isRefused)
             _ = await (change, use)
-            scene.gate.open(for: nil)
+            scene.gate.open()
         }
         #expect(try await service.status(of: Self.app).dailyCap == 4)
         await service.use(Self.app, isInFront: true)

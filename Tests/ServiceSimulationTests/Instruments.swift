@@ -1,64 +1,10 @@
 import Foundation
-import GRDB
 import Glibc
 import NightshiftAPI
 import SimulationSupport
 import Synchronization
 import TestSupport
 import Transfers
-
-/// Lets so many transactions commit, and none after that.
-final class CommitGate: TransactionObserver, Sendable {
-    private struct State {
-        var commits = 0
-        var failsAfter: Int?
-        var hasFailed = false
-    }
-
-    private struct Shut: Error {}
-
-    private let state: Mutex<State>
-
-    init(failsAfter: Int?) {
-        state = Mutex(State(failsAfter: failsAfter))
-    }
-
-    var commits: Int { state.withLock { $0.commits } }
-    /// Whether a commit was refused.
-    var hasFailed: Bool { state.withLock { $0.hasFailed } }
-
-    func shut() {
-        state.withLock { $0.failsAfter = 0 }
-    }
-
-    /// Lets `count` more commits through, or all.
-    func open(for count: Int? = nil) {
-        state.withLock { state in
-            state.failsAfter = count.map { state.commits + $0 }
-            state.hasFailed = false
-        }
-    }
-
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
-
-    func databaseDidChange(with event: DatabaseEvent) {}
-
-    func databaseWillCommit() throws {
-        let passes = state.withLock { state in
-            guard state.commits < state.failsAfter ?? .max else {
-                state.hasFailed = true
-                return false
-            }
-            state.commits += 1
-            return true
-        }
-        guard passes else { throw DatabaseError(resultCode: .SQLITE_FULL, message: "no space left") }
-    }
-
-    func databaseDidCommit(_ db: Database) {}
-
-    func databaseDidRollback(_ db: Database) {}
-}
 
 /// Random numbers from one seed, for everybody.
 final class SharedRandom: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import SimulationSupport
 import Transfers
 
 /// What was asked of the service and answered: what it may not forget.

@@ -55,7 +55,7 @@ final class World {
         random = SharedRandom(seed: seed, jitter: jitter)
         clock = ManualClock(ClockReading(bootID: bootID, bootSeconds: 1_000, wallSeconds: 1_800_000_000))
         transport = ScriptedTransport(clock: clock, seed: seed)
-        commits = CommitGate(failsAfter: nil)
+        commits = CommitGate()
         store = try Store(paths: paths, now: clock.now())
         store.add(transactionObserver: commits)
         service = Self.makeService(paths, store, transport, clock, moment, activity, random)
@@ -99,7 +99,7 @@ final class World {
     /// A new service on what the last one left.
     func boot() async throws {
         store = try Store(paths: paths, now: clock.now())
-        commits = CommitGate(failsAfter: nil)
+        commits = CommitGate()
         store.add(transactionObserver: commits)
         service = Self.makeService(paths, store, transport, clock, moment, activity, random)
         transport.setObserver { [requests] in requests.note($0, $1) }

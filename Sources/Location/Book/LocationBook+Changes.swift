@@ -4,17 +4,11 @@ import Scheduler
 /// From what the book knows to what is on disk.
 extension LocationBook {
     /// What is to be written, in one transaction. It counts as written until ``notWritten(_:now:)`` says otherwise.
-    ///
-    /// - Parameter all: also what is no reason for a sync of the disk by itself.
-    package mutating func takeChanges(_ now: LocationMoment, all: Bool = false) -> LocationChanges {
+    package mutating func takeChanges() -> LocationChanges {
         let isReason =
             !(marks.removed.isEmpty && marks.cancelled.isEmpty && marks.apps.isEmpty && marks.begun.isEmpty
             && marks.entries.isEmpty) || marks.device
-        let isTime = now.bootSeconds - marks.laterSince >= Self.longestDelay
-        if !marks.later.isEmpty, all || isReason || isTime {
-            marks.apps.formUnion(marks.later)
-            marks.later = []
-        }
+        if isReason { writeAll() }
         var changes = LocationChanges()
         changes.removed = marks.removed
         changes.cancelled = marks.cancelled
@@ -31,6 +25,12 @@ extension LocationBook {
         marks = Marks()
         (marks.later, marks.laterSince) = (later, since)
         return changes
+    }
+
+    /// Has that written, too, which is no reason for a sync of the disk by itself.
+    package mutating func writeAll() {
+        marks.apps.formUnion(marks.later)
+        marks.later = []
     }
 
     package mutating func takeEffects() -> [LocationEffect] {
@@ -60,5 +60,5 @@ extension LocationBook {
     /// Journal entries that wait for a disk that can be written again: the newest.
     private static let mostEntries = 1_000
     /// Seconds for which the receiver's seconds may stay in memory alone.
-    private static let longestDelay = 600.0
+    static let longestDelay = 600.0
 }

@@ -5,7 +5,7 @@ package import Store
 
 /// Everything that is known of location: who wants to be told of what, who may be, and when the receiver is asked next.
 ///
-/// Pure: places, moments and requests go in. ``look(_:)`` decides, ``takeChanges(_:)`` gives what one transaction writes,
+/// Pure: places, moments and requests go in. ``look(_:)`` decides, ``takeChanges()`` gives what one transaction writes,
 /// ``takeEffects()`` what is done behind it, and ``takeWish()`` what the sources are told. See `docs/decisions/0043`.
 package struct LocationBook: Sendable {
     package internal(set) var apps: [AppID: LocationRecord] = [:]
@@ -245,6 +245,7 @@ package struct LocationBook: Sendable {
         let held = watchingChanges.compactMap { apps[$0]?.change.due }.min()
         let asked = request.map { $0.since + Self.patience } ?? nextFix(now)
         nextLook = [held, asked].compactMap(\.self).min()
+        if now.bootSeconds - marks.laterSince >= Self.longestDelay { writeAll() }
     }
 
     /// What the sources are to be told; nil where they have been.

@@ -64,6 +64,17 @@ package struct NotificationBook: Sendable {
         return changes
     }
 
+    /// The transaction failed: what it was to write goes first in the next one.
+    package mutating func notWritten(_ changes: [NotificationChange], now: Double) {
+        self.changes = Array((changes + self.changes).suffix(Self.mostChanges))
+    }
+
+    /// Whether anything is to be written: behind a step, that its transaction has failed.
+    package var hasChanges: Bool { !changes.isEmpty }
+
+    /// More than an ordinary trouble with the disk leaves behind.
+    private static let mostChanges = 1_000
+
     package mutating func takeEffects() -> [NotificationEffect] {
         defer { effects = [] }
         return effects

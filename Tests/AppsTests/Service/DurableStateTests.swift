@@ -40,13 +40,13 @@ import Testing
         let scene = try await ServiceScene()
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let kept = try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "contiguous:60"))
-        scene.gate.close(true)
+        scene.gate.shut()
         let problem = await #expect(throws: Problem.self) {
             try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "contiguous:77"))
         }
         #expect(problem?.status == 503)
         #expect(try await scene.status().background.policy == kept.background.policy)
-        scene.gate.close(false)
+        scene.gate.open()
         // What is written of the app next says the same.
         _ = try await scene.service.background(ServiceScene.app)
         try await scene.crash()
@@ -82,10 +82,10 @@ import Testing
         let scene = try await ServiceScene()
         let app = ServiceScene.app
         _ = try await scene.service.change(app, AppChange(backgroundPolicy: "contiguous:60"))
-        scene.gate.close(true)
+        scene.gate.shut()
         let problem = await #expect(throws: Problem.self) { try await scene.service.uninstall(app) }
         #expect(problem?.status == 503)
-        scene.gate.close(false)
+        scene.gate.open()
         let status = try await scene.status()
         #expect(status.manifest != nil && status.background.policySource == .app)
         let folder = scene.paths.applications.path(percentEncoded: false)

@@ -1,12 +1,10 @@
-/// Whose turn it is with what an actor keeps, step by step: of many whose transactions overlap, or of one alone.
+/// Whose turn it is with what an actor keeps, step by step: of many whose transactions overlap, or of one alone, in the order in
+/// which they came.
 ///
-/// What the world tells changes it at once, and what could not be written is written with a later step. What somebody asks for is
-/// decided alone, on a copy, which takes its place once it is on disk: where it cannot be written, nothing has changed.
-///
-/// A value of the actor that owns it, as ``Alarm``. Its owner begins a step by
+/// A value of the actor that owns it. Its owner begins a step by
 /// `if !turns.begin(alone: isAlone) { await withCheckedContinuation { turns.add($0, alone: isAlone) } }`, and waits for all by
 /// `while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }`.
-package struct StepTurns: Sendable {
+struct StepTurns: Sendable {
     private var count = 0
     private var isAlone = false
     /// Those whose turn has not come, in the order in which they came.
@@ -14,14 +12,14 @@ package struct StepTurns: Sendable {
     /// Those who wait until no step is under way.
     private var idle: [CheckedContinuation<Void, Never>] = []
 
-    package init() {}
+    init() {}
 
-    package var areUnderWay: Bool { count > 0 }
+    var areUnderWay: Bool { count > 0 }
 
     /// Begins a step, unless others come first.
     ///
     /// - Returns: whether it has begun.
-    package mutating func begin(alone: Bool) -> Bool {
+    mutating func begin(alone: Bool) -> Bool {
         guard waiting.isEmpty, isFree(alone: alone) else { return false }
         count += 1
         isAlone = alone
@@ -29,15 +27,15 @@ package struct StepTurns: Sendable {
     }
 
     /// Resumed when its step has begun.
-    package mutating func add(_ waiter: CheckedContinuation<Void, Never>, alone: Bool) {
+    mutating func add(_ waiter: CheckedContinuation<Void, Never>, alone: Bool) {
         waiting.append((waiter, alone))
     }
 
     /// Resumed when no step is under way.
-    package mutating func add(_ waiter: CheckedContinuation<Void, Never>) { idle.append(waiter) }
+    mutating func add(_ waiter: CheckedContinuation<Void, Never>) { idle.append(waiter) }
 
     /// A step is on disk, or could not be written.
-    package mutating func end() {
+    mutating func end() {
         guard count > 0 else { return }
         count -= 1
         if count == 0 { isAlone = false }

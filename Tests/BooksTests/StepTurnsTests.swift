@@ -1,5 +1,6 @@
-import Clock
 import Testing
+
+@testable import Books
 
 /// Many steps at once, or one alone, in the order in which they came.
 @Suite struct StepTurnsTests {

@@ -1,0 +1,239 @@
+import Books
+import Foundation
+import Logging
+import NightshiftAPI
+import SimulationSupport
+import Store
+import TestSupport
+import Testing
+
+/// A book that keeps words: what is told, what is asked for, and what the disk has of it.
+private struct Words: Book {
+    struct Changes: BookChanges {
+        var words: [String]
+        var isEmpty: Bool { words.isEmpty }
+
+        func write(in transaction: StoreTransaction, at reading: ClockReading) throws {
+            for word in words {
+                try transaction.record(JournalEntry(time: reading.date, decision: .learnedForgotten, detail: word))
+            }
+        }
+    }
+
+    private(set) var all: [String] = []
+    private(set) var asides: [String] = []
+    private(set) var looks = 0
+    private var unwritten: [String] = []
+    private var effects: [String] = []
+
+    mutating func hear(_ word: String) {
+        all.append(word)
+        unwritten.append(word)
+        effects.append(word)
+    }
+
+    mutating func hearAside(_ word: String) { asides.append(word) }
+
+    mutating func look(_ now: Double) { looks += 1 }
+
+    mutating func takeChanges() -> Changes {
+        defer { unwritten = [] }
+        return Changes(words: unwritten)
+    }
+
+    mutating func takeEffects() -> [String] {
+        defer { effects = [] }
+        return effects
+    }
+
+    mutating func notWritten(_ changes: Changes, now: Double) { unwritten = changes.words + unwritten }
+}
+
+/// An actor with such a book.
+private actor Keeper {
+    let kept: KeptBook<Words>
+    private var decisions = 0
+    private var onDisk: [[String]] = []
+
+    init(_ store: Store, _ clock: ManualClock) {
+        kept = KeptBook(
+            Words(), store: store, clock: clock, closed: "Nobody listens.",
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        ) { clock.now().wallSeconds }
+    }
+
+    private var hooks: KeptBook<Words>.Hooks {
+        KeptBook.Hooks(
+            decided: { self.decisions += 1 },
+            written: { changes in if !changes.isEmpty { self.onDisk.append(changes.words) } })
+    }
+
+    struct Seen: Sendable {
+        var words: [String]
+        var asides: [String]
+        var looks: Int
+        var decisions: Int
+        var onDisk: [[String]]
+        var isBeingWritten: Bool
+    }
+
+    /// What somebody sees who asks now.
+    var seen: Seen {
+        Seen(
+            words: kept.book.all, asides: kept.book.asides, looks: kept.book.looks, decisions: decisions,
+            onDisk: onDisk, isBeingWritten: kept.isBeingWritten)
+    }
+
+    func open() async { await kept.open(kept.book) }
+    func close() { kept.close() }
+
+    func tell(_ word: String) async -> (effects: [String], isWritten: Bool) {
+        let step = await kept.step({ book, _ in book.hear(word) }, hooks)
+        return (step.effects, step.isWritten)
+    }
+
+    func ask(_ word: String) async throws(Problem) -> [String] {
+        try await kept.change(
+            { (book, _) throws(Problem) in
+                book.hear(word)
+                if word.isEmpty { throw .invalid("A word has letters.", pointer: "/word") }
+            }, hooks
+        ).effects
+    }
+
+    func note(_ word: String) async { await kept.note { $0.hearAside(word) } }
+    func flush() async { await kept.flush { $0.hear("the last") } }
+    func written() async { await kept.written() }
+}
+
+/// Steps of a book of an actor, over a real database.
+@Suite(.timeLimit(.minutes(20))) struct KeptBookTests {
+    private let store: Store
+    private let keeper: Keeper
+    private let gate = CommitGate()
+    private static let reading = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1e9)
+
+    init() async throws {
+        let clock = ManualClock(Self.reading)
+        store = try Store(inMemory: clock.now())
+        keeper = Keeper(store, clock)
+        store.add(transactionObserver: gate)
+        await keeper.open()
+    }
+
+    /// What the disk has.
+    private func disk() async throws -> [String] {
+        try await store.read { try $0.journal(after: 0, limit: 1_000).compactMap(\.detail) }
+    }
+
+    /// Nothing gets to the disk before `body` calls what it is given.
+    private func whileTheDiskRests(_ body: (_ goOn: () -> Void) async throws -> Void) async throws {
+        let (gate, isWriting) = (Gate(), Watched(false))
+        async let blockade: Void = store.write { _ in
+            isWriting.update { $0 = true }
+            _ = gate.block(until: .now + WaitingTime.longest)
+        }
+        try await isWriting.wait(for: "the writer") { $0 }
+        defer { gate.open() }
+        try await body { gate.open() }
+        try await blockade
+    }
+
+    @Test func `What is told has changed the book at once, and is done when it is on disk`() async throws {
+        try await whileTheDiskRests { goOn in
+            async let first = keeper.tell("a")
+            async let second = keeper.tell("b")
+            try await eventually("both") { await keeper.seen.words.sorted() == ["a", "b"] }
+            let seen = await keeper.seen
+            #expect(seen.isBeingWritten && seen.onDisk.isEmpty)
+            goOn()
+            _ = await (first, second)
+        }
+        await keeper.written()
+        let seen = await keeper.seen
+        #expect(try await disk() == seen.words)
+        #expect(seen.onDisk.flatMap(\.self) == seen.words)
+    }
+
+    @Test func `What is asked for is seen by nobody before it is on disk, and no step comes in between`() async throws {
+        try await whileTheDiskRests { goOn in
+            async let asked = keeper.ask("a")
+            try await eventually("the change") { await keeper.seen.isBeingWritten }
+            async let told = keeper.tell("b")
+            async let noted: Void = keeper.note("c")
+            try await passTime(.milliseconds(200), because: "That nothing is seen is seen only over time.")
+            let seen = await keeper.seen
+            #expect(seen.words.isEmpty && seen.asides.isEmpty)
+            goOn()
+            _ = try await (asked, told, noted)
+        }
+    }
+
+    @Test func `What comes while a change is being written is not lost by it`() async throws {
+        let (first, last) = try await {
+            async let asked = keeper.ask("a")
+            async let told = keeper.tell("b")
+            async let noted: Void = keeper.note("c")
+            async let again = keeper.ask("d")
+            _ = await noted
+            return (try await asked + again, await told.effects)
+        }()
+        #expect(first == ["a", "d"] && last == ["b"])
+        let seen = await keeper.seen
+        #expect(seen.words.sorted() == ["a", "b", "d"] && seen.asides == ["c"])
+        #expect(try await disk() == seen.words)
+    }
+
+    @Test func `A change that cannot be written has not happened, and what has happened is written later`()
+        async throws
+    {
+        gate.shut()
+        let problem = await #expect(throws: Problem.self) { try await keeper.ask("a") }
+        #expect(problem?.status == 503)
+        var seen = await keeper.seen
+        #expect(seen.words.isEmpty && seen.decisions == 0 && seen.looks == 0)
+        let told = await keeper.tell("b")
+        #expect(!told.isWritten && told.effects == ["b"])
+        // Once more behind the refusal: what is to be done next has changed.
+        seen = await keeper.seen
+        #expect(seen.decisions == 2 && seen.onDisk.isEmpty)
+        // One that is refused does not take with it what waits.
+        _ = await #expect(throws: Problem.self) { try await keeper.ask("c") }
+        gate.open()
+        #expect(await keeper.tell("d").isWritten)
+        #expect(try await disk() == ["b", "d"])
+        #expect(await keeper.seen.onDisk == [["b", "d"]])
+    }
+
+    @Test func `A change that makes no sense is refused, and nothing has changed`() async throws {
+        let problem = await #expect(throws: Problem.self) { try await keeper.ask("") }
+        #expect(problem?.status == 422)
+        #expect(await keeper.seen.words.isEmpty)
+        // Its turn is over.
+        #expect(try await keeper.ask("a") == ["a"])
+    }
+
+    @Test func `Behind its end a book hears nothing, and what has waited is still written`() async throws {
+        _ = await keeper.tell("a")
+        await keeper.close()
+        let told = await keeper.tell("b")
+        #expect(told.effects.isEmpty && !told.isWritten)
+        let problem = await #expect(throws: Problem.self) { try await keeper.ask("c") }
+        #expect(problem?.status == 503 && problem?.detail == "Nobody listens.")
+        await keeper.open()
+        #expect(await keeper.tell("d").effects.isEmpty)
+        await keeper.flush()
+        #expect(try await disk() == ["a", "the last"])
+    }
+
+    @Test func `A book that was not read yet is told what there is, and decides nothing`() async throws {
+        let fresh = Keeper(store, ManualClock(Self.reading))
+        await fresh.note("a")
+        #expect(await fresh.tell("b").effects.isEmpty)
+        _ = await #expect(throws: Problem.self) { try await fresh.ask("c") }
+        let seen = await fresh.seen
+        #expect(seen.asides == ["a"] && seen.words.isEmpty && seen.looks == 0)
+        await fresh.open()
+        #expect(await fresh.tell("d").effects == ["d"])
+    }
+}
