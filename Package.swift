@@ -71,6 +71,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
         .target(name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
+        .target(name: "HTTPServing", dependencies: [nioCore, nioHTTPTypes], swiftSettings: strict),
 
         // L2: what Nightshift does.
         .target(
@@ -127,7 +128,8 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "NightshiftAPI", "COpenAPI", "Sessions", "Transfers", "Apps", "Refresh", "Location", "Push",
+                "NightshiftAPI", "COpenAPI", "HTTPServing", "Sessions", "Transfers", "Apps", "Refresh", "Location",
+                "Push",
                 "Operations",
                 httpTypes,
                 hummingbird, hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix,
@@ -165,7 +167,8 @@ let package = Package(
         .target(
             name: "Page",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CPage", httpTypes, hummingbirdCore, logging,
+                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CPage", "HTTPServing", httpTypes,
+                hummingbirdCore, logging,
                 nioCore, nioPosix,
             ],
             swiftSettings: strict),

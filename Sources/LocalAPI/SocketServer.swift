@@ -1,3 +1,4 @@
+import HTTPServing
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -169,7 +170,7 @@ struct SocketServer: Sendable {
             let http = HTTP1Channel(
                 responder: responder(for: caller, isAllowed: allowed),
                 configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [UnreadableRequestHandler()],
+                    additionalChannelHandlers: [UnreadableRequestHandler(), WholeAnswerHandler()],
                     idleTimeout: limits.idleTimeout,
                     httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
                         maxHeaderFieldSize: limits.headerField, maxHeaderListSize: limits.headerList,

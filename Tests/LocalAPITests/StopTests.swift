@@ -56,4 +56,70 @@ import Testing
             mayEnd.update { $0 = true }
         }
     }
+
+    /// Answers of so many sizes that of some the socket has all but the end.
+    private static let sizes = stride(from: 64 << 10, through: 768 << 10, by: 16 << 10)
+
+    private static let sized = sizes.map { size in
+        Route(.get, "/sized/\(size)") { _ in try Reply.json(String(repeating: "x", count: size)).response }
+    }
+
+    /// Asks for all of them and reads nothing.
+    private func ask(_ server: TestServer) async throws -> [(size: Int, client: UnixClient)] {
+        var asked: [(size: Int, client: UnixClient)] = []
+        for size in Self.sizes {
+            let client = try server.client()
+            try await client.send(UnixClient.head("GET", "/sized/\(size)"))
+            asked.append((size, client))
+        }
+        // As much is there as sockets take.
+        var (before, calm) = ([Int](), 0)
+        while calm < 20 {
+            _ = try await server.request("GET", "/hello")
+            let now = asked.map { $0.client.available }
+            calm = now == before && !now.contains(0) ? calm + 1 : 0
+            before = now
+        }
+        return asked
+    }
+
+    private func expectWhole(_ asked: [(size: Int, client: UnixClient)]) async throws {
+        var shortened = 0
+        for (size, client) in asked {
+            if client.available < size { shortened += 1 }
+            let answer = try #require(Answer(try await client.receiveAll()), "\(size)")
+            #expect(answer.isWhole && answer.text.utf8.count == size + 2, "\(size)")
+        }
+        // Or nothing was shown.
+        #expect(shortened > 0 && shortened < asked.count)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `A stop leaves nobody who reads slowly without the end of the answer`() async throws {
+        var limits = ConnectionLimits()
+        limits.stopTimeout = .minutes(10)
+        try await withServer(routes: Self.sized + [.hello], limits: limits) { server in
+            let asked = try await ask(server)
+            await server.stop()
+            try await eventually("the stop") { (try? server.client()) == nil }
+            try await expectWhole(asked)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20))) func `A pause in reading does not cost the end of the answer`() async throws {
+        var limits = ConnectionLimits()
+        limits.idleTimeout = .milliseconds(300)
+        try await withServer(routes: Self.sized + [.hello], limits: limits) { server in
+            let asked = try await ask(server)
+            try await passTime(.seconds(1), because: "A connection is idle only after a while.")
+            try await expectWhole(asked)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20))) func `Whoever reads nothing does not hold up the stop`() async throws {
+        var limits = ConnectionLimits()
+        limits.stopTimeout = .milliseconds(200)
+        let asked = try await withServer(routes: Self.sized + [.hello], limits: limits) { try await ask($0) }
+        #expect(asked.count == Array(Self.sizes).count)
+    }
 }

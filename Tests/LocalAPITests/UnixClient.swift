@@ -73,6 +73,12 @@ final class UnixClient: Sendable {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) < 0 && errno == EAGAIN
     }
 
+    /// Bytes that have come and were not received.
+    var available: Int {
+        var count: Int32 = 0
+        return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+    }
+
     /// What comes until `mark` has come, or the end of the connection.
     func receive(through mark: String) async throws -> String {
         var received: [UInt8] = []

@@ -1,3 +1,4 @@
+import HTTPServing
 import HummingbirdCore
 package import Logging
 import NIOCore
@@ -99,7 +100,7 @@ package struct PageServer: Sendable {
         let http = HTTP1Channel(
             responder: { request, writer, _ in try await session.respond(to: request, writer) },
             configuration: HTTP1Channel.Configuration(
-                idleTimeout: Self.idleTimeout,
+                additionalChannelHandlers: [WholeAnswerHandler()], idleTimeout: Self.idleTimeout,
                 httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
                     maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
         return http.setup(channel: channel, logger: logger).map { Connection(http: http, channel: $0) }

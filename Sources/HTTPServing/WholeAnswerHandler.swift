@@ -1,0 +1,36 @@
+package import NIOCore
+package import NIOHTTPTypes
+
+/// Closes a connection when the answers that were written are with the kernel, and not before.
+///
+/// Hummingbird closes a connection behind its last answer when the service stops, and one that has been idle for a while; NIO
+/// throws away what a socket has not taken when it is closed. Without this a client that reads slowly loses the end of its answer.
+/// Who closes once more does not want to wait any longer.
+package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannelHandler {
+    package typealias OutboundIn = HTTPResponsePart
+    package typealias OutboundOut = HTTPResponsePart
+
+    /// Answers of which the socket has not taken the end.
+    private var pending = 0
+    private var isClosing = false
+
+    package init() {}
+
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        pending += 1
+        let taken = promise ?? context.eventLoop.makePromise()
+        taken.futureResult.assumeIsolated().whenComplete { _ in
+            self.pending -= 1
+            if self.isClosing, self.pending == 0 { context.close(promise: nil) }
+        }
+        context.write(data, promise: taken)
+    }
+
+    package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode == .all, pending > 0, !isClosing else { return context.close(mode: mode, promise: promise) }
+        isClosing = true
+        // It is closed when the channel is, whoever does it.
+        context.channel.closeFuture.cascade(to: promise)
+    }
+}
