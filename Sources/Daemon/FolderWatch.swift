@@ -20,37 +20,40 @@ package enum FolderWatch {
     }
 
     private static func open(wayTo path: String) -> Int32 {
-        let descriptor = inotify_init1(Int32(IN_CLOEXEC))
-        guard descriptor >= 0 else { return -1 }
-        let vanishing = UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_ATTRIB) | UInt32(IN_ONLYDIR)
         let entries = UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO)
-        var (folder, isNearest, count) = (path, true, 0)
-        while let end = folder.lastIndex(of: "/") {
-            folder = String(folder[..<end])
-            // What goes, and what comes in the last folder of the way that is there.
-            guard
-                inotify_add_watch(
-                    descriptor, folder.isEmpty ? "/" : folder, isNearest ? vanishing | entries : vanishing) >= 0
-            else { continue }
-            (isNearest, count) = (false, count + 1)
+        return open { watch in
+            var (folder, isNearest) = (path, true)
+            while let end = folder.lastIndex(of: "/") {
+                folder = String(folder[..<end])
+                // What goes, and what comes in the last folder of the way that is there.
+                guard watch(folder.isEmpty ? "/" : folder, isNearest ? entries : 0) else { continue }
+                isNearest = false
+            }
         }
-        guard count > 0 else {
-            close(descriptor)
-            return -1
-        }
-        return descriptor
     }
 
     private static func open(_ folders: [String]) -> Int32 {
+        open { watch in
+            // Of a folder in which somebody has a file open, only the folder above it says anything; whoever removes a tree begins at
+            // the innermost folder.
+            for (place, folder) in folders.enumerated() { _ = watch(folder, place == 1 ? UInt32(IN_DELETE) : 0) }
+        }
+    }
+
+    /// - Parameter choose: watches one folder after the other, with these events beside its own end; says whether it is there.
+    /// - Returns: -1 where nothing is watched.
+    private static func open(_ choose: (_ watch: (_ folder: String, _ events: UInt32) -> Bool) -> Void) -> Int32 {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { return -1 }
-        // A folder whose last link goes while somebody has it open changes its attributes only. Of one in which somebody has a
-        // file open, only the folder above it says anything; whoever removes a tree begins at the innermost folder.
-        let events = UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_ATTRIB) | UInt32(IN_ONLYDIR)
-        let watches = folders.enumerated().filter { place, folder in
-            inotify_add_watch(descriptor, folder, place == 1 ? events | UInt32(IN_DELETE) : events) >= 0
+        // A folder whose last link goes while somebody has it open changes its attributes only.
+        let vanishing = UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_ATTRIB) | UInt32(IN_ONLYDIR)
+        var count = 0
+        choose { folder, events in
+            guard inotify_add_watch(descriptor, folder, vanishing | events) >= 0 else { return false }
+            count += 1
+            return true
         }
-        guard !watches.isEmpty else {
+        guard count > 0 else {
             close(descriptor)
             return -1
         }

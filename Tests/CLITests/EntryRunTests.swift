@@ -31,6 +31,27 @@ struct EntryRunTests {
         #expect(Self.shape(entries) == ["started 4", "held 4"])
     }
 
+    @Test func thoseThatTakeTurnsAreToldOnceEach() {
+        let waits = (Int64(0)..<6).map { Self.held($0 + 1, "No connection.", task: 13 + $0 % 3) }
+        var ended = Samples.entry(7, .completed, task: 14)
+        ended.time = waits[5].time
+        let runs = EntryRun.runs(waits + [ended, Self.held(8, "No connection.", task: 14)])
+        // Each where its last entry is; what came in between begins anew.
+        #expect(
+            runs.map { "\($0.entry.id) \($0.entry.task?.rawValue ?? 0) \($0.count)" }
+                == ["4 13 2", "5 14 2", "6 15 2", "7 14 1", "8 14 1"])
+        #expect(runs[0].since == waits[0].time && runs[2].since == waits[2].time)
+    }
+
+    @Test func roundsOfSeveralAreToldOnceEach() {
+        var entries: [JournalEntry] = []
+        for _ in 0..<4 {
+            for task in [Int64(13), 14] { entries.append(Samples.entry(Int64(entries.count), .started, task: task)) }
+            for task in [Int64(13), 14] { entries.append(Self.held(Int64(entries.count), "It ended.", task: task)) }
+        }
+        #expect(Self.shape(entries) == ["started 4", "started 4", "held 4", "held 4"])
+    }
+
     @Test func whatDiffersStaysApart() {
         #expect(
             Self.shape([Self.held(1, "a"), Self.held(2, "b"), Self.held(3, "a")]) == ["held 1", "held 1", "held 1"])

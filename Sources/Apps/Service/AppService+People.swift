@@ -48,16 +48,19 @@ extension AppService {
 
     /// Takes the entry away. The app has to be ended first; its transfers and their messages stay.
     ///
-    /// Of an app whose row makes no sense the row goes, and nothing else: what there is of it begins anew.
+    /// Of an app whose row makes no sense the row goes, and nothing else: what there is of it begins anew. Of one whose entry is gone
+    /// already, as where a service died over its removal, goes what is known of it.
     package func uninstall(_ id: AppID) async throws(Problem) {
         guard unreadable[id] == nil else { return try await removeUnreadable(id) }
         try requireApp(id)
         guard machines[id]?.record.state ?? .notRunning == .notRunning else {
             throw .conflict("\(id) is running; quit it first.")
         }
-        let entry: EntryDirectories.Removed
+        let entry: EntryDirectories.Removed?
         do {
             entry = try environment.entries.take(id)
+        } catch where error.code == .notFound && machines[id] != nil {
+            entry = nil
         } catch {
             throw Problem(error)
         }
@@ -71,12 +74,12 @@ extension AppService {
                 try transaction.record(JournalEntry(time: now.date, decision: .appRemoved, app: id))
             }
         } catch {
-            environment.entries.putBack(entry)
+            if let entry { environment.entries.putBack(entry) }
             machines[id] = machine
             unfinished[id] = ends
             throw .unavailable(error.message)
         }
-        environment.entries.discard(entry)
+        if let entry { environment.entries.discard(entry) }
         AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
         tellings[id] = nil
         policies[id] = nil

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Entries of the journal that say the same, one after the other, as one.
+/// Entries of the journal that say the same of one transfer or app, one after the other, as one.
 struct EntryRun: Hashable {
     /// The last of them.
     var entry: JournalEntry
@@ -10,9 +10,30 @@ struct EntryRun: Hashable {
     var count: Int
 
     /// Finds what repeats: single waits, and rounds of a few entries each that end in a wait, such as a start and the wait
-    /// after its failure.
+    /// after its failure. Of each transfer and app by itself, so that several that take turns are told once, too; each run stands where
+    /// its last entry does.
     static func runs(_ entries: [JournalEntry]) -> [EntryRun] {
-        var runs: [EntryRun] = []
+        Dictionary(grouping: entries.enumerated(), by: { Subject($0.element) }).values
+            .flatMap { own in
+                runs(of: own.map(\.element)).map { run in (place: own[run.last].offset, run: run.run) }
+            }
+            .sorted { $0.place < $1.place }.map(\.run)
+    }
+
+    /// Whom a decision is about; neither is the device.
+    private struct Subject: Hashable {
+        var task: TaskID?
+        var app: AppID?
+
+        init(_ entry: JournalEntry) {
+            task = entry.task
+            app = entry.app
+        }
+    }
+
+    /// With the place of the last entry of each.
+    private static func runs(of entries: [JournalEntry]) -> [(last: Int, run: EntryRun)] {
+        var runs: [(last: Int, run: EntryRun)] = []
         var index = 0
         while index < entries.count {
             let rounds = (1...longestRound).map { (length: $0, count: repetitions(entries[index...], length: $0)) }
@@ -23,9 +44,8 @@ struct EntryRun: Hashable {
             let length = best?.length ?? 1
             let count = best?.count ?? 1
             for place in index..<index + length {
-                runs.append(
-                    EntryRun(
-                        entry: entries[place + length * (count - 1)], since: entries[place].time, count: count))
+                let last = place + length * (count - 1)
+                runs.append((last, EntryRun(entry: entries[last], since: entries[place].time, count: count)))
             }
             index += length * count
         }

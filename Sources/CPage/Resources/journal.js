@@ -3,7 +3,7 @@
 import { h, fill, text } from "./dom.js";
 import { get } from "./api.js";
 import { state, listen } from "./store.js";
-import { words, decision, particulars, clock, day } from "./format.js";
+import { words, decision, particulars, clock, day, moment } from "./format.js";
 import { VirtualList } from "./list.js";
 
 const spans = [
@@ -22,6 +22,51 @@ export async function readJournal(since, isWanted, onPage) {
     onPage(page.entries);
     after = page.next;
   }
+}
+
+const saysTheSame = (one, other) => one.decision === other.decision && one.detail === other.detail && one.wait
+  ?.reason === other.wait?.reason && one.wait?.detail === other.wait?.detail && one.error?.message === other.error
+  ?.message && inputs(one) === inputs(other);
+
+/** A start, what was said of it, and the wait after its failure. */
+const longestRound = 3;
+
+/** How often the first entries come one round after the other; once where they have no wait among them. */
+function repetitions(entries, from, length) {
+  const round = entries.slice(from, from + length);
+  if (round.length < length || !round.some(entry => entry.decision === "held")) return 1;
+  let count = 1;
+  while (round.every((entry, place) => {
+      const other = entries[from + length * count + place];
+      return other && saysTheSame(entry, other);
+    })) count += 1;
+  return count;
+}
+
+/** What repeats of one transfer or app is told once: {entry, since, count}, in the order of the last entries. */
+export function runs(entries) {
+  const subjects = new Map();
+  for (const entry of entries) {
+    const subject = `${entry.task ?? ""} ${entry.app ?? ""}`;
+    const own = subjects.get(subject);
+    if (own) own.push(entry);
+    else subjects.set(subject, [entry]);
+  }
+  const found = [];
+  for (const own of subjects.values()) {
+    for (let index = 0; index < own.length;) {
+      let [length, count] = [1, 1];
+      for (let other = 1; other <= longestRound; other += 1) {
+        const times = repetitions(own, index, other);
+        if (times > 1 && other * times > length * count) [length, count] = [other, times];
+      }
+      for (let place = index; place < index + length; place += 1) {
+        found.push({ entry: own[place + length * (count - 1)], since: own[place].time, count });
+      }
+      index += length * count;
+    }
+  }
+  return found.sort((one, other) => one.entry.id - other.entry.id);
 }
 
 export function journal(root) {
@@ -73,7 +118,7 @@ export function journal(root) {
           sought)));
     text(count, shown.length === 1 ? "1 decision" : `${shown.length} decisions`);
     empty.hidden = shown.length > 0 || !state.isLoaded;
-    list.set(shown.reverse());
+    list.set(runs(shown).reverse());
   }
 
   async function read() {
@@ -124,13 +169,14 @@ function makeRow(node) {
   return parts;
 }
 
-function showRow(parts, entry, node) {
+function showRow(parts, { entry, since, count }, node) {
   const date = new Date(entry.time);
   text(parts.time, `${day(date)} ${clock(date)}`);
   text(parts.who, [entry.app && (state.apps.get(entry.app)?.name ?? entry.app), entry.task && `#${entry.task}`]
     .filter(Boolean).join(" ") || "device");
   text(parts.what, decision(entry));
-  const extra = [particulars(entry), inputs(entry)].filter(Boolean).join(" · ");
+  const extra = [count > 1 && `${count} times since ${moment(since)}`, particulars(entry), inputs(entry)]
+    .filter(Boolean).join(" · ");
   text(parts.more, extra);
   const whole = `${decision(entry)} ${extra}`;
   if (node.title !== whole) node.title = whole;

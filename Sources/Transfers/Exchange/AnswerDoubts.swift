@@ -24,12 +24,17 @@ package enum AnswerDoubts {
     ) -> (doubt: AnswerDoubt, failure: TransferFailure)? {
         // Nobody in between knows how to send a part.
         guard (200...299).contains(head.status), head.status != 206, isStrange(head, partial) else { return nil }
+        guard let doubt = counted(head, after: partial.doubt, isBehindPortal: isBehindPortal) else { return nil }
+        return (doubt, failure(head, partial, times: doubt.times))
+    }
+
+    /// What to keep in mind of an answer that is strange; nil where its kind has come often enough.
+    static func counted(_ head: ResponseHead, after last: AnswerDoubt?, isBehindPortal: Bool) -> AnswerDoubt? {
         let fingerprint = fingerprint(head)
-        let known = partial.doubt?.fingerprint == fingerprint ? partial.doubt?.times ?? 0 : 0
+        let known = last?.fingerprint == fingerprint ? last?.times ?? 0 : 0
         // A response proves nothing while the network itself says that it is closed.
         let times = isBehindPortal ? max(known, 1) : known + 1
-        guard times < enough else { return nil }
-        return (AnswerDoubt(fingerprint: fingerprint, times: times), failure(head, partial, times: times))
+        return times < enough ? AnswerDoubt(fingerprint: fingerprint, times: times) : nil
     }
 
     private static func isStrange(_ head: ResponseHead, _ partial: PartialBytes) -> Bool {
@@ -50,7 +55,7 @@ package enum AnswerDoubts {
 
     static func isPage(_ type: String?) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
 
-    static func fingerprint(_ head: ResponseHead) -> String {
+    private static func fingerprint(_ head: ResponseHead) -> String {
         // Log-in pages have another query each time.
         let place = (try? TransferURL(parsing: head.url).originAndPath) ?? ""
         return "\(head.status) \(head.mediaType ?? "-") \(place)"

@@ -14,12 +14,8 @@ extension AnswerDoubts {
         _ head: ResponseHead, to purpose: UploadRequest.Purpose, _ resource: UploadResource, isBehindPortal: Bool
     ) -> (doubt: AnswerDoubt, failure: TransferFailure)? {
         guard isStrange(head, to: purpose, isBehindPortal: isBehindPortal) else { return nil }
-        let fingerprint = fingerprint(head)
-        let known = resource.doubt?.fingerprint == fingerprint ? resource.doubt?.times ?? 0 : 0
-        // A response proves nothing while the network itself says that it is closed.
-        let times = isBehindPortal ? max(known, 1) : known + 1
-        guard times < enough else { return nil }
-        return (AnswerDoubt(fingerprint: fingerprint, times: times), failure(head, resource, times: times))
+        guard let doubt = counted(head, after: resource.doubt, isBehindPortal: isBehindPortal) else { return nil }
+        return (doubt, failure(head, resource, times: doubt.times))
     }
 
     private static func isStrange(

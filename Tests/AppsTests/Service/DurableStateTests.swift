@@ -98,6 +98,21 @@ import Testing
         try await scene.end()
     }
 
+    /// As a service leaves it that dies in between: the entry goes first.
+    @Test func `An app whose removal was cut off is removed by the next one who asks`() async throws {
+        let scene = try await ServiceScene()
+        let app = ServiceScene.app
+        _ = try await scene.service.change(app, AppChange(backgroundPolicy: "contiguous:60"))
+        try FileManager.default.removeItem(at: scene.paths.applications.appending(path: "\(app.rawValue).desktop"))
+        #expect(try await scene.service.list().apps.map(\.id) == [app])
+        try await scene.service.uninstall(app)
+        #expect(try await scene.service.list().apps.isEmpty)
+        #expect(try await scene.store.read { try $0.app(app) } == nil)
+        let problem = await #expect(throws: Problem.self) { try await scene.service.uninstall(app) }
+        #expect(problem?.status == 404)
+        try await scene.end()
+    }
+
     /// With whether anything could be written by the time that it was told.
     private static func state(_ service: AppService, _ isOpen: Watched<Bool>) async throws -> (AppState, Bool) {
         let status = try await service.app(ServiceScene.app)

@@ -109,6 +109,32 @@ struct ViewTests {
         try await browser.wait("[...document.querySelectorAll('.name')].some(node => node.textContent === 'new.txt')")
     }
 
+    @Test("B5: what the journal repeats of several transfers is one row each, with a count")
+    func repeats() async throws {
+        let fixture = try await PageFixture()
+        let browser = try await Browser()
+        try await browser.open(try await fixture.open().url)
+        let told: [String] = try await browser.run(
+            """
+            const held = (id, task) => ({ id, task, decision: "held", time: `2026-11-25T06:00:0${id}Z`,
+                wait: { reason: "retry", detail: "No connection." } });
+            const started = (id, task) => ({ id, task, decision: "started", time: `2026-11-25T06:00:0${id}Z` });
+            const text = run => `${run.entry.id} ${run.entry.decision} #${run.entry.task} ${run.count} ${run.since.slice(17, 19)}`;
+            return import("/page/journal.js").then(({ runs }) => [
+                runs([started(1, 3), started(2, 4), held(3, 3), held(4, 4), started(5, 3), started(6, 4), held(7, 3),
+                    held(8, 4)]),
+                runs([held(1, 3), held(2, 4), started(3, 3)]),
+                runs([])
+            ].map(list => list.map(text).join(", ")));
+            """)
+        #expect(
+            told == [
+                "5 started #3 2 01, 6 started #4 2 02, 7 held #3 2 03, 8 held #4 2 04",
+                "1 held #3 1 01, 2 held #4 1 02, 3 started #3 1 03", "",
+            ])
+        #expect(try await browser.complaints() == [])
+    }
+
     @Test("B5: strings from outside are text: names of files and apps, URLs, and what servers say")
     func strings() async throws {
         let fixture = try await PageFixture()
