@@ -59,7 +59,7 @@ extension AppService {
         let entry: EntryDirectories.Removed?
         do {
             entry = try environment.entries.take(id)
-        } catch where error.code == .notFound && machines[id] != nil {
+        } catch  where error.code == .notFound && machines[id] != nil {
             entry = nil
         } catch {
             throw Problem(error)
