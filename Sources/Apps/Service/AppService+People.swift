@@ -59,10 +59,9 @@ extension AppService {
         let entry: EntryDirectories.Removed?
         do {
             entry = try environment.entries.take(id)
-        } catch  where error.code == .notFound && machines[id] != nil {
-            entry = nil
         } catch {
-            throw Problem(error)
+            guard error.code == .notFound, machines[id] != nil else { throw Problem(error) }
+            entry = nil
         }
         let now = now
         // Nothing is begun for it while that is being written.
