@@ -20,8 +20,10 @@ final class ScriptedService: Sendable {
         var nextTaskIdentifier: Int64 = 1
         var tasks: [TaskID: SessionTask] = [:]
         var requests: [Int64: SessionTaskRequest] = [:]
-        /// The numbers of the tasks that were handed over, as often as they were.
-        var order: [Int64] = []
+        /// The tasks that were handed over, as often as they were.
+        var handedOver: [SessionTaskRequest] = []
+        /// Their numbers.
+        var order: [Int64] { handedOver.map(\.taskIdentifier) }
         /// Bytes of what uploads are to send, read as the service reads them.
         var sources: [Int64: Int64] = [:]
         var settings: [String: SessionSettings] = [:]
@@ -348,7 +350,7 @@ final class ScriptedService: Sendable {
     private func add(_ request: SessionTaskRequest, to session: String) -> TaskID {
         state.update { state in
             state.requests[request.taskIdentifier] = request
-            state.order.append(request.taskIdentifier)
+            state.handedOver.append(request)
             if let descriptor = request.sourceDescriptor {
                 let path = "/proc/self/fd/\(descriptor)"
                 state.sources[request.taskIdentifier] = (try? Data(contentsOf: URL(filePath: path))).map {
