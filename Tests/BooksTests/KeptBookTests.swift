@@ -167,6 +167,9 @@ private actor Keeper {
             goOn()
             _ = try await (asked, told, noted)
         }
+        // Nor has the change undone what came behind it.
+        let seen = await keeper.seen
+        #expect(seen.words == ["a", "b"] && seen.asides == ["c"])
     }
 
     @Test func `What comes while a change is being written is not lost by it`() async throws {
