@@ -5,7 +5,7 @@ package import NIOHTTPTypes
 ///
 /// Hummingbird closes a connection behind its last answer when the service stops, and one that has been idle for a while; NIO
 /// throws away what a socket has not taken when it is closed. Without this a client that reads slowly loses the end of its answer.
-/// Who closes once more does not want to wait any longer.
+/// ``EndOfPatience`` tells it not to wait any longer.
 package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannelHandler {
     package typealias OutboundIn = HTTPResponsePart
     package typealias OutboundOut = HTTPResponsePart
@@ -13,6 +13,7 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
     /// Answers of which the socket has not taken the end.
     private var pending = 0
     private var isClosing = false
+    private var isPatient = true
 
     package init() {}
 
@@ -28,9 +29,22 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
     }
 
     package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode == .all, pending > 0, !isClosing else { return context.close(mode: mode, promise: promise) }
+        guard mode == .all, pending > 0, isPatient else { return context.close(mode: mode, promise: promise) }
         isClosing = true
         // It is closed when the channel is, whoever does it.
         context.channel.closeFuture.cascade(to: promise)
     }
+
+    package func triggerUserOutboundEvent(
+        context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?
+    ) {
+        guard event is EndOfPatience else { return context.triggerUserOutboundEvent(event, promise: promise) }
+        isPatient = false
+        promise?.succeed()
+    }
+}
+
+/// What is sent to a connection that is to be closed behind it, whatever its client has not read.
+package struct EndOfPatience: Sendable {
+    package init() {}
 }

@@ -1,3 +1,4 @@
+import HTTPServing
 import NIOCore
 import Synchronization
 
@@ -46,8 +47,12 @@ final class Connections: Sendable {
         listener?.close(promise: nil)
     }
 
+    /// Closes what is left, at once.
     func close() {
-        for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
+        for channel in state.withLock({ Array($0.channels.values) }) {
+            channel.triggerUserOutboundEvent(EndOfPatience(), promise: nil)
+            channel.close(promise: nil)
+        }
     }
 
     private static func quiesce(_ channel: any Channel) {
