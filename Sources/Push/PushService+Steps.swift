@@ -21,10 +21,9 @@ extension PushService {
     /// - Returns: whether all of it is on disk.
     @discardableResult
     func settle(_ input: (inout PushBook, inout UnifiedPushBook, Double) -> Void) async -> Bool {
-        let trusts = trustsClock
         let step = await kept.step(
             { books, now in
-                books.trustsClock = trusts
+                books.trustsClock = trustsClock
                 input(&books.pushes, &books.unified, now)
                 for end in disconnections { books.pushes.noteDisconnected(end.why, end.time) }
                 disconnections = []
@@ -37,10 +36,9 @@ extension PushService {
     func ask<Value>(
         _ input: (inout PushBook, inout UnifiedPushBook, Double) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
-        let trusts = trustsClock
         let (value, told) = try await kept.change(
             { (books, now) throws(Problem) in
-                books.trustsClock = trusts
+                books.trustsClock = trustsClock
                 return try input(&books.pushes, &books.unified, now)
             }, hooks)
         await finish(told)

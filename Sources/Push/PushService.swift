@@ -136,8 +136,7 @@ package actor PushService {
         books.trustsClock = trustsClock
         for app in books.pushes.registered {
             let word = await word(on: app)
-            books.pushes.set(word.availability, of: app)
-            books.pushes.set(word.permission, of: app)
+            word(&books.pushes)
         }
         // What has happened meanwhile.
         books.pushes.apply(book.moment)
@@ -270,13 +269,15 @@ package actor PushService {
     /// Asks the other parts what they say of an app.
     func learn(_ app: AppID) async {
         let word = await word(on: app)
-        await kept.note { books in
-            books.pushes.set(word.availability, of: app)
-            books.pushes.set(word.permission, of: app)
-        }
+        await kept.note { word(&$0.pushes) }
     }
 
-    private func word(on app: AppID) async -> (availability: RefreshAvailability, permission: NotificationPermission) {
-        (await environment.availability(app), await environment.notifications.permission(app))
+    private func word(on app: AppID) async -> (inout PushBook) -> Void {
+        let availability = await environment.availability(app)
+        let permission = await environment.notifications.permission(app)
+        return { book in
+            book.set(availability, of: app)
+            book.set(permission, of: app)
+        }
     }
 }

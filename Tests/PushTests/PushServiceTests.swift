@@ -1,11 +1,12 @@
 import Foundation
 import NightshiftAPI
-import Push
 import PushProtocol
 import SimulationSupport
 import Store
 import TestSupport
 import Testing
+
+@testable import Push
 
 /// R3 R4 B6: The service over a real store and the gateway's end of the protocol.
 @Suite(.timeLimit(.minutes(20))) struct PushServiceTests {
@@ -136,6 +137,31 @@ import Testing
             }
             #expect(scene.clock.now().bootSeconds >= 1_000 + PushBook.clockPatience)
         }
+        await scene.end()
+    }
+
+    @Test func `R4: A step that waits for its turn trusts the clock as it is by then`() async throws {
+        let scene = try await Scene.registered()
+        scene.clock.advance(to: 1_000 + PushBook.clockPatience)
+        await scene.service.apply(DeviceMoment(conditions: DeviceConditions(), phase: .dozing))
+        try await scene.deliver([scene.message(1)])
+        #expect(try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.waiting])
+        let (gate, isWriting) = (Gate(), Watched(false))
+        async let blockade: Void = scene.store.write { _ in
+            isWriting.update { $0 = true }
+            _ = gate.block(until: .now + WaitingTime.longest)
+        }
+        try await isWriting.wait(for: "the writer") { $0 }
+        defer { gate.open() }
+        async let change = scene.service.register(BookScene.other, waits: false)
+        try await passTime(.milliseconds(200), because: "That a change is being written is told to nobody.")
+        async let step: Void = scene.service.launched(BookScene.other)
+        try await passTime(.milliseconds(200), because: "Nor that somebody waits for his turn behind it.")
+        scene.clock.setWallClock(BookScene.start + 40 * 86_400)
+        try await eventually("the clock") { await !scene.service.trustsClock }
+        gate.open()
+        _ = try await (blockade, change, step)
+        #expect(try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.waiting])
         await scene.end()
     }
 
