@@ -13,11 +13,7 @@ struct EntryRun: Hashable {
     /// after its failure. Of each transfer and app by itself, so that several that take turns are told once, too; each run stands where
     /// its last entry does.
     static func runs(_ entries: [JournalEntry]) -> [EntryRun] {
-        Dictionary(grouping: entries.enumerated(), by: { Subject($0.element) }).values
-            .flatMap { own in
-                runs(of: own.map(\.element)).map { run in (place: own[run.last].offset, run: run.run) }
-            }
-            .sorted { $0.place < $1.place }.map(\.run)
+        Dictionary(grouping: entries, by: Subject.init).values.flatMap(runs(of:)).sorted { $0.entry.id < $1.entry.id }
     }
 
     /// Whom a decision is about; neither is the device.
@@ -31,9 +27,8 @@ struct EntryRun: Hashable {
         }
     }
 
-    /// With the place of the last entry of each.
-    private static func runs(of entries: [JournalEntry]) -> [(last: Int, run: EntryRun)] {
-        var runs: [(last: Int, run: EntryRun)] = []
+    private static func runs(of entries: [JournalEntry]) -> [EntryRun] {
+        var runs: [EntryRun] = []
         var index = 0
         while index < entries.count {
             let rounds = (1...longestRound).map { (length: $0, count: repetitions(entries[index...], length: $0)) }
@@ -44,8 +39,9 @@ struct EntryRun: Hashable {
             let length = best?.length ?? 1
             let count = best?.count ?? 1
             for place in index..<index + length {
-                let last = place + length * (count - 1)
-                runs.append((last, EntryRun(entry: entries[last], since: entries[place].time, count: count)))
+                runs.append(
+                    EntryRun(
+                        entry: entries[place + length * (count - 1)], since: entries[place].time, count: count))
             }
             index += length * count
         }
@@ -74,9 +70,9 @@ struct EntryRun: Hashable {
 }
 
 extension JournalEntry {
+    /// Of two about the same transfer or app.
     fileprivate func saysTheSame(as other: JournalEntry) -> Bool {
-        decision == other.decision && task == other.task && app == other.app && wait?.reason == other.wait?.reason
-            && wait?.detail == other.wait?.detail && error == other.error && detail == other.detail
-            && inputs == other.inputs
+        decision == other.decision && wait?.reason == other.wait?.reason && wait?.detail == other.wait?.detail
+            && error == other.error && detail == other.detail && inputs == other.inputs
     }
 }

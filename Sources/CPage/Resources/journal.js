@@ -24,30 +24,36 @@ export async function readJournal(since, isWanted, onPage) {
   }
 }
 
-const saysTheSame = (one, other) => one.decision === other.decision && one.detail === other.detail && one.wait
-  ?.reason === other.wait?.reason && one.wait?.detail === other.wait?.detail && one.error?.message === other.error
-  ?.message && inputs(one) === inputs(other);
+const said = new WeakMap();
+
+/** What an entry says, the same for those that say the same of one transfer or app. */
+function saying(entry) {
+  let known = said.get(entry);
+  if (known === undefined) {
+    known = JSON.stringify([entry.decision, entry.detail, entry.wait?.reason, entry.wait?.detail, entry.error
+      ?.message, inputs(entry)
+    ]);
+    said.set(entry, known);
+  }
+  return known;
+}
 
 /** A start, what was said of it, and the wait after its failure. */
 const longestRound = 3;
 
 /** How often the first entries come one round after the other; once where they have no wait among them. */
 function repetitions(entries, from, length) {
-  const round = entries.slice(from, from + length);
-  if (round.length < length || !round.some(entry => entry.decision === "held")) return 1;
-  let count = 1;
-  while (round.every((entry, place) => {
-      const other = entries[from + length * count + place];
-      return other && saysTheSame(entry, other);
-    })) count += 1;
-  return count;
+  let end = from + length;
+  if (!entries.slice(from, end).some(entry => entry.decision === "held")) return 1;
+  while (end < entries.length && saying(entries[end]) === saying(entries[end - length])) end += 1;
+  return Math.floor((end - from) / length);
 }
 
 /** What repeats of one transfer or app is told once: {entry, since, count}, in the order of the last entries. */
 export function runs(entries) {
   const subjects = new Map();
   for (const entry of entries) {
-    const subject = `${entry.task ?? ""} ${entry.app ?? ""}`;
+    const subject = entry.task ?? entry.app;
     const own = subjects.get(subject);
     if (own) own.push(entry);
     else subjects.set(subject, [entry]);
@@ -124,11 +130,15 @@ export function journal(root) {
   async function read() {
     const mine = ++generation;
     entries = [];
+    let shown = 0;
     const seconds = Number(since.value);
     try {
       await readJournal(seconds ? new Date(Date.now() - seconds * 1000) : null, () => mine === generation,
       page => {
         entries.push(...page);
+        // Each time that there is twice as much: to show takes as long as there are entries.
+        if (entries.length < 2 * shown) return;
+        shown = entries.length;
         show();
       });
     } catch { /* Away: said at the top; it is read again when it is back. */ }
