@@ -14,6 +14,8 @@ package final class KeptBook<Kept: Book> {
     package private(set) var book: Kept
     private var life = Life.new
     private var turns = StepTurns()
+    /// Whether a step's hook is being called.
+    private var isHooked = false
     private let store: Store
     private let clock: any ServiceClock
     private let now: () -> Kept.Moment
@@ -94,7 +96,7 @@ package final class KeptBook<Kept: Book> {
         let now = now()
         input(&book, now)
         book.look(now)
-        hooks.decided()
+        call { hooks.decided() }
         let effects = book.takeEffects()
         // No suspension before this: transactions have the order of what was decided.
         return Step(effects: effects, isWritten: await save(hooks))
@@ -116,8 +118,10 @@ package final class KeptBook<Kept: Book> {
         let (changes, effects) = (next.takeChanges(), next.takeEffects())
         guard await write(changes) else { throw .unavailable("It could not be written down; the log says why.") }
         book = next
-        hooks.decided()
-        hooks.written(changes)
+        call {
+            hooks.decided()
+            hooks.written(changes)
+        }
         return (value, effects)
     }
 
@@ -131,7 +135,7 @@ package final class KeptBook<Kept: Book> {
 
     /// Takes something out of the book within a step: for its ``Hooks``.
     package func take<Value>(_ input: (inout Kept) -> Value) -> Value {
-        precondition(turns.areUnderWay, "The book is changed out of turn.")
+        precondition(isHooked, "The book is changed out of turn.")
         return input(&book)
     }
 
@@ -156,6 +160,12 @@ package final class KeptBook<Kept: Book> {
         await withCheckedContinuation { turns.add($0, alone: alone) }
     }
 
+    private func call(_ hook: () -> Void) {
+        isHooked = true
+        hook()
+        isHooked = false
+    }
+
     // MARK: - The disk
 
     /// - Returns: whether it is on disk.
@@ -164,10 +174,10 @@ package final class KeptBook<Kept: Book> {
         let changes = book.takeChanges()
         guard await write(changes) else {
             book.notWritten(changes, now: now())
-            hooks.decided()
+            call { hooks.decided() }
             return false
         }
-        hooks.written(changes)
+        call { hooks.written(changes) }
         return true
     }
 

@@ -76,7 +76,6 @@ import Testing
         let gate = CommitGate()
         scene.store.add(transactionObserver: gate)
         gate.shut()
-        defer { withExtendedLifetime(gate) {} }
         for asking in Asking.allCases {
             let problem = await #expect(throws: Problem.self) { try await asking.ask(service) }
             #expect(problem?.status == 503)

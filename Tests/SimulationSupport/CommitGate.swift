@@ -2,8 +2,6 @@ package import GRDB
 import Synchronization
 
 /// Lets so many transactions commit, and refuses those behind them as a full disk does.
-///
-/// Hears of a database with `add(transactionObserver:)`, which does not keep it.
 package final class CommitGate: TransactionObserver, Sendable {
     private struct State {
         var commits = 0

@@ -8,9 +8,8 @@ import Store
 extension AppService {
     /// The app of the calling process has work to finish: it is not suspended before that ends or its time is over.
     ///
-    /// An answer means that the task is on disk, or that the disk has failed: then it is written with the app's next step. Of all the
-    /// app has asked for this is what a full disk is no reason to refuse: it may be what makes room. The same number again is the
-    /// same task.
+    /// An answer means that the task is on disk, or that the disk has failed: then it is written with the app's next step. A full
+    /// disk is no reason to refuse it: the app may be about to make room. The same number again is the same task.
     package func beginBackgroundTask(
         process pid: Int32, channel: String? = nil, _ request: BackgroundTaskRequest
     ) async throws(Problem) {
