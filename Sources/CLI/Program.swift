@@ -48,7 +48,7 @@ package enum Program {
             invocation.output.line(NightshiftCommand.fullMessage(for: error))
             return .whole
         case .validationFailure:
-            if let message = UnknownCommand.message(invocation.arguments) { return report(.usage(message), invocation) }
+            if let message = UnknownWord.message(invocation.arguments) { return report(.usage(message), invocation) }
             if wantsJSON(invocation) {
                 return report(.usage(NightshiftCommand.message(for: error)), invocation)
             }

@@ -61,11 +61,34 @@ struct ProgramTests {
         #expect(world.errors.text.contains(message), "\(world.errors.text)")
     }
 
-    @Test(arguments: ["get", "show x", "--nonsense", "app show", "list --state lost"])
+    @Test(arguments: [
+        ("get --limit 8M -o x http://a/1", "'nightshift get' has no option '--limit'. Did you mean '--limit-rate'?"),
+        ("get --limit=8M http://a/1", "'nightshift get' has no option '--limit'. Did you mean '--limit-rate'?"),
+        ("get -x 16 http://a/1", "'nightshift get' has no option '-x'. 'nightshift get --help' lists what there is."),
+        ("get --outptu x http://a/1", "Did you mean '--output'?"), ("--nonsense", "'nightshift' has no option"),
+        ("push --jsn", "'nightshift push' has no option '--jsn'. Did you mean '--json'?"),
+        ("app list --al", "'nightshift app list' has no option '--al'."),
+    ])
+    func unknownOptionsAreNamed(_ line: String, _ message: String) async throws {
+        let world = try World()
+        #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
+        #expect(world.errors.text.contains(message), "\(world.errors.text)")
+    }
+
+    @Test(arguments: [
+        "get", "show x", "app show", "list --state lost", "get -H", "get -o x http://a/1 http://a/2",
+        "get -- --limit", "get --priority -1 http://a/1",
+    ])
     func otherMistakesAreTheParsers(_ line: String) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains("Usage:"), "\(world.errors.text)")
+    }
+
+    @Test func theOptionsOfWhatACommandDoesByDefaultAreKnown() async throws {
+        let world = try World()
+        #expect(await world.run("push", "--json", "x") == .usage)
+        #expect(world.errors.text.contains("Unexpected argument 'x'"), "\(world.errors.text)")
     }
 
     @Test func withoutTheDaemonTheServiceIsUnreachable() async throws {
