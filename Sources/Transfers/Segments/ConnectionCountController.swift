@@ -20,7 +20,7 @@ struct ConnectionCountController: Hashable, Sendable {
 
     private enum Phase: Hashable {
         case settling(since: Double?)
-        case measuring(since: Double, bytes: Int64)
+        case measuring(RateMeasurement)
         case resting(until: Double)
     }
 
@@ -45,7 +45,7 @@ struct ConnectionCountController: Hashable, Sendable {
         /// Bytes of the file that have come so far.
         var bytes: Int64
         /// Connections that bring bytes.
-        var flowing: Int
+        var flows: [RateMeasurement.Flow]
         /// Most connections that may be used.
         var most: Int
         /// Bytes that are still missing.
@@ -78,18 +78,23 @@ struct ConnectionCountController: Hashable, Sendable {
         case .settling(let start):
             let since = start ?? reading.now
             phase = .settling(since: since)
-            let isSettled = reading.flowing == target
+            let isSettled = reading.flows.count == target
             guard isSettled || reading.now >= since + Self.longestSettling else { return }
-            if !isSettled, case .more(let lower) = trial, reading.flowing <= lower.count {
+            if !isSettled, case .more(let lower) = trial, reading.flows.count <= lower.count {
                 target = max(1, lower.count)
                 return startResting(reading.now)
             }
-            if reading.flowing < target { target = max(1, reading.flowing) }
-            phase = .measuring(since: reading.now, bytes: reading.bytes)
-        case .measuring(let since, let bytes):
-            let elapsed = reading.now - since
-            guard elapsed >= Self.window(reading.latency) else { return }
-            conclude(Level(count: target, rate: Double(reading.bytes - bytes) / elapsed), reading)
+            if reading.flows.count < target { target = max(1, reading.flows.count) }
+            phase = .measuring(RateMeasurement(reading.flows, bytes: reading.bytes, now: reading.now))
+        case .measuring(var measurement):
+            measurement.read(reading.flows, now: reading.now)
+            phase = .measuring(measurement)
+            let elapsed = reading.now - measurement.since
+            let isDue = elapsed >= Self.longestMeasurement
+            guard elapsed >= Self.window(reading.latency),
+                let rate = measurement.rate(reading.flows, bytes: reading.bytes, now: reading.now, isDue: isDue)
+            else { return }
+            conclude(Level(count: target, rate: rate), reading)
         case .resting(let until):
             guard reading.now >= until, target < reading.most else { return }
             trial = .standard
@@ -154,6 +159,8 @@ struct ConnectionCountController: Hashable, Sendable {
         min(2, max(0.2, 4 * (latency ?? 0)))
     }
 
+    /// Seconds after which a measurement ends, whatever still pauses: bursts may be a second apart.
+    private static let longestMeasurement: Double = 2.5
     /// Seconds that connections may take to begin before it is measured without them.
     private static let longestSettling: Double = 2
     /// Below this share a rise may be chance.

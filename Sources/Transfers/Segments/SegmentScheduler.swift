@@ -227,8 +227,8 @@ extension SegmentScheduler {
         let mark = countController.newcomersFrom
         let flowing = connections.filter(\.flows)
         return ConnectionCountController.Reading(
-            now: now, bytes: map.count, flowing: flowing.count, most: mostConnections, missing: map.missing.count,
-            latency: sources.compactMap(\.latency).min(),
+            now: now, bytes: map.count, flows: flowing.map { flow($0, now) }, most: mostConnections,
+            missing: map.missing.count, latency: sources.compactMap(\.latency).min(),
             newcomersLag: { before in
                 let old = flowing.filter { $0.id.number < mark }.compactMap(\.rate.bytesPerSecond)
                 let new = flowing.filter { $0.id.number >= mark }.compactMap(\.rate.bytesPerSecond)
@@ -238,6 +238,14 @@ extension SegmentScheduler {
                 return sum >= before * Self.keptShare && mean < sum / Double(old.count) * Self.slowShare
             },
             nextConnection: lastConnection + 1)
+    }
+
+    private func flow(_ connection: SegmentConnection, _ now: Double) -> RateMeasurement.Flow {
+        // What comes right behind an answer is what the server had ready.
+        let isNew = now - (connection.answeredAt ?? now) < Self.searchInterval / 2
+        return RateMeasurement.Flow(
+            id: connection.id, received: connection.received,
+            isFlowing: connection.heardAt == now && connection.received > 0 && !isNew)
     }
 
     /// The part that a connection has taken over begins where the other one is to end.

@@ -18,6 +18,8 @@ final class SegmentNetwork {
         var total: (Int) -> Double = { _ in .infinity }
         /// The same by the time.
         var totalAt: (Double) -> Double = { _ in .infinity }
+        /// Seconds from one burst of a connection's bytes to the next, as of servers that keep a limit; 0 where bytes flow.
+        var burst: Double = 0
         /// Bytes after which a connection breaks, by its number.
         var dies: (Int) -> Int64? = { _ in nil }
         /// Most bytes that one answer brings.
@@ -42,6 +44,9 @@ final class SegmentNetwork {
         var received: Double = 0
         var heardAt = 0.0
         var place = 0
+        /// Bytes that come with the next burst, and when that is.
+        var held: Double = 0
+        var burstAt = 0.0
     }
 
     let script: Script
@@ -133,7 +138,14 @@ final class SegmentNetwork {
             guard var connection = running[id] else { continue }
             let before = Int64(connection.received)
             let bound = max(0, min(connection.end, connection.servedEnd) - connection.position)
-            connection.received += rate * step
+            connection.held += rate * step
+            if now >= connection.burstAt {
+                // The first brings what is allowed for the time until the second.
+                let isFirst = connection.received == 0
+                connection.received += isFirst ? max(connection.held, rate * script.burst) : connection.held
+                connection.held = 0
+                connection.burstAt = now + script.burst
+            }
             if let death = script.dies(id.number) { connection.received = min(connection.received, Double(death)) }
             let count = min(bound, Int64(connection.received) - before)
             file.insert(connection.position..<connection.position + count)

@@ -98,6 +98,36 @@ import Transfers
         }
     }
 
+    /// Servers that keep a limit send a burst and wait (nginx's limit_rate: for a second): what comes in a short while is chance.
+    @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
+    func bursts(burst: Double, latency: Double) {
+        var script = SegmentNetwork.Script()
+        script.latency = latency
+        script.burst = burst
+        script.rate = { _, _ in 1_000_000 }
+        let network = Self.network(script)
+        network.run(for: 8)
+        #expect(network.running.count == 6)
+        network.run()
+        let ideal = 64 * 1_048_576 / 6_000_000.0
+        #expect(network.now <= ideal * 1.3, "\(network.now) s against \(ideal) s")
+    }
+
+    /// The same where more connections bring nothing.
+    @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
+    func burstsOfABottleneck(burst: Double, latency: Double) {
+        var script = SegmentNetwork.Script()
+        script.latency = latency
+        script.burst = burst
+        script.rate = { _, _ in 50_000_000 }
+        script.total = { _ in 5_000_000 }
+        let network = Self.network(script, mebibytes: 128)
+        network.run(for: 12)
+        #expect(network.running.count <= 3, "\(network.running.count)")
+        network.run()
+        #expect(network.now <= 128 * 1_048_576 / 5_000_000.0 * 1.1, "\(network.now)")
+    }
+
     /// A long path: measured over longer windows, still found.
     @Test func longPath() {
         var script = SegmentNetwork.Script()
