@@ -73,6 +73,13 @@ final class UnixClient: Sendable {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) < 0 && errno == EAGAIN
     }
 
+    /// Whether the connection has ended, and nothing has come that was not received.
+    var hasEnded: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        return count == 0 || (count < 0 && errno != EAGAIN)
+    }
+
     /// Bytes that have come and were not received.
     var available: Int {
         var count: Int32 = 0
