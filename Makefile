@@ -30,7 +30,7 @@ gatewaybench := $(if $(findstring --only,$(BENCH)),$(if $(findstring push,$(BENC
 formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-push test gateway-test tsan bench release install uninstall format lint clean
+.PHONY: help build demo demo-push test gateway-test bench release install uninstall format lint clean
 .PHONY: gateway-release gateway-bench install-gateway uninstall-gateway
 
 help:
@@ -42,7 +42,6 @@ help:
 	@echo '                       the same for the push gateway, a service of the system on a machine of its own'
 	@echo 'make test LOAD=        every test; with LOAD=8, beside eight busy loops'
 	@echo 'make gateway-test      build the push gateway, and test it with provider libraries from PyPI'
-	@echo 'make tsan              the tests under the thread sanitizer'
 	@echo 'make bench             measure against curl, wget2, aria2 and axel; writes docs/benchmarks.md'
 	@echo "make bench BENCH='--only push'"
 	@echo '                       a part of it alone, here the push gateway; only prints'
@@ -67,10 +66,6 @@ test:
 
 gateway-test:
 	@scripts/gateway-tests.sh
-
-tsan:
-	@scripts/packages.sh build test
-	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan
 
 release:
 	@scripts/packages.sh build
@@ -147,4 +142,4 @@ lint:
 	$(SWIFT) format lint --strict --recursive $(formatted)
 
 clean:
-	rm -rf .build .build-tsan .build-bench .build-consumers .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build
+	rm -rf .build .build-bench .build-consumers .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build
