@@ -24,6 +24,9 @@ static const unsigned char icon_svg[] = {
 static const unsigned char index_html[] = {
 #embed "Resources/index.html"
 };
+static const unsigned char journal_copy_js[] = {
+#embed "Resources/journal-copy.js"
+};
 static const unsigned char journal_js[] = {
 #embed "Resources/journal.js"
 };
@@ -66,6 +69,7 @@ static const struct nightshift_page_file files[] = {
     {"format.js", format_js, sizeof format_js},
     {"icon.svg", icon_svg, sizeof icon_svg},
     {"index.html", index_html, sizeof index_html},
+    {"journal-copy.js", journal_copy_js, sizeof journal_copy_js},
     {"journal.js", journal_js, sizeof journal_js},
     {"list.js", list_js, sizeof list_js},
     {"store.js", store_js, sizeof store_js},

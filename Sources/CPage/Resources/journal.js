@@ -1,8 +1,8 @@
 // The journal: every decision with its reason, newest first, narrowed by what one looks for.
 
 import { h, fill, text } from "./dom.js";
-import { get } from "./api.js";
-import { state, listen } from "./store.js";
+import { JournalCopy } from "./journal-copy.js";
+import { state } from "./store.js";
 import { words, decision, particulars, clock, day, moment } from "./format.js";
 import { VirtualList } from "./list.js";
 
@@ -12,17 +12,6 @@ const spans = [
   [7 * 86400, "the last week"],
   [0, "all"]
 ];
-
-/** Pages of the journal since a moment, each as it comes. */
-export async function readJournal(since, isWanted, onPage) {
-  const query = since ? `&since=${encodeURIComponent(since.toISOString())}` : "";
-  for (let after = 0; after !== undefined && isWanted();) {
-    const page = await get(`/v1/journal?limit=1000${after ? `&after=${after}` : ""}${query}`);
-    if (!isWanted()) return;
-    onPage(page.entries);
-    after = page.next;
-  }
-}
 
 const said = new WeakMap();
 
@@ -76,8 +65,11 @@ export function runs(entries) {
 }
 
 export function journal(root) {
-  let entries = [];
-  let generation = 0;
+  let shown = 0;
+  // To show takes as long as there are entries: while they are read, each time that there is twice as much.
+  const copy = new JournalCopy(() => {
+    if (!copy.isReading || copy.entries.length >= 2 * shown) show();
+  });
   const since = h("select", { class: "field", id: "journal-since", "aria-label": "How far back" }, spans.map(([
     seconds, name
   ]) => h("option", { value: String(seconds) }, name)));
@@ -98,7 +90,7 @@ export function journal(root) {
   function choices() {
     const names = new Map([...state.apps.values()].map(one => [one.id, one.name || one.id]));
     const kinds = new Set();
-    for (const entry of entries) {
+    for (const entry of copy.entries) {
       if (entry.app && !names.has(entry.app)) names.set(entry.app, entry.app);
       kinds.add(entry.decision);
     }
@@ -114,55 +106,31 @@ export function journal(root) {
   }
 
   function show() {
+    shown = copy.entries.length;
     choices();
     const number = Number(task.value.replace("#", "")) || 0;
     const sought = find.value.trim().toLowerCase();
-    const shown = entries.filter(entry => (!app.value || entry.app === app.value) && (!kind.value || entry
+    const chosen = copy.entries.filter(entry => (!app.value || entry.app === app.value) && (!kind.value || entry
         .decision === kind.value) &&
       (!number || entry.task === number) && (!sought ||
         `${decision(entry)} ${particulars(entry)} ${entry.app ?? ""} ${inputs(entry)}`.toLowerCase().includes(
           sought)));
-    text(count, shown.length === 1 ? "1 decision" : `${shown.length} decisions`);
-    empty.hidden = shown.length > 0 || !state.isLoaded;
-    list.set(runs(shown).reverse());
+    text(count, chosen.length === 1 ? "1 decision" : `${chosen.length} decisions`);
+    empty.hidden = chosen.length > 0 || !state.isLoaded;
+    list.set(runs(chosen).reverse());
   }
 
-  async function read() {
-    const mine = ++generation;
-    entries = [];
-    let shown = 0;
-    const seconds = Number(since.value);
-    try {
-      await readJournal(seconds ? new Date(Date.now() - seconds * 1000) : null, () => mine === generation,
-      page => {
-        entries.push(...page);
-        // Each time that there is twice as much: to show takes as long as there are entries.
-        if (entries.length < 2 * shown) return;
-        shown = entries.length;
-        show();
-      });
-    } catch { /* Away: said at the top; it is read again when it is back. */ }
-    if (mine === generation) show();
-  }
-
-  function follow() {
-    const last = entries.length ? entries[entries.length - 1].id : 0;
-    const more = state.entries.filter(entry => entry.id > last);
-    if (!more.length) return;
-    entries.push(...more);
-    show();
+  function read() {
+    shown = 0;
+    copy.read(Number(since.value));
   }
 
   since.addEventListener("change", read);
   for (const node of [app, kind]) node.addEventListener("change", show);
   for (const node of [task, find]) node.addEventListener("input", show);
-  const ends = [listen(["journal"], follow), listen(["link"], () => {
-    if (state.link === "live" && !entries.length) read();
-  })];
   read();
   return () => {
-    generation += 1;
-    for (const end of ends) end();
+    copy.end();
     list.end();
   };
 }

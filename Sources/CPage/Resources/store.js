@@ -15,6 +15,8 @@ export const state = {
   sessions: new Map(),
   /** The newest entries of the journal that came while this page was open. */
   entries: [],
+  /** The number of the last of those that came and are not kept any more. */
+  forgotten: 0,
   loaded: 0,
   isLoaded: false,
 };
@@ -238,6 +240,9 @@ function follow() {
   mine.addEventListener("progress", event => progress(JSON.parse(event.data)));
   mine.addEventListener("reset", event => {
     lastID = Number(event.lastEventId);
+    state.entries = [];
+    state.forgotten = 0;
+    changed("reset");
     start();
   });
   mine.addEventListener("error", () => {
@@ -274,7 +279,7 @@ const deviceDecisions = new Set(["deviceChanged", "deviceHeldAwake", "deviceRele
 
 function journal(entry) {
   state.entries.push(entry);
-  if (state.entries.length > 5000) state.entries.splice(0, 1000);
+  if (state.entries.length > 5000) state.forgotten = state.entries.splice(0, 1000)[999].id;
   changed("journal");
   if (entry.decision === "accepted") wanted.newTasks = true;
   else if (entry.decision === "removed" && entry.task) forgetTask(entry.task);

@@ -3,7 +3,7 @@
 import { h, fill, button } from "./dom.js";
 import { state, listen } from "./store.js";
 import { words, clock, duration } from "./format.js";
-import { readJournal } from "./journal.js";
+import { JournalCopy } from "./journal-copy.js";
 import { readTimeline, extend, deviceWords, appWords, markWords } from "./timeline.js";
 import { painter, palette } from "./timeline-paint.js";
 
@@ -37,9 +37,8 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       "Wheel, + and − zoom; dragging and the arrow keys pan; pointing at a bar tells when, how long and why."),
     table);
 
-  let entries = [];
+  const copy = new JournalCopy(() => again(true));
   let picture = null;
-  let generation = 0;
   let wanted = 0;
   let timer = 0;
   const view = { from: 0, to: 0, isLive: true };
@@ -48,24 +47,10 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
 
   // MARK: - What is drawn
 
-  async function read() {
-    const mine = ++generation;
-    entries = [];
+  function read() {
     view.isLive = true;
+    copy.read(Number(range.value));
     place();
-    try {
-      await readJournal(new Date(Date.now() - Number(range.value) * 1000), () => mine === generation, page => {
-        entries.push(...page);
-        again(true);
-      });
-    } catch { /* Away: said at the top. */ }
-    again(true);
-  }
-
-  function follow() {
-    const last = entries.length ? entries[entries.length - 1].id : 0;
-    entries.push(...state.entries.filter(entry => entry.id > last));
-    again(true);
   }
 
   function choices() {
@@ -109,7 +94,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
     if (!isStale && view.isLive) extend(picture, now);
     if (isStale) {
       const start = now - Number(range.value) * 1000;
-      picture = readTimeline(entries, start, now, words, app.value);
+      picture = readTimeline(copy.entries, start, now, words, app.value);
       fitYoung(start, now);
       inWords();
       showLegend();
@@ -125,10 +110,10 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
 
   /** A journal that is younger than the range fills the picture, until somebody zooms. */
   function fitYoung(start, now) {
-    if (isFitted || !entries.length) return;
+    if (isFitted || !copy.entries.length) return;
     isFitted = true;
-    const first = Date.parse(entries[0].time);
-    if (entries[0].id === 1 && first > start) view.from = now - Math.max(60e3, (now - first) * 1.05);
+    const first = Date.parse(copy.entries[0].time);
+    if (copy.entries[0].id === 1 && first > start) view.from = now - Math.max(60e3, (now - first) * 1.05);
   }
 
   // MARK: - Moving about
@@ -283,18 +268,16 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
     if (!document.hidden) again(true);
   };
   document.addEventListener("visibilitychange", onSight);
-  const ends = [listen(["journal"], follow), listen(["apps"], () => again(true)), listen(["link"], () => {
-    if (state.link === "live" && !entries.length) read();
-  })];
+  const end = listen(["apps"], () => again(true));
   picture = readTimeline([], Date.now() - 1000, Date.now(), words);
   choices();
   read();
   return () => {
-    generation += 1;
+    copy.end();
+    end();
     clearTimeout(timer);
     size.disconnect();
     scheme.removeEventListener("change", recolour);
     document.removeEventListener("visibilitychange", onSight);
-    for (const end of ends) end();
   };
 }

@@ -135,6 +135,71 @@ struct ViewTests {
         #expect(try await browser.complaints() == [])
     }
 
+    @Test("B5: the journal has each decision once, whatever comes while it is read, and where reading breaks off")
+    func wholeJournal() async throws {
+        let fixture = try await PageFixture()
+        let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
+        for _ in 0..<600 {
+            _ = try await fixture.client.send(.suspend(id))
+            _ = try await fixture.client.send(.resume(id))
+        }
+        let browser = try await Browser()
+        try await browser.open(try await fixture.open().url)
+        try await browser.wait("document.getElementById('link').dataset.link === 'live'")
+        // The second page of the journal waits for a word, and fails as often as is wished.
+        let _: Bool = try await browser.run(
+            """
+            const real = window.fetch;
+            window.held = [];
+            window.fetch = async (path, options) => {
+                if (path.includes("/v1/journal?") && path.includes("after=")) {
+                    await new Promise(go => window.held.push(go));
+                    if (window.failures-- > 0) throw new TypeError("cut off");
+                }
+                return real(path, options);
+            };
+            return import("/page/store.js").then(({ state }) => { window.known = state; return true; });
+            """)
+        for failures in [0, 1] {
+            let _: Bool = try await browser.run("window.failures = arguments[0]; return true;", ["\(failures)"])
+            try await browser.click("[data-view=device]")
+            try await browser.click("[data-view=journal]")
+            try await browser.wait("window.held.length > 0")
+            _ = try await fixture.client.send(.suspend(id))
+            _ = try await fixture.client.send(.resume(id))
+            let newest = try await fixture.client.send(.status).lastJournalEntry
+            #expect(newest > 1_000)
+            try await browser.wait("window.known.entries.some(entry => entry.id >= arguments[0])", ["\(newest)"])
+            try await wait(browser, fixture)
+        }
+        // A tab that is hidden has no frames, and more happens than is kept.
+        let _: Bool = try await browser.run(
+            "window.waiting = []; window.requestAnimationFrame = frame => window.waiting.push(frame); return true;")
+        _ = try await fixture.client.send(.suspend(id))
+        let newest = try await fixture.client.send(.status).lastJournalEntry
+        try await browser.wait("window.known.entries.some(entry => entry.id >= arguments[0])", ["\(newest)"])
+        let _: Bool = try await browser.run(
+            """
+            window.known.forgotten = window.known.entries.splice(0).at(-1).id;
+            window.requestAnimationFrame = frame => setTimeout(frame, 16);
+            window.waiting.forEach(frame => frame());
+            return true;
+            """)
+        try await wait(browser, fixture)
+    }
+
+    /// Lets go what is held, until the page shows as many decisions as there are.
+    private func wait(_ browser: Browser, _ fixture: PageFixture) async throws {
+        try await eventually("the whole journal", within: .seconds(60)) {
+            let newest = try await fixture.client.send(.status).lastJournalEntry
+            return try await browser.run(
+                """
+                window.held.splice(0).forEach(go => go());
+                return document.querySelector(".toolbar [role=status]").textContent === arguments[0];
+                """, ["\(newest) decisions"])
+        }
+    }
+
     @Test("B5: strings from outside are text: names of files and apps, URLs, and what servers say")
     func strings() async throws {
         let fixture = try await PageFixture()

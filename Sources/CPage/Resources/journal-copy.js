@@ -1,0 +1,93 @@
+// A copy of the service's journal, as the page reads it and as it grows.
+
+import { get } from "./api.js";
+import { state, listen } from "./store.js";
+
+/** Milliseconds after which a journal that could not be read to its end is read again. */
+const patience = 5000;
+
+/**
+ * The entries since a moment: in order, each once, and without a gap.
+ *
+ * What comes while the pages are read waits until they have been. Where they could not be read to their end, or entries were
+ * missed, all is read again.
+ */
+export class JournalCopy {
+  entries = [];
+  isReading = false;
+  #changed;
+  #ends;
+  #seconds = 0;
+  #reading = 0;
+  #isWhole = false;
+  /** The number of the newest entry that is here, or was too old to be. */
+  #last = 0;
+  #timer = 0;
+
+  /** @param {() => void} changed is called after each page, at the end, and for what is new */
+  constructor(changed) {
+    this.#changed = changed;
+    this.#ends = [
+      listen(["journal"], () => this.#follow()),
+      listen(["reset"], () => this.read(this.#seconds)),
+      listen(["link"], () => {
+        if (state.link === "live" && !this.#isWhole && !this.isReading) this.read(this.#seconds);
+      }),
+    ];
+  }
+
+  /** Reads anew what the last `seconds` have brought; all for 0. */
+  async read(seconds) {
+    const mine = ++this.#reading;
+    clearTimeout(this.#timer);
+    this.#seconds = seconds;
+    this.entries = [];
+    this.#isWhole = false;
+    this.isReading = true;
+    this.#last = Math.max(state.forgotten, ...state.entries.slice(-1).map(entry => entry.id));
+    const since = seconds ? `&since=${encodeURIComponent(new Date(Date.now() - seconds * 1000).toISOString())}` : "";
+    try {
+      for (let after = 0; after !== undefined;) {
+        const page = await get(`/v1/journal?limit=1000${after ? `&after=${after}` : ""}${since}`);
+        if (mine !== this.#reading) return;
+        this.#add(page.entries);
+        after = page.next;
+        if (after !== undefined) this.#changed();
+      }
+      this.#isWhole = true;
+    } catch {
+      // Away: said at the top.
+      if (mine !== this.#reading) return;
+      this.#timer = setTimeout(() => this.read(seconds), patience);
+    }
+    this.isReading = false;
+    if (!this.#follow()) this.#changed();
+  }
+
+  /** Whether there was anything to be told. */
+  #follow() {
+    if (this.isReading || !this.#isWhole) return false;
+    // This page was not looked at for so long that the newest are not all there.
+    if (state.forgotten > this.#last) {
+      this.read(this.#seconds);
+      return true;
+    }
+    const more = state.entries.filter(entry => entry.id > this.#last);
+    if (!more.length) return false;
+    this.#add(more);
+    this.#changed();
+    return true;
+  }
+
+  #add(entries) {
+    if (!entries.length) return;
+    this.entries.push(...entries);
+    this.#last = Math.max(this.#last, entries[entries.length - 1].id);
+  }
+
+  end() {
+    this.#reading += 1;
+    clearTimeout(this.#timer);
+    for (const end of this.#ends) end();
+  }
+}
