@@ -22,6 +22,8 @@ struct FixRequest: Equatable {
 
     private(set) var accuracy: Double
     private(set) var begun: Double
+    /// When gpsd was reached last.
+    private var greetedAt: Double?
     private(set) var best: Candidate?
     /// When the first fix came whose accuracy nobody tells.
     private var assumedSince: Double?
@@ -35,8 +37,8 @@ struct FixRequest: Equatable {
 
     var isNear: Bool { accuracy < Self.near }
     var deadline: Double { begun + Self.patience }
-    /// When a source without a receiver counts as missing.
-    var lookDeadline: Double { begun + Self.lookPatience }
+    /// When a gpsd without a receiver counts as one that has none: one that has just been started tells of it a moment later.
+    var lookDeadline: Double { max(begun, greetedAt ?? begun) + Self.lookPatience }
     var otherSourceDeadline: Double { begun + Self.secondOpinion }
 
     /// A fix is wanted once more, before one was told.
@@ -44,6 +46,8 @@ struct FixRequest: Equatable {
         self.accuracy = accuracy
         begun = now
     }
+
+    mutating func gpsdGreeted(now: Double) { greetedAt = now }
 
     /// - Parameter isAssumed: whether nobody tells its accuracy. A receiver does only after its first sentences; one that never
     ///   does tells no better places later.

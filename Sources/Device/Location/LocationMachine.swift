@@ -118,6 +118,7 @@ struct LocationMachine {
             return add(fix, from: "gpsd", isAssumed: isAssumed, now: now) + settle(now: now)
         case .version, .devices, .deviceActivated:
             gpsd.reported(report)
+            if case .version = report { request?.gpsdGreeted(now: now) }
             if gpsd.isKnown { look?.gpsd = false }
             return settle(now: now)
         case .other: return []
@@ -217,7 +218,6 @@ struct LocationMachine {
 
     private func canNobodyTell(_ request: FixRequest, now: Double) -> Bool {
         guard gpsd.isUnable, gpsd.retry == nil, bus.cannotTellPlaces else { return false }
-        // A gpsd that has just been started is told of its receivers a moment later.
         return gpsd.purpose == nil || request.lookDeadline <= now
     }
 

@@ -124,6 +124,22 @@ import Testing
         #expect(Self.created(Self.connected(&machine, now: 100)) == [.fix])
     }
 
+    @Test func `R6: A gpsd that returns late within a request has the same time to tell of its receiver`() throws {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        _ = machine.want(FixWish(fix: 1), now: 100)
+        _ = machine.busEnded(BusFailure("is not there"), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
+        _ = machine.gpsdEnded(GpsdFailure("has closed the connection"), now: 101)
+        #expect(machine.tick(now: 108).contains(.openGpsd(.watch)))
+        let actions = machine.gpsdReported(.version("3.22"), now: 108) + machine.gpsdReported(.devices(0), now: 108)
+        #expect(Self.told(actions + machine.tick(now: 112.9)).compactMap(\.receiver).isEmpty)
+        var late = machine
+        #expect(Self.told(late.tick(now: 113)).compactMap(\.receiver).count == 1)
+        _ = machine.gpsdReported(.deviceActivated, now: 112.9)
+        #expect(try Self.told(machine.gpsdReported(Self.place(1), now: 114)).compactMap(\.fix).count == 1)
+    }
+
     @Test func `R6: A wish asks again, and one without a fix releases everything`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
