@@ -74,9 +74,9 @@ import Testing
         let path = try directory.write(
             """
             {"at": 0, "device": {"location": "52.5,13.4,20"}}
-            {"at": 0.2, "device": {"idle": "yes"}}
-            {"at": 0.3, "device": {"location": "52.6,13.4"}}
-            {"at": 0.4, "device": {"location": "none"}}
+            {"at": 1, "device": {"idle": "yes"}}
+            {"at": 2, "device": {"location": "52.6,13.4"}}
+            {"at": 4, "device": {"location": "none"}}
             """, to: "trace.jsonl")
         let watched = try WatchedSources(trace: path)
         try await watched.wait(for: "both places, and the end of them") {
