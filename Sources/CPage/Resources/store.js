@@ -105,8 +105,12 @@ function failed(error) {
   else if (error.isAway) link("away", error.message);
 }
 
+/** Numbers of tasks that are removed. None comes again, and an answer that was under way would bring one back for ever. */
+const removed = new Set();
+
 /** Puts a task in place as an answer has told it. */
 export function tellTask(task) {
+  if (removed.has(task.id)) return;
   // A token of a cancelled download may be long, and is shown nowhere.
   delete task.resumeData;
   state.tasks.set(task.id, task);
@@ -134,6 +138,7 @@ async function readTasks(ids) {
 }
 
 export function forgetTask(id) {
+  removed.add(id);
   if (state.tasks.delete(id)) changed("tasks");
 }
 
@@ -242,6 +247,8 @@ function follow() {
     lastID = Number(event.lastEventId);
     state.entries = [];
     state.forgotten = 0;
+    // A journal that begins again has numbers that were used.
+    removed.clear();
     changed("reset");
     start();
   });
@@ -279,7 +286,7 @@ const deviceDecisions = new Set(["deviceChanged", "deviceHeldAwake", "deviceRele
 
 function journal(entry) {
   state.entries.push(entry);
-  if (state.entries.length > 5000) state.forgotten = state.entries.splice(0, 1000)[999].id;
+  if (state.entries.length > 5000) state.forgotten = state.entries.splice(0, 1000).at(-1).id;
   changed("journal");
   if (entry.decision === "accepted") wanted.newTasks = true;
   else if (entry.decision === "removed" && entry.task) forgetTask(entry.task);

@@ -170,7 +170,7 @@ struct ViewTests {
             let newest = try await fixture.client.send(.status).lastJournalEntry
             #expect(newest > 1_000)
             try await browser.wait("window.known.entries.some(entry => entry.id >= arguments[0])", ["\(newest)"])
-            try await wait(browser, fixture)
+            try await waitForWholeJournal(browser, fixture)
         }
         // A tab that is hidden has no frames, and more happens than is kept.
         let _: Bool = try await browser.run(
@@ -185,11 +185,48 @@ struct ViewTests {
             window.waiting.forEach(frame => frame());
             return true;
             """)
-        try await wait(browser, fixture)
+        try await waitForWholeJournal(browser, fixture)
+    }
+
+    @Test("B5: what was removed stays away, though an answer about it was under way")
+    func removedMeanwhile() async throws {
+        let fixture = try await PageFixture()
+        let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
+        let browser = try await Browser()
+        try await browser.open(try await fixture.open().url)
+        try await browser.wait("document.getElementById('link').dataset.link === 'live'")
+        let _: Bool = try await browser.run(
+            """
+            const real = window.fetch;
+            window.held = [];
+            window.fetch = async (path, options) => {
+                const answer = await real(path, options);
+                if (path.includes("/v1/tasks?") && path.includes("task=")) {
+                    await new Promise(go => window.held.push(go));
+                }
+                return answer;
+            };
+            return import("/page/store.js").then(({ state }) => { window.known = state; return true; });
+            """)
+        // Nothing that happened to it before is asked about behind the answer that is held.
+        _ = try await fixture.client.send(.act(TaskActionRequest(.cancel, [id])))
+        try await browser.wait("window.held.length > 0")
+        _ = try await fixture.client.send(.act(TaskActionRequest(.remove, [id])))
+        try await browser.wait("window.known.entries.some(entry => entry.decision === 'removed')")
+        try await browser.wait("window.known.tasks.size === 0")
+        // All that was asked is answered, and then what is asked behind it.
+        let other = try await fixture.enqueue(["/other.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
+        _ = try await fixture.client.send(.suspend(other))
+        try await browser.wait(
+            """
+            (window.held.splice(0).forEach(go => go()), window.known.tasks.get(arguments[0] * 1)?.state === "suspended")
+            """, [other.description])
+        #expect(try await browser.run("return window.known.tasks.has(arguments[0] * 1);", [id.description]) == false)
+        #expect(try await browser.complaints() == [])
     }
 
     /// Lets go what is held, until the page shows as many decisions as there are.
-    private func wait(_ browser: Browser, _ fixture: PageFixture) async throws {
+    private func waitForWholeJournal(_ browser: Browser, _ fixture: PageFixture) async throws {
         try await eventually("the whole journal", within: .seconds(60)) {
             let newest = try await fixture.client.send(.status).lastJournalEntry
             return try await browser.run(
