@@ -54,14 +54,6 @@ struct ProgramTests {
         ("stat", "Did you mean 'nightshift status'?"), ("ls", "Did you mean 'nightshift list'?"),
         ("frobnicate", "There is no command 'frobnicate'. 'nightshift --help' lists what there is."),
         ("http://a/1", "'nightshift get URL' downloads"),
-    ])
-    func unknownCommandsAreNamed(_ line: String, _ message: String) async throws {
-        let world = try World()
-        #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
-        #expect(world.errors.text.contains(message), "\(world.errors.text)")
-    }
-
-    @Test(arguments: [
         ("get --limit 8M -o x http://a/1", "'nightshift get' has no option '--limit'. Did you mean '--limit-rate'?"),
         ("get --limit=8M http://a/1", "'nightshift get' has no option '--limit'. Did you mean '--limit-rate'?"),
         ("get -x 16 http://a/1", "'nightshift get' has no option '-x'. 'nightshift get --help' lists what there is."),
@@ -69,7 +61,7 @@ struct ProgramTests {
         ("push --jsn", "'nightshift push' has no option '--jsn'. Did you mean '--json'?"),
         ("app list --al", "'nightshift app list' has no option '--al'."),
     ])
-    func unknownOptionsAreNamed(_ line: String, _ message: String) async throws {
+    func unknownWordsAreNamed(_ line: String, _ message: String) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains(message), "\(world.errors.text)")

@@ -69,15 +69,21 @@ final class UnixClient: Sendable {
 
     /// Whether the connection is open, and nothing has come that was not received.
     var isSilent: Bool {
-        var byte: UInt8 = 0
-        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) < 0 && errno == EAGAIN
+        let (count, code) = peek()
+        return count < 0 && code == EAGAIN
     }
 
     /// Whether the connection has ended, and nothing has come that was not received.
     var hasEnded: Bool {
+        let (count, code) = peek()
+        return count == 0 || (count < 0 && code != EAGAIN)
+    }
+
+    /// What receiving a byte would say now.
+    private func peek() -> (count: Int, code: Int32) {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
-        return count == 0 || (count < 0 && errno != EAGAIN)
+        return (count, errno)
     }
 
     /// Bytes that have come and were not received.

@@ -88,6 +88,7 @@ private struct Pulse: Hashable, Sendable {
         isPausing = false
     }
 
+    /// Bytes per second; nil while it pauses and no whole burst was seen.
     var rate: Double? {
         guard let latest else { return nil }
         guard hasPaused else {
@@ -96,12 +97,13 @@ private struct Pulse: Hashable, Sendable {
         return first.flatMap { latest.time - $0.time < Self.leastCycle ? nil : Self.rate(from: $0, to: latest) }
     }
 
-    private static func rate(from start: Mark, to end: Mark) -> Double {
-        Double(end.bytes - start.bytes) / (end.time - start.time)
+    /// Bytes per second since the measurement began, whatever pauses.
+    func mean(_ now: Double) -> Double {
+        now > start.time ? Double(last.bytes - start.bytes) / (now - start.time) : 0
     }
 
-    func mean(_ now: Double) -> Double? {
-        now > start.time ? Double(last.bytes - start.bytes) / (now - start.time) : 0
+    private static func rate(from start: Mark, to end: Mark) -> Double {
+        Double(end.bytes - start.bytes) / (end.time - start.time)
     }
 
     /// Seconds.

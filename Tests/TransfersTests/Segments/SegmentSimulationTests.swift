@@ -98,14 +98,18 @@ import Transfers
         }
     }
 
+    private static func bursts(of seconds: Double, after latency: Double, rate: Double) -> SegmentNetwork.Script {
+        var script = SegmentNetwork.Script()
+        script.latency = latency
+        script.burst = seconds
+        script.rate = { _, _ in rate }
+        return script
+    }
+
     /// Servers that keep a limit send a burst and wait (nginx's limit_rate: for a second): what comes in a short while is chance.
     @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
     func bursts(burst: Double, latency: Double) {
-        var script = SegmentNetwork.Script()
-        script.latency = latency
-        script.burst = burst
-        script.rate = { _, _ in 1_000_000 }
-        let network = Self.network(script)
+        let network = Self.network(Self.bursts(of: burst, after: latency, rate: 1_000_000))
         network.run(for: 8)
         #expect(network.running.count == 6)
         network.run()
@@ -116,10 +120,7 @@ import Transfers
     /// The same where more connections bring nothing.
     @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
     func burstsOfABottleneck(burst: Double, latency: Double) {
-        var script = SegmentNetwork.Script()
-        script.latency = latency
-        script.burst = burst
-        script.rate = { _, _ in 50_000_000 }
+        var script = Self.bursts(of: burst, after: latency, rate: 50_000_000)
         script.total = { _ in 5_000_000 }
         let network = Self.network(script, mebibytes: 128)
         network.run(for: 12)
