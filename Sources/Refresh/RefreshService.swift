@@ -169,9 +169,15 @@ package actor RefreshService {
     }
 
     /// The app came to the front of its user, or left it.
-    package func use(_ app: AppID, isInFront: Bool) async { await tell { $0.use(app, isInFront: isInFront, now: $1) } }
+    package func use(_ app: AppID, isInFront: Bool) async {
+        await hear(of: app)
+        await tell { $0.use(app, isInFront: isInFront, now: $1) }
+    }
 
-    package func forceQuit(_ app: AppID) async { await tell { $0.forceQuit(app, now: $1) } }
+    package func forceQuit(_ app: AppID) async {
+        await hear(of: app)
+        await tell { $0.forceQuit(app, now: $1) }
+    }
 
     package func launched(_ app: AppID) async { await tell { book, _ in book.launched(app) } }
 
@@ -230,7 +236,10 @@ package actor RefreshService {
         return try known(app)
     }
 
-    package func availability(of app: AppID) async -> RefreshAvailability { book.availability(of: app) }
+    package func availability(of app: AppID) async -> RefreshAvailability {
+        await hear(of: app)
+        return book.availability(of: app)
+    }
 
     // MARK: - What apps ask
 
@@ -279,6 +288,12 @@ package actor RefreshService {
     /// An entry may have been put there by hand: whoever asks for an app that is not known has the entries read anew.
     private func readEntries(for app: AppID) async throws(Problem) {
         if book.manifests[app] == nil { try await readEntries() }
+    }
+
+    /// As ``readEntries(for:)``; where they cannot be read, what is known counts. A program without an entry has none to read.
+    private func hear(of app: AppID) async {
+        guard !app.isProgram else { return }
+        try? await readEntries(for: app)
     }
 
     private func readEntries() async throws(Problem) {

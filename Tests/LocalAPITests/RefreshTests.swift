@@ -15,8 +15,17 @@ import Testing
         _ server: TestServer, _ test: TestService, modes: String = "fetch;processing;",
         keys: String = "X-Nightshift-FetchInterval=minimum", wake script: String = "exit 0"
     ) async throws {
+        let entry = try entry(test, modes: modes, keys: keys, wake: script)
+        let answer = try await server.request("POST", "/v1/apps", body: "{\"entry\":\"\(entry)\"}")
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
+    /// Where its entry is written, for whoever installs it.
+    private func entry(
+        _ test: TestService, modes: String = "fetch;processing;", keys: String, wake script: String
+    ) throws -> String {
         let wake = try test.directory.write(script + "\n", to: "wake")
-        let entry = try test.directory.write(
+        return try test.directory.write(
             """
             [Desktop Entry]
             Type=Application
@@ -27,8 +36,6 @@ import Testing
             \(keys)
 
             """, to: "org.example.Feeds.desktop")
-        let answer = try await server.request("POST", "/v1/apps", body: "{\"entry\":\"\(entry)\"}")
-        #expect(answer.status == 200, "\(answer.text)")
     }
 
     private func status(_ server: TestServer) async throws -> AppRefreshStatus {
@@ -39,7 +46,10 @@ import Testing
     private func connect(_ server: TestServer, app: String) async throws -> (client: UnixClient, text: String) {
         let client = try server.client()
         try await client.send(UnixClient.head("GET", "/v1/process/commands?app=\(app)"))
-        return (client, try await client.receive(through: "\"availability\":\"available\"}\n\n"))
+        let text = try await client.receive(through: "\"availability\":")
+        // An event is one piece.
+        #expect(text.contains("event: refresh\ndata: {\"availability\":\"available\"}\n\n"), "\(text)")
+        return (client, text)
     }
 
     @Test func `R1: An app is shown with the interval of its entry, and its user's word goes first`() async throws {
@@ -142,6 +152,17 @@ import Testing
             #expect(try await server.request("PATCH", "/v1/refresh", body: #"{"isOn":false}"#).status == 200)
             let change = try await client.receive(through: "\"availability\":\"denied\"}\n\n")
             #expect(change.contains("event: refresh\n"))
+        }
+    }
+
+    @Test func `R1: A process hears that it is refreshed whose entry was put there by hand`() async throws {
+        try await withAPI { server, test in
+            let entry = try entry(test, keys: "", wake: "exit 0")
+            let applications = test.directory.path("data/applications")
+            try FileManager.default.createDirectory(atPath: applications, withIntermediateDirectories: true)
+            try FileManager.default.moveItem(atPath: entry, toPath: applications + "/org.example.Feeds.desktop")
+            let (client, _) = try await connect(server, app: "org.example.Feeds")
+            withExtendedLifetime(client) {}
         }
     }
 

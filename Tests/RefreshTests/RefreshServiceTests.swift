@@ -93,6 +93,30 @@ import Testing
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
 
+    @Test func `R1: What happens to an app is heard whether or not its entry was told of before`() async throws {
+        let manifests = [BookScene.manifest(interval: .minimum)]
+        // A process that connects is told this, and not again before it changes.
+        let asked = try Scene()
+        try await asked.service.prepare()
+        #expect(await asked.service.availability(of: Scene.app) == .restricted)
+        asked.told.install(manifests)
+        #expect(await asked.service.availability(of: Scene.app) == .available)
+        _ = try await asked.service.change(RefreshChange(isOn: false))
+        #expect(asked.told.availability == ["\(Scene.app) denied"])
+
+        let used = try Scene()
+        try await used.service.prepare()
+        used.told.install(manifests)
+        await used.service.use(Scene.app, isInFront: true)
+        #expect(try await used.service.status(of: Scene.app).lastUse != nil)
+
+        let ended = try Scene()
+        try await ended.service.prepare()
+        ended.told.install(manifests)
+        await ended.service.forceQuit(Scene.app)
+        #expect(try await ended.service.status(of: Scene.app).hold == "forceQuit")
+    }
+
     @Test func `R10: What is to end is told, with the payload of what began`() async throws {
         let scene = try Scene([BookScene.manifest(tasks: ["work"])])
         try await scene.service.prepare()
