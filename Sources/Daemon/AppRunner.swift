@@ -6,8 +6,8 @@ struct AppRunner: Service {
     let service: AppService
 
     func run() async throws {
-        try await withGracefulShutdownHandler {
-            try await service.run()
+        await withGracefulShutdownHandler {
+            await service.run()
         } onGracefulShutdown: {
             Task { await service.stop() }
         }

@@ -110,11 +110,13 @@ func withAPI<Result: Sendable>(
                 changes: { _ in nothingHappens() }, onListening: onListening,
                 onShutdownRequest: { asked.update { $0 += 1 } })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
+                // In the order of the daemon, and all of it before anybody is answered.
+                try await test.apps.prepare()
                 try await test.refresh.prepare()
                 try await test.location.prepare()
                 try await test.notifications.prepare()
                 try await test.push.prepare()
-                tasks.addTask { try await test.apps.run() }
+                tasks.addTask { await test.apps.run() }
                 tasks.addTask { await test.refresh.run() }
                 tasks.addTask { await test.location.run() }
                 tasks.addTask { await test.notifications.run() }

@@ -26,7 +26,7 @@ final class OperationScene: Sendable {
     let operations: Operations
     /// What processes hear: who lets go of it disconnects.
     private let streams = Mutex<[AsyncStream<ProcessEvent>]>([])
-    private let running: Task<Void, any Error>
+    private let running: Task<Void, Never>
 
     static let app = AppID(rawValue: "org.example.app")
     static let session = SessionID(app: app, identifier: "s")
@@ -104,7 +104,7 @@ final class OperationScene: Sendable {
             async let locating: Void = location.run()
             async let notifying: Void = notifications.run()
             async let pushing: Void = push.run()
-            try await apps.run()
+            await apps.run()
             _ = await (refreshing, locating, notifying, pushing)
         }
     }
@@ -117,7 +117,7 @@ final class OperationScene: Sendable {
         await location.stop()
         await operations.notifications.stop()
         await operations.push.stop()
-        try await running.value
+        await running.value
         try store.close()
     }
 

@@ -143,12 +143,11 @@ package actor AppService {
         self.environment = environment
     }
 
-    /// Looks after the apps until ``stop()``.
-    ///
-    /// - Throws: ``StoreError`` when the state that is there cannot be read.
-    package func run() async throws(StoreError) {
+    /// Looks after the apps until ``stop()``. To be called behind ``prepare()``, which has to end before anybody is
+    /// answered: it cannot be a part of this.
+    package func run() async {
+        precondition(isPrepared, "The apps that the last service has left have to be taken up first.")
         environment.logger.info("Apps are suspended by \(environment.host.name)")
-        try await prepare()
         for (id, actions) in recovered {
             await execute(actions, id)
             // A program without an entry is known only while it runs.
@@ -187,13 +186,11 @@ package actor AppService {
     nonisolated var now: ClockReading { environment.clock.now() }
     nonisolated var store: Store { environment.store }
 
-    /// Takes up the apps that the last service has left. To be called before their processes can connect: who comes
-    /// earlier would be taken for one that its user has started.
+    /// Takes up the apps that the last service has left. To be called once, before their processes can connect: who comes
+    /// earlier would be taken for one that its user has started, and its connection be forgotten.
     ///
     /// - Throws: ``StoreError`` when the state that is there cannot be read.
     package func prepare() async throws(StoreError) {
-        guard !isPrepared else { return }
-        isPrepared = true
         let stored = try await store.read { try $0.apps() }
         try await tell(stored.unreadable)
         for record in stored.records {
@@ -219,6 +216,7 @@ package actor AppService {
         removeStaleClocks()
         removeStalePayloads()
         reportActivity()
+        isPrepared = true
     }
 
     private func tell(_ apps: [UnreadableApp]) async throws(StoreError) {

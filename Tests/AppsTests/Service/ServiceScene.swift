@@ -28,7 +28,7 @@ final class ServiceScene {
     let arePartsBusy = Watched(false)
     /// What was told of the use of apps.
     let uses = Watched<[FrontUse.Change]>([])
-    private let running: Task<Void, any Error>
+    private let running: Task<Void, Never>
 
     enum PartCall: Hashable, Sendable {
         case use(Bool)
@@ -90,7 +90,7 @@ final class ServiceScene {
                 activity: { [activities] activity in activities.update { $0.append(activity) } }, logger: logger))
         if let moment { await service.apply(moment) }
         try await service.prepare()
-        running = Task { [service] in try await service.run() }
+        running = Task { [service] in await service.run() }
     }
 
     private static func hooks(
@@ -121,7 +121,7 @@ final class ServiceScene {
     func end() async throws {
         scripted?.endAll()
         await service.stop()
-        try await running.value
+        await running.value
         try await close()
     }
 

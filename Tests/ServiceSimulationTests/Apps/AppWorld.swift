@@ -61,7 +61,10 @@ final class AppWorld {
 
     private func startApps() async {
         let apps = apps
-        running = Task { try await apps.run() }
+        running = Task {
+            try await apps.prepare()
+            await apps.run()
+        }
         await step()
     }
 
