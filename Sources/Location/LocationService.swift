@@ -29,7 +29,7 @@ package actor LocationService {
         package var permissionChanged: @Sendable (AppID, LocationNotice) async -> Void
         /// An app is not to be woken any more for what it was to be woken for.
         package var wakesChanged: @Sendable (AppID) async -> Void
-        /// What the entries of installed apps say; nil where they cannot be read now.
+        /// What the entries of installed apps say; nil once there is nobody to ask.
         package var manifests: @Sendable () async -> [AppManifest]?
         package var logger: Logger
 
@@ -62,6 +62,7 @@ package actor LocationService {
 
     nonisolated let environment: Environment
     let kept: KeptBook<LocationBook>
+    private var entries = EntryAnswers()
     /// The next look, in boot seconds.
     private var alarm = Alarm()
     /// Those who wait for the sources to be looked at.
@@ -216,6 +217,7 @@ package actor LocationService {
 
     /// The app's entry says this now; nil where it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
+        entries.hear()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
@@ -225,8 +227,12 @@ package actor LocationService {
     }
 
     func readEntries() async throws(Problem) {
-        guard !kept.isNew, let manifests = await environment.manifests() else { return }
-        guard kept.isOpen else { throw kept.refusal }
-        await tell { $0.read(manifests, now: $1) }
+        guard !kept.isNew else { return }
+        while true {
+            let question = entries.ask()
+            guard let manifests = await environment.manifests() else { return }
+            guard kept.isOpen else { throw kept.refusal }
+            if entries.take(question) { return await tell { $0.read(manifests, now: $1) } }
+        }
     }
 }

@@ -30,7 +30,7 @@ package actor PushService {
         package var distribution: Distribution?
         /// Tells the processes of an app.
         package var tell: @Sendable (AppID, PushNotice) async -> Void
-        /// What the entries of installed apps say; nil where they cannot be read now.
+        /// What the entries of installed apps say; nil once there is nobody to ask.
         package var manifests: @Sendable () async -> [AppManifest]?
         package var logger: Logger
 
@@ -74,6 +74,7 @@ package actor PushService {
 
     nonisolated let environment: Environment
     let kept: KeptBook<PushBooks>
+    var entries = EntryAnswers()
     var plan = ConnectionPlan()
     var link: PushLink?
     var lastLink = 0
@@ -234,6 +235,7 @@ package actor PushService {
 
     /// The app's entry says this now; nil where it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
+        entries.hear()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 

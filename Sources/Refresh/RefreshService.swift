@@ -21,7 +21,7 @@ package actor RefreshService {
         package var expire: @Sendable (AppID, WakeSource, String) async -> Void
         /// Tells the processes of an app.
         package var availabilityChanged: @Sendable (AppID, RefreshAvailability) async -> Void
-        /// What the entries of installed apps say that speak of the background; nil where they cannot be read now.
+        /// What the entries of installed apps say that speak of the background; nil once there is nobody to ask.
         package var manifests: @Sendable () async -> [AppManifest]?
         package var logger: Logger
 
@@ -49,6 +49,7 @@ package actor RefreshService {
 
     nonisolated let environment: Environment
     private let kept: KeptBook<RefreshBook>
+    private var entries = EntryAnswers()
     /// The next look, in seconds since 1970.
     private var alarm = Alarm()
     private let companions = Mailbox<RefreshService>()
@@ -183,6 +184,7 @@ package actor RefreshService {
 
     /// The app's entry says this now; nil where it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
+        entries.hear()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
@@ -297,9 +299,13 @@ package actor RefreshService {
     }
 
     private func readEntries() async throws(Problem) {
-        guard !kept.isNew, let manifests = await environment.manifests() else { return }
-        guard kept.isOpen else { throw kept.refusal }
-        await tell { $0.read(manifests, now: $1) }
+        guard !kept.isNew else { return }
+        while true {
+            let question = entries.ask()
+            guard let manifests = await environment.manifests() else { return }
+            guard kept.isOpen else { throw kept.refusal }
+            if entries.take(question) { return await tell { $0.read(manifests, now: $1) } }
+        }
     }
 
     private func known(_ app: AppID) throws(Problem) -> AppRefreshStatus {

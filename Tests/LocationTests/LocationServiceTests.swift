@@ -100,12 +100,32 @@ import Testing
         let scene = try Scene([])
         try await scene.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
-        scene.told.install([LocationScene.manifest()])
+        scene.entries.install([LocationScene.manifest()])
         try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
         #expect(try await scene.service.status(of: Scene.app).regions.count == 1)
         await scene.service.installed(Scene.app, nil)
-        scene.told.install([])
+        scene.entries.install([])
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
+    }
+
+    @Test func `R6: An older answer about entries does not take the place of a newer one`() async throws {
+        let scene = try Scene([])
+        try await scene.prepare()
+        let (service, entries, manifest) = (scene.service, scene.entries, LocationScene.manifest())
+        // Installed while somebody has the entries read.
+        entries.duringNextReading {
+            entries.install([manifest])
+            await service.installed(manifest.id, manifest)
+        }
+        _ = try await service.status(of: manifest.id)
+        #expect(try await service.status(of: manifest.id).app == manifest.id)
+        // Taken away by hand, which a later question has found out already.
+        entries.duringNextReading {
+            entries.install([])
+            _ = try? await service.status()
+        }
+        _ = try await service.status()
+        await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
     }
 
     @Test func `R6: What can be monitored is told when the sources were looked at, and nothing that is wrong before`()

@@ -16,20 +16,18 @@ struct ServiceScene: Sendable {
     let source = ScriptedFixSource()
     let service: LocationService
     let told: Told
+    let entries: ScriptedEntries
 
     static let app = LocationScene.app
     static let other = LocationScene.other
 
     /// What the service has said to apps and to their user.
     final class Told: Sendable {
-        private let kept = Mutex<(words: [String], manifests: [AppManifest], answer: LocationPermission?)>(
-            ([], [], nil))
+        private let kept = Mutex<(words: [String], answer: LocationPermission?)>(([], nil))
 
         var words: [String] { kept.withLock { $0.words } }
-        var manifests: [AppManifest] { kept.withLock { $0.manifests } }
         var answer: LocationPermission? { kept.withLock { $0.answer } }
 
-        func install(_ manifests: [AppManifest]) { kept.withLock { $0.manifests = manifests } }
         func answer(_ permission: LocationPermission?) { kept.withLock { $0.answer = permission } }
         func say(_ words: String) { kept.withLock { $0.words.append(words) } }
     }
@@ -47,7 +45,8 @@ struct ServiceScene: Sendable {
         if before == nil { store.add(transactionObserver: gate) }
         let told = before?.told ?? Told()
         self.told = told
-        if before == nil { told.install(manifests) }
+        let entries = before?.entries ?? ScriptedEntries(manifests)
+        self.entries = entries
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         service = LocationService(
@@ -58,7 +57,8 @@ struct ServiceScene: Sendable {
                     return told.answer
                 },
                 permissionChanged: { told.say("permission \($0) \($1.permission)") },
-                wakesChanged: { told.say("wakes \($0)") }, manifests: { told.manifests }, logger: logger))
+                wakesChanged: { told.say("wakes \($0)") }, manifests: { await entries.read() },
+                logger: logger))
     }
 
     /// Takes up what was left, with sources that were looked at.

@@ -65,6 +65,27 @@ import Testing
         await scene.end()
     }
 
+    @Test func `R3: An older answer about entries does not take the place of a newer one`() async throws {
+        let scene = try ServiceScene()
+        scene.entries.install([])
+        try await scene.start()
+        let (service, entries, manifest) = (scene.service, scene.entries, BookScene.manifest(BookScene.app))
+        // Installed while somebody has the entries read.
+        entries.duringNextReading {
+            entries.install([manifest])
+            await service.installed(manifest.id, manifest)
+        }
+        _ = try await service.status(of: manifest.id)
+        #expect(try await service.status(of: manifest.id).app == manifest.id)
+        // Taken away by hand, which a later question has found out already.
+        entries.duringNextReading {
+            entries.install([])
+            _ = try? await service.status()
+        }
+        await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
+        await scene.end()
+    }
+
     @Test func `R4: The connection is there while an app has registered, and for no longer`() async throws {
         let scene = try await Scene.registered()
         _ = try await scene.service.register(BookScene.other)

@@ -18,6 +18,7 @@ final class ServiceScene: Sendable {
     let directory: TemporaryDirectory
     let service: PushService
     let told: Watched<[String]>
+    let entries: ScriptedEntries
     private let running = Mutex<Task<Void, Never>?>(nil)
 
     static let app = BookScene.app
@@ -36,6 +37,10 @@ final class ServiceScene: Sendable {
         directory = try before?.directory ?? TemporaryDirectory()
         let told = Watched<[String]>([])
         self.told = told
+        let entries =
+            before?.entries
+            ?? ScriptedEntries([BookScene.manifest(BookScene.app), BookScene.manifest(BookScene.other)])
+        self.entries = entries
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         service = PushService(
@@ -45,8 +50,7 @@ final class ServiceScene: Sendable {
                 notifications: PushService.Notifications(changed: { told.update { $0.append("notifications") } }),
                 distribution: bus?.distribution,
                 tell: { app, notice in told.update { $0.append("\(app) \(notice.token ?? notice.error ?? "none")") } },
-                manifests: { [BookScene.manifest(BookScene.app), BookScene.manifest(BookScene.other)] },
-                logger: logger))
+                manifests: { await entries.read() }, logger: logger))
     }
 
     func start() async throws {

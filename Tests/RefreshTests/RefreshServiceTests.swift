@@ -86,10 +86,10 @@ import Testing
         let scene = try Scene()
         try await scene.service.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
-        scene.told.install([BookScene.manifest(interval: .minimum)])
+        scene.entries.install([BookScene.manifest(interval: .minimum)])
         #expect(try await scene.service.status(of: Scene.app).interval == .minimum)
         await scene.service.installed(Scene.app, nil)
-        scene.told.install([])
+        scene.entries.install([])
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
 
@@ -99,22 +99,42 @@ import Testing
         let asked = try Scene()
         try await asked.service.prepare()
         #expect(await asked.service.availability(of: Scene.app) == .restricted)
-        asked.told.install(manifests)
+        asked.entries.install(manifests)
         #expect(await asked.service.availability(of: Scene.app) == .available)
         _ = try await asked.service.change(RefreshChange(isOn: false))
         #expect(asked.told.availability == ["\(Scene.app) denied"])
 
         let used = try Scene()
         try await used.service.prepare()
-        used.told.install(manifests)
+        used.entries.install(manifests)
         await used.service.use(Scene.app, isInFront: true)
         #expect(try await used.service.status(of: Scene.app).lastUse != nil)
 
         let ended = try Scene()
         try await ended.service.prepare()
-        ended.told.install(manifests)
+        ended.entries.install(manifests)
         await ended.service.forceQuit(Scene.app)
         #expect(try await ended.service.status(of: Scene.app).hold == "forceQuit")
+    }
+
+    @Test func `R1: An older answer about entries does not take the place of a newer one`() async throws {
+        let scene = try Scene()
+        try await scene.service.prepare()
+        let (service, entries, manifest) = (scene.service, scene.entries, BookScene.manifest())
+        // Installed while somebody has the entries read.
+        entries.duringNextReading {
+            entries.install([manifest])
+            await service.installed(manifest.id, manifest)
+        }
+        _ = try await service.status(of: manifest.id)
+        #expect(try await service.status(of: manifest.id).app == manifest.id)
+        // Taken away by hand, which a later question has found out already.
+        entries.duringNextReading {
+            entries.install([])
+            _ = try? await service.status()
+        }
+        #expect(try await service.status().apps.isEmpty)
+        await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
     }
 
     @Test func `R10: What is to end is told, with the payload of what began`() async throws {

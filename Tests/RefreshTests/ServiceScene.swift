@@ -15,19 +15,18 @@ struct ServiceScene: Sendable {
     let gate: CommitGate
     let service: RefreshService
     let told: Told
+    let entries: ScriptedEntries
 
     static let app = BookScene.app
     static let other = BookScene.other
 
     /// What the service has said to apps.
     final class Told: Sendable {
-        private let kept = Mutex<(expired: [String], availability: [String], manifests: [AppManifest])>(([], [], []))
+        private let kept = Mutex<(expired: [String], availability: [String])>(([], []))
 
         var expired: [String] { kept.withLock { $0.expired } }
         var availability: [String] { kept.withLock { $0.availability } }
-        var manifests: [AppManifest] { kept.withLock { $0.manifests } }
 
-        func install(_ manifests: [AppManifest]) { kept.withLock { $0.manifests = manifests } }
         func expire(_ words: String) { kept.withLock { $0.expired.append(words) } }
         func tell(_ words: String) { kept.withLock { $0.availability.append(words) } }
     }
@@ -42,14 +41,16 @@ struct ServiceScene: Sendable {
         if before == nil { store.add(transactionObserver: gate) }
         let told = before?.told ?? Told()
         self.told = told
-        if before == nil { told.install(manifests) }
+        let entries = before?.entries ?? ScriptedEntries(manifests)
+        self.entries = entries
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         service = RefreshService(
             RefreshService.Environment(
                 store: store, clock: clock, offset: { _ in 0 },
                 expire: { told.expire("\($0) \($1) \($2)") },
-                availabilityChanged: { told.tell("\($0) \($1)") }, manifests: { told.manifests }, logger: logger))
+                availabilityChanged: { told.tell("\($0) \($1)") }, manifests: { await entries.read() },
+                logger: logger))
     }
 
     var hour: Double { (clock.now().wallSeconds - BookScene.start) / 3_600 }
