@@ -38,6 +38,6 @@ package final class LocatedApps: Sendable {
                 store: store, clock: clock, source: source, ask: ask,
                 permissionChanged: { await self.apps.service?.tell($0, .location($1)) },
                 wakesChanged: { await self.apps.service?.wakesTakenBack(of: $0) },
-                manifests: { await self.apps.service?.manifests(logger) }, logger: logger))
+                manifests: { await self.apps.service?.manifests() }, logger: logger))
     }
 }

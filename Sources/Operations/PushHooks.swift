@@ -64,7 +64,7 @@ package final class PushedApps: Sendable {
                     permission: { await notifications.permission(of: $0) }),
                 distribution: distributor.map { PushService.Distribution($0) },
                 tell: { app, notice in await self.apps.service?.tell(app, .push(notice)) },
-                manifests: { await self.apps.service?.manifests(logger) }, logger: logger))
+                manifests: { await self.apps.service?.manifests() }, logger: logger))
         push.withLock { $0.service = service }
         return service
     }

@@ -48,18 +48,6 @@ package final class RefreshedApps: Sendable {
                     await self.apps.service?.tell($0, .refresh(RefreshNotice(availability: $1)))
                     await changed()
                 },
-                manifests: { await self.apps.service?.manifests(logger) }, logger: logger))
-    }
-}
-
-extension AppService {
-    /// What the entries of installed apps say; nil where they cannot be read now.
-    func manifests(_ logger: Logger) async -> [AppManifest]? {
-        do throws(Problem) {
-            return try await manifests()
-        } catch {
-            logger.error("Entries cannot be read", metadata: ["error": "\(error)"])
-            return nil
-        }
+                manifests: { await self.apps.service?.manifests() }, logger: logger))
     }
 }

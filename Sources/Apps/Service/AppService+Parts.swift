@@ -50,6 +50,23 @@ extension AppService {
         return notices
     }
 
+    /// Tells the parts what an app's entry says now, one manifest after the other; nil where it was removed. Returns when they have
+    /// heard it: who is answered then can ask them about it. A service that stops waits for nobody.
+    func tellParts(_ id: AppID, installed manifests: [AppManifest?]) async {
+        guard !isStopping else { return }
+        lastHearing += 1
+        let hearing = lastHearing
+        await withCheckedContinuation { continuation in
+            hearings[hearing] = continuation
+            partCalls.add { [weak self, parts = environment.parts] in
+                for manifest in manifests { await parts.installed(id, manifest) }
+                await self?.heard(hearing)
+            }
+        }
+    }
+
+    private func heard(_ hearing: Int) { hearings.removeValue(forKey: hearing)?.resume() }
+
     /// Tells the parts what a step of an app's machine has changed.
     func tellParts(_ id: AppID, from old: AppRecord, to new: AppRecord, isInstalled: Bool) {
         let parts = environment.parts

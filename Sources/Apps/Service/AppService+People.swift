@@ -10,9 +10,12 @@ extension AppService {
         return AppList(apps: apps, unreadable: unreadable.values.sorted { $0.id.rawValue < $1.id.rawValue })
     }
 
-    /// What the entries of installed apps say, unreadable ones included: they are not gone.
-    package func manifests() async throws(Problem) -> [AppManifest] {
-        try await apps().compactMap(\.manifest) + unreadable.keys.compactMap { manifest($0) }
+    /// What the entries of all apps say of which ``list()`` tells.
+    package func manifests() -> [AppManifest] {
+        var manifests: [AppID: AppManifest] = [:]
+        for case .success(let manifest) in environment.entries.all() { manifests[manifest.id] = manifest }
+        for id in Array(machines.keys) + unreadable.keys where manifests[id] == nil { manifests[id] = manifest(id) }
+        return manifests.values.sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
     /// Every app that is installed for the background, or that the service knows otherwise, but for the unreadable ones.
@@ -41,7 +44,7 @@ extension AppService {
         }
         try requireReadable(manifest.id)
         await perform(manifest.id) { $0.installed(manifest.entry, now: $1) }
-        partCalls.add { [parts = environment.parts] in await parts.installed(manifest.id, manifest) }
+        await tellParts(manifest.id, installed: [manifest])
         await updateWantedWakes()
         return try await status(manifest.id)
     }
@@ -82,11 +85,8 @@ extension AppService {
         AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
         tellings[id] = nil
         policies[id] = nil
-        partCalls.add { [parts = environment.parts] in await parts.installed(id, nil) }
         // One that was installed in its place meanwhile was told before.
-        if let manifest = manifest(id) {
-            partCalls.add { [parts = environment.parts] in await parts.installed(id, manifest) }
-        }
+        await tellParts(id, installed: [nil] + [manifest(id)].compactMap(\.self))
     }
 
     private func removeUnreadable(_ id: AppID) async throws(Problem) {

@@ -125,6 +125,9 @@ package actor AppService {
     /// What the parts have told the processes of apps last, and the number of the last of all that.
     var tellings: [AppID: [ProcessEvent.NoticeKind: Telling]] = [:]
     var lastTelling = 0
+    /// The callers that wait until the parts have heard of an entry, by number.
+    var hearings: [Int: CheckedContinuation<Void, Never>] = [:]
+    var lastHearing = 0
 
     struct Connection {
         /// Tells streams of one process apart.
@@ -179,6 +182,8 @@ package actor AppService {
         environment.host.shutdown()
         for waiter in endWaiters.values.joined() { waiter.resume() }
         endWaiters = [:]
+        for hearing in hearings.values { hearing.resume() }
+        hearings = [:]
         for key in presentations.keys { endPresentation(key, .asSent) }
         reporting.finish()
     }

@@ -4,7 +4,8 @@ extension AppService {
     /// What another part of the service hears of apps, in the order in which it happened, and what it has to tell their
     /// processes. How their wakes ended it reads from the store.
     ///
-    /// Nobody waits for it but who connects. A service that starts tells anew who is force-quit and who is in front.
+    /// Nobody waits for it but who connects, installs or removes. A service that starts tells anew who is force-quit and
+    /// who is in front.
     package struct PartHooks: Sendable {
         /// The app came to the front of its user, or left it.
         package var use: @Sendable (AppID, _ isInFront: Bool) async -> Void

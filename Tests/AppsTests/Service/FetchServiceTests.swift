@@ -274,10 +274,30 @@ import Testing
         let path = scene.scratch.path + "/org.example.new.desktop"
         try "[Desktop Entry]\nType=Application\nName=New\nExec=/bin/true\n".write(
             toFile: path, atomically: true, encoding: .utf8)
-        _ = try await scene.service.install(path)
-        try await scene.service.uninstall(id)
-        let expected: [ServiceScene.PartCall] = [.installed(id, name: "New"), .installed(id, name: nil)]
-        try await scene.partCalls.wait(for: "both") { $0 == expected }
+        // Who is answered can ask the parts about it.
+        scene.arePartsBusy.update { $0 = true }
+        let (service, answered) = (scene.service, Watched(0))
+        let installing = Task {
+            _ = try await service.install(path)
+            answered.update { $0 += 1 }
+        }
+        var expected: [ServiceScene.PartCall] = [.installed(id, name: "New")]
+        try await scene.partCalls.wait(for: "the entry") { [expected] in $0 == expected }
+        for _ in 0..<50 { _ = try await service.app(ServiceScene.app) }
+        #expect(answered.read { $0 } == 0)
+        scene.arePartsBusy.update { $0 = false }
+        try await installing.value
+        try await service.uninstall(id)
+        expected.append(.installed(id, name: nil))
+        #expect(scene.partCalls.read { $0 } == expected)
+        // But a service that stops waits for nobody.
+        scene.arePartsBusy.update { $0 = true }
+        let late = Task { _ = try await service.install(path) }
+        expected.append(.installed(id, name: "New"))
+        try await scene.partCalls.wait(for: "the entry again") { [expected] in $0 == expected }
+        await service.stop()
+        try await late.value
+        scene.arePartsBusy.update { $0 = false }
         try await scene.end()
     }
 

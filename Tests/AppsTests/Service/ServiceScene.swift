@@ -23,7 +23,7 @@ final class ServiceScene {
     let fronts = Watched<[AppID]>([])
     /// What the other parts have heard, in order.
     let partCalls = Watched<[PartCall]>([])
-    /// What the other parts say of every app, and whether they take their time over that.
+    /// What the other parts say of every app, and whether they take their time over that and over entries.
     let notices = Watched<[ProcessEvent]>([.refresh(RefreshNotice(availability: .available))])
     let arePartsBusy = Watched(false)
     /// What was told of the use of apps.
@@ -104,7 +104,10 @@ final class ServiceScene {
             },
             forceQuit: { _ in calls.update { $0.append(.forceQuit) } },
             launched: { _ in calls.update { $0.append(.launched) } },
-            installed: { app, manifest in calls.update { $0.append(.installed(app, name: manifest?.name)) } },
+            installed: { app, manifest in
+                calls.update { $0.append(.installed(app, name: manifest?.name)) }
+                try? await areBusy.wait(for: "the other parts") { !$0 }
+            },
             wakesEnded: {
                 let count = (try? await store.read { try $0.wakeEnds().count }) ?? -1
                 calls.update { $0.append(.wakesEnded(count)) }
