@@ -59,7 +59,7 @@ extension AppService {
     /// Processes first, in the order that was decided; then what is written down of it; then who has to know.
     func execute(_ actions: [AppAction], _ id: AppID) async {
         writes[id, default: PendingWrites()].begin()
-        var actions = actions
+        var actions = (recovered.removeValue(forKey: id) ?? []) + actions
         var entries: [JournalEntry] = []
         var finished: [FinishedWake] = []
         var isForceQuit = false

@@ -113,8 +113,8 @@ package actor AppService {
     /// Apps whose process was given a file with the payloads of its wakes.
     var payloadFiles: Set<AppID> = []
     private var isPrepared = false
-    /// The actions that ``run()`` executes first.
-    private var recovered: [(AppID, [AppAction])] = []
+    /// What was decided as apps were taken up: done by ``run()``, or before it, ahead of what somebody asks of the app.
+    var recovered: [AppID: [AppAction]] = [:]
     private var isUpdatingWakes = false
     private var isUpdateRequested = false
     /// The callers that wait for an update that begins after their call.
@@ -151,12 +151,11 @@ package actor AppService {
     package func run() async {
         precondition(isPrepared, "The apps that the last service has left have to be taken up first.")
         environment.logger.info("Apps are suspended by \(environment.host.name)")
-        for (id, actions) in recovered {
-            await execute(actions, id)
+        for id in recovered.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            if recovered[id] != nil { await execute([], id) }
             // A program without an entry is known only while it runs.
             if id.isProgram, machines[id]?.record.process == nil { machines[id] = nil }
         }
-        recovered = []
         // Rows that are added during the first update are seen by the next one.
         let (messages, wakes) = (store.messageSignal.last, store.wakeSignal.last)
         await updateWantedWakes()
@@ -212,7 +211,7 @@ package actor AppService {
                 record.process.map {
                     isAlive || !machine.isManaged || environment.host.hadBegun(ProcessIdentity($0), of: record.id)
                 } ?? true
-            recovered.append((record.id, machine.recover(isAlive: isAlive, hadBegun: hadBegun, now: now)))
+            recovered[record.id] = machine.recover(isAlive: isAlive, hadBegun: hadBegun, now: now)
             machines[record.id] = machine
             writeClock(record.id)
             adoptPayloads(of: record.id)

@@ -123,6 +123,28 @@ import Testing
         try await second.end()
     }
 
+    @Test func `L1: what is decided as an app is taken up is done before what anybody asks of it`() async throws {
+        let app = ServiceScene.app
+        let first = try await ServiceScene()
+        _ = try await first.service.launch(app, LaunchRequest())
+        let process = try #require(first.scripted?.living.first)
+        // Without the library.
+        first.clock.advance(to: 5_000 + AppMachine.connectLimit + 1)
+        _ = try await first.service.background(app)
+        try await eventually("it to be suspended") { first.scripted?.isSuspended(process) == true }
+        try await first.crash()
+
+        let next = try await ServiceScene(after: first) { _ = try await $0.activate(app) }
+        try await eventually("it to be taken up") {
+            try await next.history().contains { $0.decision == .appAdopted }
+        }
+        #expect(try await next.status().state == .active)
+        #expect(next.scripted?.isSuspended(process) == false)
+        let states = try await next.history().filter { $0.decision == .appEntered }.map(\.detail)
+        #expect(states.suffix(3) == ["suspended", "inactive", "active"], "\(states)")
+        try await next.end()
+    }
+
     @Test func `L2: the user's word goes before the entry's, and that before the device's`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundPolicy=opportunistic:30")
         var status = try await scene.status().background

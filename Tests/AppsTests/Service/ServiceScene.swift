@@ -47,9 +47,10 @@ final class ServiceScene {
     /// - Parameters:
     ///   - keys: lines of the entry, for the background.
     ///   - isReal: whether processes are those of this machine, all else being the same.
+    ///   - beforeItRuns: what is asked of the service as soon as it is prepared.
     init(
         keys: String = "", command: String = "/bin/true", isReal: Bool = false, moment: DeviceMoment? = nil,
-        after former: ServiceScene? = nil
+        after former: ServiceScene? = nil, beforeItRuns: (AppService) async throws -> Void = { _ in }
     ) async throws {
         scratch = try former?.scratch ?? TemporaryDirectory()
         paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": scratch.path], homeDirectory: URL(filePath: "/"))
@@ -90,6 +91,7 @@ final class ServiceScene {
                 activity: { [activities] activity in activities.update { $0.append(activity) } }, logger: logger))
         if let moment { await service.apply(moment) }
         try await service.prepare()
+        try await beforeItRuns(service)
         running = Task { [service] in await service.run() }
     }
 
