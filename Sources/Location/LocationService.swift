@@ -62,7 +62,7 @@ package actor LocationService {
 
     nonisolated let environment: Environment
     let kept: KeptBook<LocationBook>
-    private var entries = EntryAnswers()
+    private let entries: EntryReading
     /// The next look, in boot seconds.
     private var alarm = Alarm()
     /// Those who wait for the sources to be looked at.
@@ -71,6 +71,7 @@ package actor LocationService {
 
     package init(_ environment: Environment) {
         self.environment = environment
+        entries = EntryReading(environment.manifests)
         kept = KeptBook(
             LocationBook(bootID: environment.clock.now().bootID), store: environment.store, clock: environment.clock,
             closed: "The location is not followed now.", logger: environment.logger
@@ -217,7 +218,7 @@ package actor LocationService {
 
     /// The app's entry says this now; nil where it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
-        entries.hear()
+        entries.told()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
@@ -227,12 +228,8 @@ package actor LocationService {
     }
 
     func readEntries() async throws(Problem) {
-        guard !kept.isNew else { return }
-        while true {
-            let question = entries.ask()
-            guard let manifests = await environment.manifests() else { return }
-            guard kept.isOpen else { throw kept.refusal }
-            if entries.take(question) { return await tell { $0.read(manifests, now: $1) } }
-        }
+        guard !kept.isNew, let manifests = await entries.read() else { return }
+        guard kept.isOpen else { throw kept.refusal }
+        await tell { $0.read(manifests, now: $1) }
     }
 }

@@ -234,12 +234,8 @@ extension PushService {
 
     /// An entry may have been put there by hand.
     private func readEntries() async throws(Problem) {
-        guard !kept.isNew else { return }
-        while true {
-            let question = entries.ask()
-            guard let manifests = await environment.manifests() else { return }
-            guard kept.isOpen else { throw kept.refusal }
-            if entries.take(question) { return await tell { book, _ in book.read(manifests) } }
-        }
+        guard !kept.isNew, let manifests = await entries.read() else { return }
+        guard kept.isOpen else { throw kept.refusal }
+        await tell { book, _ in book.read(manifests) }
     }
 }

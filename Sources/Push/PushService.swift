@@ -74,7 +74,7 @@ package actor PushService {
 
     nonisolated let environment: Environment
     let kept: KeptBook<PushBooks>
-    var entries = EntryAnswers()
+    let entries: EntryReading
     var plan = ConnectionPlan()
     var link: PushLink?
     var lastLink = 0
@@ -95,6 +95,7 @@ package actor PushService {
 
     package init(_ environment: Environment) {
         self.environment = environment
+        entries = EntryReading(environment.manifests)
         let now = environment.clock.now()
         kept = KeptBook(
             PushBooks(now: now.wallSeconds), store: environment.store, clock: environment.clock,
@@ -235,7 +236,7 @@ package actor PushService {
 
     /// The app's entry says this now; nil where it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
-        entries.hear()
+        entries.told()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 

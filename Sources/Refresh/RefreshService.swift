@@ -49,13 +49,14 @@ package actor RefreshService {
 
     nonisolated let environment: Environment
     private let kept: KeptBook<RefreshBook>
-    private var entries = EntryAnswers()
+    private let entries: EntryReading
     /// The next look, in seconds since 1970.
     private var alarm = Alarm()
     private let companions = Mailbox<RefreshService>()
 
     package init(_ environment: Environment) {
         self.environment = environment
+        entries = EntryReading(environment.manifests)
         let book = RefreshBook(now: LocalMoment(seconds: environment.clock.now().wallSeconds))
         kept = KeptBook(
             book, store: environment.store, clock: environment.clock, closed: "Background refresh does not run.",
@@ -184,7 +185,7 @@ package actor RefreshService {
 
     /// The app's entry says this now; nil where it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
-        entries.hear()
+        entries.told()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
@@ -299,13 +300,9 @@ package actor RefreshService {
     }
 
     private func readEntries() async throws(Problem) {
-        guard !kept.isNew else { return }
-        while true {
-            let question = entries.ask()
-            guard let manifests = await environment.manifests() else { return }
-            guard kept.isOpen else { throw kept.refusal }
-            if entries.take(question) { return await tell { $0.read(manifests, now: $1) } }
-        }
+        guard !kept.isNew, let manifests = await entries.read() else { return }
+        guard kept.isOpen else { throw kept.refusal }
+        await tell { $0.read(manifests, now: $1) }
     }
 
     private func known(_ app: AppID) throws(Problem) -> AppRefreshStatus {
