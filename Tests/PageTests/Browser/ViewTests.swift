@@ -143,23 +143,16 @@ struct ViewTests {
             _ = try await fixture.client.send(.suspend(id))
             _ = try await fixture.client.send(.resume(id))
         }
-        let browser = try await Browser()
-        try await browser.open(try await fixture.open().url)
-        try await browser.wait("document.getElementById('link').dataset.link === 'live'")
         // The second page of the journal waits for a word, and fails as often as is wished.
-        let _: Bool = try await browser.run(
-            """
-            const real = window.fetch;
-            window.held = [];
-            window.fetch = async (path, options) => {
+        let browser = try await opened(
+            fixture,
+            fetchingBy: """
                 if (path.includes("/v1/journal?") && path.includes("after=")) {
-                    await new Promise(go => window.held.push(go));
+                    await hold();
                     if (window.failures-- > 0) throw new TypeError("cut off");
                 }
-                return real(path, options);
-            };
-            return import("/page/store.js").then(({ state }) => { window.known = state; return true; });
-            """)
+                return fetch(path, options);
+                """)
         for failures in [0, 1] {
             let _: Bool = try await browser.run("window.failures = arguments[0]; return true;", ["\(failures)"])
             try await browser.click("[data-view=device]")
@@ -192,22 +185,13 @@ struct ViewTests {
     func removedMeanwhile() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
-        let browser = try await Browser()
-        try await browser.open(try await fixture.open().url)
-        try await browser.wait("document.getElementById('link').dataset.link === 'live'")
-        let _: Bool = try await browser.run(
-            """
-            const real = window.fetch;
-            window.held = [];
-            window.fetch = async (path, options) => {
-                const answer = await real(path, options);
-                if (path.includes("/v1/tasks?") && path.includes("task=")) {
-                    await new Promise(go => window.held.push(go));
-                }
+        let browser = try await opened(
+            fixture,
+            fetchingBy: """
+                const answer = await fetch(path, options);
+                if (path.includes("/v1/tasks?") && path.includes("task=")) await hold();
                 return answer;
-            };
-            return import("/page/store.js").then(({ state }) => { window.known = state; return true; });
-            """)
+                """)
         // Nothing that happened to it before is asked about behind the answer that is held.
         _ = try await fixture.client.send(.act(TaskActionRequest(.cancel, [id])))
         try await browser.wait("window.held.length > 0")
@@ -223,6 +207,25 @@ struct ViewTests {
             """, [other.description])
         #expect(try await browser.run("return window.known.tasks.has(arguments[0] * 1);", [id.description]) == false)
         #expect(try await browser.complaints() == [])
+    }
+
+    /// A browser with the page, which follows what happens: it knows what the page knows as `window.known`, and requests are made as
+    /// `script` has it. Who waits for `hold()` there goes on when his function in `window.held` is called.
+    private func opened(_ fixture: PageFixture, fetchingBy script: String) async throws -> Browser {
+        let browser = try await Browser()
+        try await browser.open(try await fixture.open().url)
+        try await browser.wait("document.getElementById('link').dataset.link === 'live'")
+        let _: Bool = try await browser.run(
+            """
+            const fetch = window.fetch;
+            window.held = [];
+            const hold = () => new Promise(go => window.held.push(go));
+            window.fetch = async (path, options) => {
+            \(script)
+            };
+            return import("/page/store.js").then(({ state }) => { window.known = state; return true; });
+            """)
+        return browser
     }
 
     /// Lets go what is held, until the page shows as many decisions as there are.
