@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import TestSupport
 import Testing
 
@@ -43,6 +43,24 @@ struct ChildProcessTests {
         await #expect(throws: WaitedTooLong.self) {
             try await ChildProcess.run("sleep", ["60"], within: .milliseconds(50))
         }
+    }
+
+    /// Foundation opens files without `O_CLOEXEC`. A program that one test has just written could be run by nobody while a process
+    /// lived that another test had started meanwhile (`ETXTBSY`).
+    @Test func inheritsNoDescriptor() async throws {
+        let directory = try TemporaryDirectory()
+        let program = try directory.write("#!/bin/sh\nexit 3\n", to: "program")
+        #expect(chmod(program, 0o700) == 0)
+        let writer = open(program, O_WRONLY)
+        let longLived = try ChildProcess("sleep", arguments: ["60"])
+        close(writer)
+        // Its name changes when it is a program of its own.
+        try await eventually("sleep") {
+            (try? fileBytes("/proc/\(longLived.pid)/comm")).map { String(decoding: $0, as: UTF8.self) } == "sleep\n"
+        }
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(longLived.pid)/fd")
+        #expect(Set(descriptors) == ["0", "1", "2"])
+        #expect(try await ChildProcess.run(program).code == 3)
     }
 
     @Test func diesWithItsParent() async throws {
