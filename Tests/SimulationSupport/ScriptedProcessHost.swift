@@ -2,6 +2,7 @@ package import Apps
 import Glibc
 package import NightshiftAPI
 import Synchronization
+import TestSupport
 
 /// Processes that do only what tests say, for a service in virtual time.
 ///
@@ -244,8 +245,7 @@ package final class ScriptedProcessHost: ProcessHost {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, 0, 1)
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
-        // The first are those that this process was given; its own close by themselves.
-        for descriptor: Int32 in 3..<64 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        actions.inheritNothingElse()
         var pid: pid_t = 0
         var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("600"), nil]
         defer { for argument in arguments { free(argument) } }

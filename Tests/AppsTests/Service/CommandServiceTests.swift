@@ -21,10 +21,14 @@ extension ProcessTests {
             sigemptyset(&none)
             posix_spawnattr_setsigmask(&attributes, &none)
             posix_spawnattr_setflags(&attributes, leads ? 0x0a : 0x08)
+            var actions = posix_spawn_file_actions_t()
+            posix_spawn_file_actions_init(&actions)
+            defer { posix_spawn_file_actions_destroy(&actions) }
+            actions.inheritNothingElse()
             var pid: pid_t = 0
             var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sh"), strdup("-c"), strdup(script), nil]
             defer { for argument in arguments { free(argument) } }
-            try #require(posix_spawn(&pid, "/bin/sh", nil, &attributes, &arguments, nil) == 0)
+            try #require(posix_spawn(&pid, "/bin/sh", &actions, &attributes, &arguments, nil) == 0)
             return pid
         }
 

@@ -21,9 +21,7 @@ struct SpawnPlan: Sendable {
         }
         Self.add(output, as: 1, to: &actions)
         Self.add(errors, as: 2, to: &actions)
-        // Foundation opens files without O_CLOEXEC: what another test is just writing is none of the child's business.
-        guard let closeFrom = Self.closeFrom else { return .failure(SystemError("posix_spawn", code: ENOSYS)) }
-        _ = closeFrom(&actions, 3)
+        actions.inheritNothingElse()
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -51,11 +49,6 @@ struct SpawnPlan: Sendable {
         return code == 0 ? .success(pid) : .failure(SystemError("posix_spawn \(command[0])", code: code))
     }
 
-    /// glibc's headers show it to GNU programs only, and Swift's import is none.
-    private static let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
-        unsafeBitCast($0, to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)
-    }
-
     private static func add(
         _ output: ChildProcess.Output, as descriptor: Int32, to actions: inout posix_spawn_file_actions_t
     ) {
@@ -79,5 +72,20 @@ struct SpawnPlan: Sendable {
             // Never empty: it ends with nil.
             body(buffer.baseAddress!)
         }
+    }
+}
+
+extension posix_spawn_file_actions_t {
+    /// The last action: nothing but standard input, output and error stays open.
+    ///
+    /// Foundation opens files without `O_CLOEXEC`, so that a child would hold what another test is just writing.
+    package mutating func inheritNothingElse() {
+        guard let closeFrom = Self.closeFrom else { preconditionFailure("This C library is older than glibc 2.34.") }
+        _ = closeFrom(&self, 3)
+    }
+
+    /// glibc's headers show it to GNU programs only, and Swift's import is none.
+    private static let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
+        unsafeBitCast($0, to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)
     }
 }
