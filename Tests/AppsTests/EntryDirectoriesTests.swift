@@ -151,6 +151,22 @@ import Testing
         #expect(try entries.find(AppID(rawValue: "b")) != nil)
     }
 
+    @Test func `What was cut off leaves nothing hidden, and what others have hidden stays`() throws {
+        let ids = ["a", "kde-b"].map { AppID(rawValue: $0) }
+        try put(entry("A"), at: "own/applications/a.desktop")
+        try put(entry("B"), at: "own/applications/kde/b.desktop")
+        // As a service leaves them that dies before it has written down that they are removed.
+        for id in ids { _ = try entries.take(id) }
+        // As one leaves it that dies while it installs.
+        try put("[Desktop Ent", at: "own/applications/.nightshift-\(UUID().uuidString)")
+        let others = [".directory", ".nightshift-settings", "kde/.nightshift-0f.part"]
+        for name in others { try put("another's", at: "own/applications/\(name)") }
+        let files = { Set(try FileManager.default.subpathsOfDirectory(atPath: entries.own)).subtracting(["kde"]) }
+        #expect(try files().count == others.count + 3)
+        entries.removeRemains()
+        #expect(try files() == Set(others))
+    }
+
     @Test func `The app of a program, through PATH and symbolic links`() throws {
         try put("program", at: "lib/real-app")
         try put("other", at: "lib/other")

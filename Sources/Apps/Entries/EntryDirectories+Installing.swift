@@ -44,7 +44,7 @@ extension EntryDirectories {
                 "it is not yours to remove: it was installed for all users at \(path)")
         }
         let folder = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
-        let removed = Removed(path: path, hidden: "\(folder)/.nightshift-\(UUID().uuidString)")
+        let removed = Removed(path: path, hidden: Self.hiddenName(in: folder))
         guard rename(path, removed.hidden) == 0 else { throw Self.failure(of: path, "it cannot be removed") }
         do {
             try Self.syncDirectory(folder)
@@ -62,6 +62,27 @@ extension EntryDirectories {
         if nightshift_rename_exclusive(removed.hidden, removed.path) != 0, errno == EEXIST { discard(removed) }
     }
 
+    /// Deletes what an installation or a removal that was cut off has left in the own directory.
+    ///
+    /// Nobody may install or remove an entry meanwhile.
+    package func removeRemains() {
+        guard let names = FileManager.default.enumerator(atPath: own) else { return }
+        for case let path as String in names {
+            if names.level > Self.deepestFolder { names.skipDescendants() }
+            let name = path.split(separator: "/").last ?? ""
+            guard name.hasPrefix(Self.hiddenPrefix),
+                UUID(uuidString: String(name.dropFirst(Self.hiddenPrefix.count))) != nil
+            else { continue }
+            unlink("\(own)/\(path)")
+        }
+    }
+
+    private static let hiddenPrefix = ".nightshift-"
+
+    private static func hiddenName(in folder: String) -> String {
+        "\(folder)/\(hiddenPrefix)\(UUID().uuidString)"
+    }
+
     private static func write(_ text: String, to path: String, in directory: String) throws(EntryError) {
         do {
             // The mode that the XDG Base Directory Specification wants for folders that were not there.
@@ -71,7 +92,7 @@ extension EntryDirectories {
             throw EntryError(.inputOutput, file: directory, "it cannot be made: \(error.localizedDescription)")
         }
         // Hidden, so that nobody takes it for an entry.
-        let draft = "\(directory)/.nightshift-\(UUID().uuidString)"
+        let draft = hiddenName(in: directory)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw failure(of: directory, "nothing can be written there") }
         defer { close(descriptor) }

@@ -18,7 +18,7 @@ package struct EntryDirectories: Sendable {
     /// Larger files are no entries.
     static let largestEntry = 1 << 20
     /// Folders within folders that are looked into.
-    private static let deepestFolder = 8
+    static let deepestFolder = 8
 
     /// With `NIGHTSHIFT_HOME` there is only the own directory: such a service shares nothing with the desktop.
     package init(paths: ServicePaths, environment: [String: String]) {

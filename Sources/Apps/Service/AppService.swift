@@ -217,6 +217,7 @@ package actor AppService {
             adoptPayloads(of: record.id)
             tellParts(ofAdopted: record.id)
         }
+        environment.entries.removeRemains()
         removeStaleClocks()
         removeStalePayloads()
         reportActivity()

@@ -113,6 +113,17 @@ import Testing
         try await scene.end()
     }
 
+    @Test func `What a service that died has left hidden among the entries is gone with the next start`() async throws {
+        let scene = try await ServiceScene()
+        let folder = scene.paths.applications
+        try Data("[Desk".utf8).write(to: folder.appending(path: ".nightshift-\(UUID().uuidString)"))
+        try await scene.crash()
+        let next = try await ServiceScene(after: scene)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+        #expect(files == ["\(ServiceScene.app.rawValue).desktop"])
+        try await next.end()
+    }
+
     /// With whether anything could be written by the time that it was told.
     private static func state(_ service: AppService, _ isOpen: Watched<Bool>) async throws -> (AppState, Bool) {
         let status = try await service.app(ServiceScene.app)
