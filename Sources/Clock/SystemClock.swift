@@ -22,7 +22,11 @@ package struct SystemClock: ServiceClock {
     package func sleep(untilBootSeconds bootSeconds: Double) async throws {
         // Swift's continuous clock is CLOCK_BOOTTIME on Linux: it goes on while the machine sleeps.
         let remaining = bootSeconds - now().bootSeconds
-        guard remaining > 0 else { return }
+        guard remaining > 0 else {
+            // Whoever waits for what is over already lets others of its actor go on all the same.
+            try Task.checkCancellation()
+            return await Task.yield()
+        }
         try await Task.sleep(
             for: Duration(saturatingSeconds: min(remaining, Limits.longestTimeout)), clock: .continuous)
     }

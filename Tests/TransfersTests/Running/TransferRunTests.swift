@@ -135,6 +135,17 @@ import Transfers
         #expect(scene.run.probation == nil)
     }
 
+    @Test func `The time of a connection that brings nothing is over, though what it carries is being stopped`() {
+        var scene = TransferRunScene()
+        _ = scene.run.exchangeBegan()
+        scene.run.probation = Probation(count: 5, until: 200)
+        #expect(scene.run.interrupt(.hold(.network, detail: nil, inputs: [:])) == [.cancel])
+        #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 200) == [])
+        #expect(scene.run.probation == nil, "who waits for its end would not wait")
+        scene.run.doubtConnection(count: 5, awaitsResponse: false, awake: 201)
+        #expect(scene.run.probation == nil, "there is nothing more to break off")
+    }
+
     @Test func `What the moment forbids waits for the moment, whatever became of the connection`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()

@@ -83,6 +83,8 @@ import Transfers
                 carryOut(
                     scene.run.probationTick(
                         count: moves ? 1 : 0, awaitsResponse: awaits, awake: scene.now.awakeSeconds + 1), isEnd: false)
+                let until = scene.run.probation?.until ?? .infinity
+                always(until > scene.now.awakeSeconds + 1, "a time that is over stays, seed \(seed)")
             case 4: carryOut(scene.run.momentChanged(moment(), awaitsResponse: random.chance(0.2)), isEnd: false)
             case 5:
                 scene.run.doubtConnection(

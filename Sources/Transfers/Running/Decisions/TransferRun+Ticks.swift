@@ -58,7 +58,7 @@ extension TransferRun {
     ///   - count: bytes that have come.
     ///   - awake: seconds of the awake clock.
     package mutating func doubtConnection(count: Int64, awaitsResponse: Bool, awake: Double) {
-        guard !record.needs.isLoopback, !awaitsResponse else { return }
+        guard !isEnding, !record.needs.isLoopback, !awaitsResponse else { return }
         probation = Probation(count: count, until: awake + Probation.length)
     }
 
@@ -74,9 +74,9 @@ extension TransferRun {
             probation = nil
             return []
         }
-        guard awake >= doubted.until, !isEnding else { return [] }
+        guard awake >= doubted.until else { return [] }
         probation = nil
-        return interrupt(.reconnect)
+        return isEnding ? [] : interrupt(.reconnect)
     }
 
     // MARK: - Uploads
