@@ -206,6 +206,18 @@ import Testing
         #expect(scene.fetches.isEmpty && scene.status()?.interval == .never)
     }
 
+    @Test func `R1: An app that is removed behind its entry takes everything of it along, too`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install(Scene.manifest(interval: .minimum, tasks: ["work"]))
+        try scene.step { try $0.submit(Scene.task(.processing), for: Scene.app, isInFront: false, now: $1) }
+        // Somebody looked before the parts were told: the entry goes first.
+        scene.step { $0.read([], now: $1) }
+        #expect(scene.rows.known == [Scene.app])
+        scene.step { $0.installed(Scene.app, nil, now: $1) }
+        #expect(scene.rows.known.isEmpty && scene.rows.tasks.isEmpty && scene.book.planner.apps.isEmpty)
+    }
+
     @Test func `R1: An entry that is gone for a while loses nothing, one that is gone for long does`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))

@@ -189,7 +189,8 @@ package struct RefreshBook: Sendable {
     // MARK: - What entries say
 
     package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: LocalMoment) {
-        guard manifests[app] != manifest else { return }
+        // Of one whose entry was gone before, all else is still there.
+        guard manifest == nil || manifests[app] != manifest else { return }
         manifests[app] = manifest
         if manifest == nil { remove(app, now) } else { dropUnwanted(of: app, now) }
         keepEntries()
