@@ -229,30 +229,31 @@ package actor NotificationService {
 
     /// Asks the user whether notifications of the app are shown, unless that is known; returns when it is.
     package func requestAuthorization(isProvisional: Bool, for app: AppID) async throws(Problem) -> Bool {
-        switch book.permission(of: app) {
-        case .allowed: return true
-        case .denied: return false
-        case .provisional where isProvisional: return true
-        case .ask where isProvisional:
-            try await setPermission(.provisional, of: app)
-            return true
-        case .ask, .provisional: break
+        if isProvisional {
+            return try await ask { (book, now) throws(Problem) in
+                if book.permission(of: app) == .ask { book.setPermission(.provisional, of: app, now: now) }
+                return book.permission(of: app).shows
+            }
         }
         let name = await environment.entry(app)?.name ?? app.rawValue
         let choice = await ask(
-            app: app, purpose: Self.purpose, title: "Notifications of \(name)",
-            body: "\(name) would like to show notifications.",
-            choices: [
-                NotificationQuestion.Choice(key: "allow", title: "Allow"),
-                NotificationQuestion.Choice(key: "deny", title: "Don’t Allow"),
-            ])
-        switch choice {
-        case "allow": try await setPermission(.allowed, of: app)
-        case "deny": try await setPermission(.denied, of: app)
+            NotificationQuestion(
+                app: app, purpose: Self.purpose, title: "Notifications of \(name)",
+                body: "\(name) would like to show notifications.",
+                choices: [
+                    NotificationQuestion.Choice(key: "allow", title: "Allow"),
+                    NotificationQuestion.Choice(key: "deny", title: "Don’t Allow"),
+                ])
+        ) { !$0.permission(of: app).isDecided }
         // Not answered, or by other means.
-        default: break
+        guard let choice else { return book.permission(of: app).shows }
+        return try await ask { (book, now) throws(Problem) in
+            // Else its user has said something since.
+            if !book.permission(of: app).isDecided {
+                book.setPermission(choice == "allow" ? .allowed : .denied, of: app, now: now)
+            }
+            return book.permission(of: app).shows
         }
-        return book.permission(of: app).shows
     }
 
     /// Asks the user something about an app; returns when he has answered, on whichever server.
@@ -263,10 +264,16 @@ package actor NotificationService {
     package func ask(
         app: AppID, purpose: String, title: String, body: String, choices: [NotificationQuestion.Choice]
     ) async -> String? {
-        guard kept.isOpen else { return nil }
-        let question = NotificationQuestion(app: app, purpose: purpose, title: title, body: body, choices: choices)
-        let number = await kept.note { $0.ask(question) }
-        guard kept.isOpen else { return nil }
+        await ask(NotificationQuestion(app: app, purpose: purpose, title: title, body: body, choices: choices)) { _ in
+            true
+        }
+    }
+
+    /// - Parameter isWanted: whether the user is still to be asked when the question's turn has come.
+    private func ask(_ question: NotificationQuestion, where isWanted: (NotificationBook) -> Bool) async -> String? {
+        guard kept.isOpen, let number = await kept.note({ isWanted($0) ? $0.ask(question) : nil }), kept.isOpen else {
+            return nil
+        }
         return await withCheckedContinuation { continuation in
             askers[number, default: []].append(continuation)
             companions.yield { await $0.tell { _, _ in } }

@@ -94,6 +94,18 @@ struct BookScene {
         }
     }
 
+    /// What happens in `input` is to be written, and meanwhile the scene goes on with `later`, which is written: then the first could
+    /// not be.
+    mutating func fail(_ input: (inout NotificationBook, Double) -> Void, later: (inout Self) -> Void) {
+        input(&book, now)
+        book.look(now)
+        let (changes, todo) = (book.takeChanges(), book.takeEffects())
+        for effect in todo { perform(effect) }
+        later(&self)
+        book.notWritten(changes, now: now)
+        step { _, _ in }
+    }
+
     private mutating func perform(_ effect: NotificationEffect) {
         switch effect {
         case .present(let token, _, _) where answer != nil:

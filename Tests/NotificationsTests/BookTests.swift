@@ -308,4 +308,48 @@ import Testing
         scene.step { book, _ in book.forget(Scene.app) }
         #expect(scene.records.isEmpty && scene.book.permission(of: Scene.app) == .ask)
     }
+
+    @Test func `R3: What could not be written is written as it is by then, and not over what came since`() throws {
+        var scene = Scene()
+        let waiting = NotificationRequest(notification: Scene.notification("a"), delay: 100)
+        scene.fail { book, now in
+            try? book.add(waiting, for: Scene.app, now: now)
+            try? book.setBadge(1, of: Scene.app)
+        } later: { scene in
+            scene.step { book, _ in
+                book.remove(["a"], of: Scene.app)
+                try? book.setBadge(2, of: Scene.app)
+            }
+        }
+        #expect(scene.rows.isEmpty && scene.records[Scene.app]?.badge == 2)
+        scene.put(Scene.notification("b"), due: scene.now)
+        scene.fail { book, _ in
+            book.remove(["b"], of: Scene.app)
+        } later: { scene in
+            scene.step {
+                try? $0.add(NotificationRequest(notification: Scene.notification("b")), for: Scene.app, now: $1)
+            }
+        }
+        #expect(scene.rows.map(\.notification.identifier) == ["b"] && scene.screen.count == 1)
+        // Its user chooses before the disk has that it is shown.
+        let number = try #require(scene.screen.keys.first)
+        scene.fail { book, now in
+            book.apply(.closed(server: Scene.all.identity, number: number, .expired), now: now)
+        } later: {
+            $0.step { book, _ in book.remove(["b"], of: Scene.app) }
+        }
+        #expect(scene.rows.isEmpty)
+        scene.fail { book, now in
+            try? book.add(waiting, for: Scene.app, now: now)
+        } later: {
+            $0.step { book, _ in book.forget(Scene.app) }
+        }
+        #expect(scene.rows.isEmpty && scene.records.isEmpty)
+        scene.fail { book, _ in
+            book.forget(Scene.app)
+        } later: {
+            $0.step { $0.setPermission(.allowed, of: Scene.app, now: $1) }
+        }
+        #expect(scene.records[Scene.app]?.permission == .allowed)
+    }
 }

@@ -91,6 +91,25 @@ import Testing
         await scene.end()
     }
 
+    @Test func `R3: What an app asks for does not take the place of its user's word, which is being written`()
+        async throws
+    {
+        let bus = try await PrivateBus.started()
+        let scene = try await ServiceScene(on: bus)
+        let (service, app) = (scene.service, ServiceScene.app)
+        let hold = try await StoreHold(scene.store)
+        let saying = Task { try await service.setPermission(.denied, of: app) }
+        // The book is the first one's as soon as he has begun; where the app comes first, its user's word is the last.
+        await Task.yield()
+        let asking = Task { try await service.requestAuthorization(isProvisional: true, for: app) }
+        await Task.yield()
+        hold.release()
+        try await saying.value
+        _ = try await asking.value
+        #expect(await service.permission(of: app) == .denied)
+        await scene.end()
+    }
+
     @Test func `R3: A choice wakes the app with what was chosen and brings it to the front; only its server's counts`()
         async throws
     {

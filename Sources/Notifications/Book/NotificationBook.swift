@@ -64,9 +64,34 @@ package struct NotificationBook: Sendable {
         return changes
     }
 
-    /// The transaction failed: what it was to write goes first in the next one.
+    /// The transaction failed: what it was to write goes first in the next one, as it is by now. Others may have been written since.
     package mutating func notWritten(_ changes: [NotificationChange], now: Double) {
-        self.changes = Array((changes + self.changes).suffix(Self.mostChanges))
+        self.changes = Array((changes.flatMap(asItIs) + self.changes).suffix(Self.mostChanges))
+    }
+
+    private func asItIs(_ change: NotificationChange) -> [NotificationChange] {
+        switch change {
+        case .put(let stored): present(stored.key)
+        case .due(let identifier, let app):
+            present(StoredNotification.Key(app: app, identifier: identifier, isShown: false))
+        case .forgetPlace(let identifier, let app):
+            present(StoredNotification.Key(app: app, identifier: identifier, isShown: true))
+        case .shown(let notification, let app, _, _):
+            asItIs(.remove(StoredNotification.Key(app: app, identifier: notification.identifier, isShown: false)))
+                + present(StoredNotification.Key(app: app, identifier: notification.identifier, isShown: true))
+        case .remove(let key): index(key) == nil ? [change] : present(key)
+        case .app(_, let app): apps[app].map { [.app($0, app)] } ?? []
+        case .forget(let app):
+            // Its like may have come since.
+            [change] + asItIs(.app(NotificationAppRecord(), app))
+                + items.filter { $0.stored.app == app }.map { .put($0.stored) }
+        case .respond, .entry: [change]
+        }
+    }
+
+    /// Nothing where it is gone: that is a change of its own.
+    private func present(_ key: StoredNotification.Key) -> [NotificationChange] {
+        index(key).map { [.put(items[$0].stored)] } ?? []
     }
 
     /// Whether anything is to be written: behind a step, that its transaction has failed.

@@ -70,6 +70,14 @@ struct Presentation: Hashable, Sendable {
 }
 
 extension NotificationPermission {
+    /// Whether its user has said it, and not merely an app.
+    var isDecided: Bool {
+        switch self {
+        case .allowed, .denied: true
+        case .ask, .provisional: false
+        }
+    }
+
     /// Whether anything is shown.
     package var shows: Bool {
         switch self {
