@@ -72,13 +72,15 @@ package final class KeptBook<Kept: Book> {
     package var refusal: Problem { .unavailable(closed) }
 
     /// The book as it was read takes the place of the one that was there before; what reading it has changed is written.
-    package func open(_ book: Kept) async {
+    ///
+    /// - Parameter written: that is on disk.
+    package func open(_ book: Kept, written: @escaping (Kept.Changes) -> Void = { _ in }) async {
         await begin()
         defer { turns.end() }
         guard life == .new else { return }
         self.book = book
         life = .open
-        await save(Hooks())
+        await save(Hooks(written: written))
     }
 
     /// Its owner stops: the next one decides what comes from here on.

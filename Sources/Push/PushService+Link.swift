@@ -76,10 +76,13 @@ extension PushService {
         }
         let requests = book.requests
         for topic in requests.leaving where link.askedToLeave.insert(topic).inserted {
+            // Should it be wanted again, it is asked for anew: an answer under way is of a token that ends.
+            link.asked.remove(topic)
             actions += link.channel.unregister(topic)
         }
         let tokens = requests.tokens + unified.wanted.map { (topic: $0, fresh: false) }
         for (topic, fresh) in tokens where link.asked.insert(topic).inserted {
+            link.askedToLeave.remove(topic)
             actions += link.channel.register(topic, fresh: fresh)
         }
         self.link = link

@@ -8,7 +8,7 @@ extension PushService {
             decided: {
                 self.followBook()
                 self.setAlarm()
-            }, written: { self.carryOut($0.pushes) })
+            }, written: { self.carryOut($0) })
     }
 
     /// An input that nobody waits for.
@@ -56,8 +56,9 @@ extension PushService {
     }
 
     /// What is on disk is done.
-    private func carryOut(_ changes: PushChanges) {
-        if !changes.alerts.isEmpty || !changes.releases.isEmpty { notify() }
-        for request in kept.take({ $0.unified.takeRequests() }) { environment.distribution?.perform(request) }
+    private func carryOut(_ changes: PushBooks.Changes) {
+        notify(of: changes.pushes)
+        guard changes.unified.connection == unified.connection else { return }
+        for request in changes.unified.requests { environment.distribution?.perform(request) }
     }
 }

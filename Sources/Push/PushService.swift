@@ -142,7 +142,7 @@ package actor PushService {
         }
         // What has happened meanwhile.
         books.pushes.apply(book.moment)
-        await kept.open(books)
+        await kept.open(books) { self.notify(of: $0.pushes) }
     }
 
     /// Decides, until ``stop()``.
@@ -195,8 +195,8 @@ package actor PushService {
     // MARK: - What the disk has
 
     /// Has what is due shown. Nobody waits for that: an app in front is asked first, and may take its time.
-    func notify() {
-        guard !isNotifying else { return }
+    func notify(of changes: PushChanges) {
+        guard !changes.alerts.isEmpty || !changes.releases.isEmpty, !isNotifying else { return }
         isNotifying = true
         companions.yield { await $0.callNotifications() }
     }

@@ -265,6 +265,7 @@ import Testing
         let next = try Scene(after: scene)
         try await next.start()
         #expect(try await held(next.store) == [BookScene.start])
+        try await next.told.wait(for: "the part that shows it") { $0.contains("notifications") }
         let status = try await next.service.status(of: Scene.app)
         #expect(status.token == "aa15" && status.pushes.map(\.result) == [.noData])
         await next.end()
@@ -278,6 +279,22 @@ import Testing
         let status = try await scene.service.status(of: Scene.app)
         #expect(status.pushes.count == Limits.pushes && status.pushes.allSatisfy { $0.state == .shown })
         try await scene.told.wait(for: "the part that shows them") { $0.contains("notifications") }
+        await scene.end()
+    }
+
+    @Test func `R3: An app that unregisters before its token is there, and registers again, gets one`() async throws {
+        let scene = try Scene()
+        try await scene.start()
+        _ = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url, name: "test"))
+        scene.gateway.state.update { $0.answersRegistrations = false }
+        for count in 1...2 {
+            _ = try await scene.service.register(Scene.app, waits: false)
+            try await scene.gateway.state.wait(for: "question \(count)") { $0.registered.count == count }
+            try await scene.service.unregister(Scene.app)
+            try await scene.gateway.state.wait(for: "farewell \(count)") { $0.unregistered.count == count }
+        }
+        scene.gateway.state.update { $0.answersRegistrations = true }
+        #expect(try await scene.service.register(Scene.app).token != nil)
         await scene.end()
     }
 

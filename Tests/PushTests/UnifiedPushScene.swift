@@ -35,8 +35,9 @@ struct UnifiedPushScene: Sendable {
 
     mutating func look() {
         book.look(now)
-        write(book.takeChanges())
-        carryOut()
+        let changes = book.takeChanges()
+        write(changes)
+        carryOut(changes.requests)
     }
 
     mutating func write(_ changes: UnifiedPushChanges) {
@@ -53,8 +54,8 @@ struct UnifiedPushScene: Sendable {
         entries += changes.entries
     }
 
-    mutating func carryOut() {
-        for request in book.takeRequests() {
+    private mutating func carryOut(_ requests: [DistributorRequest]) {
+        for request in requests {
             switch request {
             case .answer(let call, let answer): answers[call] = answer
             case .call(let number, let call): calls.append((number, call))

@@ -225,22 +225,19 @@ extension UnifiedPushBook {
         changes.registrations = changedRegistrations.compactMap { registrations[$0] }.sorted { $0.number < $1.number }
         changes.messages = changedMessages.compactMap { messages[$0] }.sorted { $0.number < $1.number }
         for message in changes.messages { changes.payloads[message.id] = payloads[message.id] }
+        (changes.requests, changes.connection) = (requests, connection)
         marks = UnifiedPushChanges()
         changedRegistrations = []
         changedMessages = []
+        requests = []
         return changes
-    }
-
-    /// What the bus is asked, once what it rests on is written.
-    package mutating func takeRequests() -> [DistributorRequest] {
-        defer { requests = [] }
-        return requests
     }
 
     /// The transaction failed: what it was to write is part of the next one. What came has not come, since the gateway
     /// sends it again.
     package mutating func notWritten(_ changes: UnifiedPushChanges, now: Double) {
         marks.removed.formUnion(changes.removed)
+        if changes.connection == connection { requests = changes.requests + requests }
         changedRegistrations.formUnion(changes.registrations.map(\.topic).filter { registrations[$0] != nil })
         for id in changes.received {
             if let topic = messages[id]?.topic, let call = lines[topic]?.call, call.message == id {

@@ -6,8 +6,8 @@ package import Store
 
 /// Everything that is known of UnifiedPush: who is registered, what came, and what an app is told when.
 ///
-/// Pure: what happens on the bus and at the gateway goes in. ``look(_:)`` decides, ``takeChanges()`` gives what one
-/// transaction writes, and ``takeRequests()`` what the bus is asked once it is written. Times are seconds since 1970.
+/// Pure: what happens on the bus and at the gateway goes in. ``look(_:)`` decides, and ``takeChanges()`` gives what one
+/// transaction writes, with what the bus is asked once it is written. Times are seconds since 1970.
 /// See `docs/decisions/0047`.
 package struct UnifiedPushBook: Sendable {
     /// By their topics.
@@ -32,6 +32,8 @@ package struct UnifiedPushBook: Sendable {
     /// Whether there is a session's bus, and whether apps reach this service on it.
     package internal(set) var isOnBus = false
     package internal(set) var hasName = false
+    /// How often the connection to the bus was lost: requests are one connection's.
+    package private(set) var connection = 0
     private var watched: Set<String> = []
     /// As ``PushBook/trustsClock``.
     package var trustsClock = true
@@ -342,6 +344,7 @@ package struct UnifiedPushBook: Sendable {
             pending[topic]?.calls = []
         }
         requests = []
+        connection += 1
     }
 
     package mutating func named(isOurs: Bool) { hasName = isOurs }

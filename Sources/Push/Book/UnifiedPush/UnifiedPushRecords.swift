@@ -73,8 +73,13 @@ package struct UnifiedPushChanges: Sendable {
     package var received: Set<String> = []
     package var forgotten: [String] = []
     package var entries: [JournalEntry] = []
+    /// What the bus is asked once this, and all that was decided before, is on disk.
+    package var requests: [DistributorRequest] = []
+    /// The connection to the bus that they are for.
+    package var connection = 0
 
     package var isEmpty: Bool {
         removed.isEmpty && registrations.isEmpty && messages.isEmpty && forgotten.isEmpty && entries.isEmpty
+            && requests.isEmpty
     }
 }
