@@ -12,7 +12,10 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
 
     /// Answers of which the socket has not taken the end.
     private var pending = 0
-    private var isClosing = false
+    /// What is closed then: the whole connection, or its output, which for a client that has closed its own direction is the same.
+    private var closing: CloseMode?
+    /// Of who wants the output closed.
+    private var outputPromise: EventLoopPromise<Void>?
     private var isPatient = true
 
     package init() {}
@@ -23,16 +26,28 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
         let taken = promise ?? context.eventLoop.makePromise()
         taken.futureResult.assumeIsolated().whenComplete { _ in
             self.pending -= 1
-            if self.isClosing, self.pending == 0 { context.close(promise: nil) }
+            if self.pending == 0 { self.closeNow(context) }
         }
         context.write(data, promise: taken)
     }
 
     package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode == .all, pending > 0, isPatient else { return context.close(mode: mode, promise: promise) }
-        isClosing = true
-        // It is closed when the channel is, whoever does it.
-        context.channel.closeFuture.cascade(to: promise)
+        guard mode != .input, pending > 0, isPatient else { return context.close(mode: mode, promise: promise) }
+        if mode == .all {
+            closing = .all
+            // It is closed when the channel is, whoever does it.
+            context.channel.closeFuture.cascade(to: promise)
+        } else {
+            closing = closing ?? mode
+            outputPromise.setOrCascade(to: promise)
+        }
+    }
+
+    private func closeNow(_ context: ChannelHandlerContext) {
+        guard let mode = closing else { return }
+        let promise = outputPromise
+        (closing, outputPromise) = (nil, nil)
+        context.close(mode: mode, promise: promise)
     }
 
     package func triggerUserOutboundEvent(
@@ -40,6 +55,7 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
     ) {
         guard event is EndOfPatience else { return context.triggerUserOutboundEvent(event, promise: promise) }
         isPatient = false
+        closeNow(context)
         promise?.succeed()
     }
 }

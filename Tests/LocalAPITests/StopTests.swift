@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import NIOCore
 import NightshiftAPI
@@ -65,16 +66,18 @@ import Testing
     }
 
     /// Asks for all of them and reads nothing.
-    private func ask(_ server: TestServer) async throws -> [(size: Int, client: UnixClient)] {
+    ///
+    /// - Parameter isLast: whether the server hears at once that nothing more is asked.
+    private func ask(_ server: TestServer, isLast: Bool = false) async throws -> [(size: Int, client: UnixClient)] {
         var asked: [(size: Int, client: UnixClient)] = []
-        for size in Self.sizes { asked.append((size, try await ask(server, size))) }
+        for size in Self.sizes { asked.append((size, try await ask(server, size, isLast: isLast))) }
         // As much is there as sockets take.
         var (before, calm) = ([Int](), 0)
         while calm < 20 {
             _ = try await untilItSucceeds { try await server.request("GET", "/hello") }
             // One that was idle, as far as the server knew, when the request was under way.
             for index in asked.indices where asked[index].client.hasEnded {
-                asked[index].client = try await ask(server, asked[index].size)
+                asked[index].client = try await ask(server, asked[index].size, isLast: isLast)
             }
             let now = asked.map { $0.client.available }
             calm = now == before && !now.contains(0) ? calm + 1 : 0
@@ -83,10 +86,11 @@ import Testing
         return asked
     }
 
-    private func ask(_ server: TestServer, _ size: Int) async throws -> UnixClient {
+    private func ask(_ server: TestServer, _ size: Int, isLast: Bool) async throws -> UnixClient {
         try await untilItSucceeds {
             let client = try server.client()
             try await client.send(UnixClient.head("GET", "/sized/\(size)"))
+            if isLast { shutdown(client.descriptor, Int32(SHUT_WR)) }
             return client
         }
     }
@@ -139,6 +143,31 @@ import Testing
             }
             try await expectWhole(asked)
         }
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    func `Who asks for nothing more reads the whole answer, however slowly`(stops: Bool) async throws {
+        var limits = ConnectionLimits()
+        limits.stopTimeout = .minutes(10)
+        try await withServer(routes: Self.sized + [.hello], limits: limits) { server in
+            let asked = try await ask(server, isLast: true)
+            if stops {
+                await server.stop()
+                try await eventually("the stop") { (try? server.client()) == nil }
+            }
+            try await expectWhole(asked)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20))) func `Who asks for nothing more and reads nothing does not hold up the stop`()
+        async throws
+    {
+        var limits = ConnectionLimits()
+        limits.stopTimeout = .milliseconds(200)
+        let asked = try await withServer(routes: Self.sized + [.hello], limits: limits) {
+            try await ask($0, isLast: true)
+        }
+        #expect(asked.count == Array(Self.sizes).count)
     }
 
     @Test(.timeLimit(.minutes(20))) func `Whoever reads nothing does not hold up the stop`() async throws {

@@ -33,6 +33,7 @@ package struct PageServer: Sendable {
     private struct Connection: Sendable {
         var http: HTTP1Channel
         var channel: HTTP1Channel.Value
+        var wire: any Channel
     }
 
     /// Serves until nobody has looked for a while.
@@ -80,7 +81,13 @@ package struct PageServer: Sendable {
                 try await server.executeThenClose { inbound in
                     for try await connection in inbound {
                         guard let connection else { continue }
-                        group.addTask { await connection.http.handle(value: connection.channel, logger: logger) }
+                        group.addTask {
+                            await withTaskCancellationHandler {
+                                await connection.http.handle(value: connection.channel, logger: logger)
+                            } onCancel: {
+                                connection.wire.triggerUserOutboundEvent(EndOfPatience(), promise: nil)
+                            }
+                        }
                     }
                 }
             } catch {
@@ -103,7 +110,7 @@ package struct PageServer: Sendable {
                 additionalChannelHandlers: [WholeAnswerHandler()], idleTimeout: Self.idleTimeout,
                 httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
                     maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
-        return http.setup(channel: channel, logger: logger).map { Connection(http: http, channel: $0) }
+        return http.setup(channel: channel, logger: logger).map { Connection(http: http, channel: $0, wire: channel) }
     }
 }
 
