@@ -15,7 +15,7 @@ export const state = {
   sessions: new Map(),
   /** The newest entries of the journal that came while this page was open. */
   entries: [],
-  /** The number of the last of those that came and are not kept any more. */
+  /** The number of the last that came while this page did not follow, or is not kept any more. */
   forgotten: 0,
   loaded: 0,
   isLoaded: false,
@@ -190,6 +190,9 @@ export async function start() {
   try {
     await readStatus();
     lastID = state.status.lastJournalEntry;
+    // What came before that comes in no event: whoever has read less of the journal reads it again.
+    state.forgotten = Math.max(state.forgotten, lastID);
+    changed("journal");
     await Promise.all([readApps(), readDevice()]);
     state.tasks = new Map();
     highest = 0;

@@ -181,6 +181,30 @@ struct ViewTests {
         try await waitForWholeJournal(browser, fixture)
     }
 
+    @Test("B5: the journal that was read before the page follows has what came in between, too")
+    func journalBeforeFollowing() async throws {
+        let fixture = try await PageFixture()
+        let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
+        let browser = try await opened(
+            fixture,
+            fetchingBy: """
+                if (path.includes("/v1/status")) await hold();
+                return fetch(path, options);
+                """)
+        // The page begins anew, as after its program's end, and does not come to follow yet.
+        let _: Bool = try await browser.run(
+            """
+            return import("/page/store.js").then(({ start }) => { start(); return true; });
+            """)
+        try await browser.wait("window.held.length > 0")
+        try await browser.click("[data-view=journal]")
+        try await browser.wait("/^[1-9]/.test(document.querySelector('.toolbar [role=status]')?.textContent)")
+        _ = try await fixture.client.send(.suspend(id))
+        _ = try await fixture.client.send(.resume(id))
+        try await waitForWholeJournal(browser, fixture)
+        #expect(try await browser.complaints() == [])
+    }
+
     @Test("B5: what was removed stays away, though an answer about it was under way")
     func removedMeanwhile() async throws {
         let fixture = try await PageFixture()
