@@ -64,6 +64,39 @@ import Transfers
         try await scene.end()
     }
 
+    @Test func `What is added while a session is removed is cancelled with it, and nothing goes on under way`()
+        async throws
+    {
+        let scene = try await OperationScene()
+        let operations = scene.operations
+        func add(_ count: Int) async throws -> [TaskID] {
+            try await operations.enqueue(
+                EnqueueRequest(
+                    session: SessionID(rawValue: "s"), app: OperationScene.app,
+                    tasks: (0..<count).map { TaskRequest(url: "http://a.example/\($0)") }))
+        }
+        _ = try await add(500)
+        let isRemoved = Watched(false)
+        async let removal: Void = {
+            try await operations.removeSession(OperationScene.session)
+            isRemoved.update { $0 = true }
+        }()
+        var meanwhile: [TaskID] = []
+        while !isRemoved.read({ $0 }) { meanwhile += try await add(1) }
+        try await removal
+        let (cancelled, there) = try await scene.store.read { [meanwhile] transaction in
+            (
+                try transaction.journal(after: 0, limit: 10_000).filter { $0.decision == .cancelled }.compactMap(
+                    \.task),
+                try meanwhile.filter { try transaction.task($0) != nil }
+            )
+        }
+        // The last may be of the next session of that name.
+        #expect(meanwhile.filter { !cancelled.contains($0) && !there.contains($0) } == [])
+        #expect(!Set(cancelled).isDisjoint(with: meanwhile))
+        try await scene.end()
+    }
+
     @Test func `With a session goes what its app was to be woken for`() async throws {
         let scene = try await OperationScene()
         func wakes() async throws -> [WakeStatus] {

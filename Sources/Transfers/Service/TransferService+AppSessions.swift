@@ -122,14 +122,7 @@ extension TransferService {
                 try transaction.unfinishedTasks(session: SessionID(app: app, identifier: $0))
             }
         }
-        for task in tasks {
-            do {
-                _ = try await cancel(task, producingResumeData: true, because: failure)
-            } catch {
-                // One that is finishing, or has just ended, ends as it would have.
-                await quiet(task)
-            }
-        }
+        for task in tasks { try await end(task, producingResumeData: true, because: failure) }
     }
 
     /// The user is back, and the rows of the app's tasks say by now that they are not held back any more

@@ -15,9 +15,11 @@ extension TransferService {
         let session = SessionID(app: app, identifier: identifier)
         try await requireSession(session)
         try requireFree(session, for: process)
-        await appSessions.reader(of: session)?.end()
+        let former = appSessions.reader(of: session)
         let reader = EventReader(messages(of: session, app), after: 0)
+        // No suspension between the look and this: of two who come at once the second finds the first.
         appSessions.put(reader, of: process, for: session)
+        await former?.end()
         return AsyncStream(unfolding: { await reader.next() })
     }
 

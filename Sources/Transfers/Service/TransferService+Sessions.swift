@@ -33,20 +33,34 @@ extension TransferService {
     package func removeSession(_ id: SessionID) async throws(Problem) {
         guard id != .terminal else { throw .conflict("The session 'terminal' stays; remove its tasks instead.") }
         _ = try await session(id)
-        for task in try await ask({ try $0.unfinishedTasks(session: id) }) {
-            do {
-                _ = try await cancel(task, producingResumeData: false)
-            } catch {
-                // One that has just ended needs no cancelling; one that is finishing ends by itself.
-                await quiet(task)
+        while true {
+            for task in try await ask({ try $0.unfinishedTasks(session: id) }) {
+                try await end(task, producingResumeData: false)
             }
+            let removed = try await change { transaction -> Result<[TaskRecord]?, Problem> in
+                // Who has added one meanwhile was told that it is carried: it is cancelled like the others.
+                guard try transaction.unfinishedTasks(session: id).isEmpty else { return .success(nil) }
+                let records = try transaction.tasks(session: id, states: nil, after: nil, limit: Int.max)
+                try transaction.deleteSession(id)
+                return .success(records)
+            }
+            if let removed { return await removeFiles(of: removed) }
         }
-        let records = try await change { transaction -> Result<[TaskRecord], Problem> in
-            let records = try transaction.tasks(session: id, states: nil, after: nil, limit: Int.max)
-            try transaction.deleteSession(id)
-            return .success(records)
+    }
+
+    /// Cancels a task, or waits for its end where that has begun.
+    ///
+    /// - Throws: 503 where the disk has failed: then it goes on.
+    func end(
+        _ task: TaskID, producingResumeData: Bool, because failure: TransferFailure? = nil
+    ) async throws(Problem) {
+        do {
+            _ = try await cancel(task, producingResumeData: producingResumeData, because: failure)
+        } catch {
+            guard error.status != 503 else { throw error }
+            // One that has just ended needs no cancelling; one that is finishing ends by itself.
+            await quiet(task)
         }
-        await removeFiles(of: records)
     }
 
     package func settings() async throws(Problem) -> ServiceSettings {
