@@ -142,11 +142,18 @@ extension AppService {
     }
 
     /// Returns when the process is gone.
+    ///
+    /// - Throws: 503 where it cannot be written down that the user has forced the app to quit: it has quit, and a service that
+    ///   starts before it is written would launch the app again.
     package func quit(_ id: AppID, force: Bool) async throws(Problem) -> AppStatus {
         try requireApp(id)
         if !force { try requireProcess(id) }
         await perform(id) { $0.quit(force: force, now: $1) }
         await gone(id)
+        if force, unwritten.apps.contains(id) {
+            throw .unavailable(
+                "\(id) has ended, but that its user wants that could not be written down; the log says why.")
+        }
         return try await status(id)
     }
 

@@ -113,6 +113,21 @@ import Testing
         try await scene.end()
     }
 
+    @Test func `A force quit that cannot be written down is said so, and written when the disk has room`() async throws
+    {
+        let scene = try await ServiceScene()
+        let app = ServiceScene.app
+        scene.gate.shut()
+        let problem = await #expect(throws: Problem.self) { try await scene.service.quit(app, force: true) }
+        #expect(problem?.status == 503)
+        scene.gate.open()
+        try await scene.pass(40, until: "what could not be written") {
+            try await scene.store.read { try $0.app(app)?.isForceQuit } == true
+        }
+        #expect(try await scene.service.quit(app, force: true).isForceQuit)
+        try await scene.end()
+    }
+
     @Test func `What a service that died has left hidden among the entries is gone with the next start`() async throws {
         let scene = try await ServiceScene()
         let folder = scene.paths.applications
