@@ -28,11 +28,33 @@ import Testing
         try await clock.sleep(untilBootSeconds: end - 1_000)
     }
 
-    @Test(.timeLimit(.minutes(20))) func aCancelledSleepThrows() async {
+    @Test(.timeLimit(.minutes(20)), arguments: [0, .greatestFiniteMagnitude] as [Double])
+    func aCancelledSleepThrows(end: Double) async {
         let clock = SystemClock()
-        let sleep = Task { try await clock.sleep(untilBootSeconds: .greatestFiniteMagnitude) }
+        let sleep = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await clock.sleep(untilBootSeconds: end)
+        }
         sleep.cancel()
         await #expect(throws: CancellationError.self) { try await sleep.value }
+    }
+
+    /// An actor that waits for what is over again and again, by a mistake of its own.
+    private actor Sleeper {
+        private var isTold = false
+
+        func tell() { isTold = true }
+
+        func sleepUntilTold() async throws -> Bool {
+            let time = WaitingTime(within: .seconds(20))
+            Task.detached { await self.tell() }
+            while !isTold, !time.isOver { try await SystemClock().sleep(untilBootSeconds: 0) }
+            return isTold
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20))) func whoSleepsUntilWhatIsOverLetsOthersOfItsActorGoOn() async throws {
+        #expect(try await Sleeper().sleepUntilTold())
     }
 
     /// Sets the wall clock to the time that it shows, which moves it by less than a millisecond.

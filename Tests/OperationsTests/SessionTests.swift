@@ -2,6 +2,7 @@ import Apps
 import Glibc
 import NightshiftAPI
 import Operations
+import Sessions
 import Store
 import TestSupport
 import Testing
@@ -94,6 +95,28 @@ import Transfers
         // The last may be of the next session of that name.
         #expect(meanwhile.filter { !cancelled.contains($0) && !there.contains($0) } == [])
         #expect(!Set(cancelled).isDisjoint(with: meanwhile))
+        try await scene.end()
+    }
+
+    @Test func `Of many processes that come at once, behind one that is gone, one reads`() async throws {
+        let scene = try await OperationScene()
+        let transfers = scene.transfers
+        let gone = try ChildProcess("true")
+        _ = try await gone.waitForExit()
+        let others = try (1...8).map { _ in try ChildProcess("sleep", arguments: ["600"]) }
+        for name in (1...20).map({ "s\($0)" }) {
+            _ = try await transfers.putSession(SessionID(app: OperationScene.app, identifier: name), SessionSettings())
+            @Sendable func read(_ process: Int32) async -> AsyncStream<SessionEvent>? {
+                try? await transfers.messages(OperationScene.app, name, process: process)
+            }
+            let former = try #require(await read(gone.pid))
+            let readers = await withTaskGroup { group in
+                for other in others { group.addTask { await read(other.pid) } }
+                return await group.compactMap(\.self).reduce(into: []) { $0.append($1) }
+            }
+            #expect(readers.count == 1, "\(name)")
+            withExtendedLifetime((former, readers)) {}
+        }
         try await scene.end()
     }
 

@@ -286,15 +286,18 @@ import Testing
         let scene = try Scene()
         try await scene.start()
         _ = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url, name: "test"))
+        // The connection stays for this one.
+        _ = try await scene.service.register(BookScene.other)
         scene.gateway.state.update { $0.answersRegistrations = false }
         for count in 1...2 {
             _ = try await scene.service.register(Scene.app, waits: false)
-            try await scene.gateway.state.wait(for: "question \(count)") { $0.registered.count == count }
+            try await scene.gateway.state.wait(for: "question \(count)") { $0.registered.count == count + 1 }
             try await scene.service.unregister(Scene.app)
             try await scene.gateway.state.wait(for: "farewell \(count)") { $0.unregistered.count == count }
         }
         scene.gateway.state.update { $0.answersRegistrations = true }
         #expect(try await scene.service.register(Scene.app).token != nil)
+        #expect(scene.gateway.state.read { $0.connections.count { $0.isOpen } } == 1)
         await scene.end()
     }
 
