@@ -59,4 +59,14 @@ extension StoreTransaction {
     package func deleteApp(_ id: AppID) throws {
         try db.execute(sql: "DELETE FROM apps WHERE id = ?", arguments: [id.rawValue])
     }
+
+    /// Forgets all that any part of the service keeps of an app that is removed. Its sessions, their tasks and messages stay.
+    package func deleteEverything(of app: AppID) throws {
+        try deleteApp(app)
+        try deleteRefresh(of: app)
+        try deleteLocation(of: app)
+        try deletePushes(of: app)
+        try deleteNotifications(of: app)
+        try deleteRows(of: app, from: "wakes", "wake_ends")
+    }
 }

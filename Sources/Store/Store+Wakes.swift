@@ -84,11 +84,6 @@ extension StoreTransaction {
         ])
     }
 
-    /// Forgets what an app that is removed was to be woken for, its sessions aside.
-    package func deleteWakes(of app: AppID) throws {
-        try deleteRows(of: app, from: "wakes")
-    }
-
     func lastWake() throws -> Int64 {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'wakes'")) ?? 0
     }

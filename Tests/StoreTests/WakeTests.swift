@@ -86,7 +86,7 @@ import Testing
         try await store.write { try $0.finishWake(wakes[0]) }
         try await store.write { try $0.finishWake(wakes[3]) }
         #expect(try await Self.wanted(store) == [wakes[1], wakes[2], wakes[4]])
-        try await store.write { try $0.deleteWakes(of: Self.app) }
+        try await store.write { try $0.deleteEverything(of: Self.app) }
         #expect(try await Self.wanted(store) == [wakes[4]])
     }
 

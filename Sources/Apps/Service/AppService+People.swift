@@ -71,8 +71,8 @@ extension AppService {
         let (machine, ends) = (machines.removeValue(forKey: id), unfinished.removeValue(forKey: id))
         do {
             try await store.write { transaction in
-                try transaction.deleteApp(id)
-                try transaction.deleteWakes(of: id)
+                // All parts' at once: a service that dies before they hear of it leaves nothing that its like would inherit.
+                try transaction.deleteEverything(of: id)
                 try transaction.record(JournalEntry(time: now.date, decision: .appRemoved, app: id))
             }
         } catch {

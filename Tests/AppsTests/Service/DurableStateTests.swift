@@ -139,6 +139,35 @@ import Testing
         try await next.end()
     }
 
+    @Test func `Of an app that is removed nothing is kept, though no part has heard of it`() async throws {
+        let scene = try await ServiceScene()
+        let (app, other) = (ServiceScene.app, AppID(rawValue: "org.example.other"))
+        let record = ["of": "a part"]
+        try await scene.store.write { [clock = scene.clock] transaction in
+            for app in [app, other] {
+                try transaction.putRefresh(record, of: app)
+                try transaction.putLocation(record, of: app)
+                try transaction.putPush(record, of: app)
+                try transaction.putNotifications(record, of: app)
+                try transaction.putWake(app, .push, key: "p", payload: Data(), now: clock.now())
+            }
+        }
+        // The parts of this scene only note what they hear.
+        try await scene.service.uninstall(app)
+        let left = try await scene.store.read { transaction in
+            typealias Kept = [String: String]
+            return [
+                Set(try transaction.refresh(Kept.self, Kept.self).apps.keys),
+                Set(try transaction.location(Kept.self, Kept.self).apps.keys),
+                Set(try transaction.pushes(Kept.self, Kept.self, Kept.self).apps.keys),
+                Set(try transaction.notifications(Kept.self).apps.keys),
+            ]
+        }
+        #expect(left == Array(repeating: [other], count: left.count))
+        #expect(try await scene.store.read { try $0.wantedWakes() }.allSatisfy { $0.app != app })
+        try await scene.end()
+    }
+
     /// With whether anything could be written by the time that it was told.
     private static func state(_ service: AppService, _ isOpen: Watched<Bool>) async throws -> (AppState, Bool) {
         let status = try await service.app(ServiceScene.app)
