@@ -14,7 +14,7 @@ package final class EntryReading {
 
     /// Asks until no newer answer was taken meanwhile, and nobody has told what an entry says.
     ///
-    /// - Returns: nil once there is nobody to ask. To be given to the book without anything to wait for in between.
+    /// - Returns: nil once there is nobody to ask. To be given to the book at once: steps keep the order in which they begin.
     package func read() async -> [AppManifest]? {
         while true {
             let question = nextQuestion()

@@ -149,7 +149,7 @@ package final class KeptBook<Kept: Book> {
         await save(Hooks())
     }
 
-    /// Returns when everything that was decided is on disk, or could not be written: nothing else is shown to anybody.
+    /// Returns when everything that was decided is on disk, or could not be written: for who shows nothing else.
     package func written() async {
         while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
     }

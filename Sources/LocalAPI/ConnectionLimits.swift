@@ -12,7 +12,7 @@ package struct ConnectionLimits: Hashable, Sendable {
     package var headerList = 32 << 10
     package var headerFields = 100
     /// Without a byte of a request that is awaited or half here, the connection is closed. A request that is being
-    /// answered has all the time it needs.
+    /// answered has all the time it needs, and so has a client that reads its answer, until the service stops.
     package var idleTimeout = TimeAmount.seconds(30)
     /// The time that requests under way have to end when the service stops.
     package var stopTimeout = TimeAmount.seconds(1)

@@ -10,7 +10,7 @@ package import Store
 /// offers of it.
 ///
 /// One ``LocationBook`` decides; this actor carries out. Whatever a method has returned for is on disk, and nothing is told before
-/// it is; where one has thrown, nothing has changed. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0043`.
+/// it is, or could not be written; where one has thrown, nothing has changed. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0043`.
 package actor LocationService {
     /// The world as the service needs it.
     package struct Environment: Sendable {

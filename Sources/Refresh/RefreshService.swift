@@ -21,7 +21,7 @@ package actor RefreshService {
         package var expire: @Sendable (AppID, WakeSource, String) async -> Void
         /// Tells the processes of an app.
         package var availabilityChanged: @Sendable (AppID, RefreshAvailability) async -> Void
-        /// What the entries of installed apps say that speak of the background; nil once there is nobody to ask.
+        /// What the entries of apps say that speak of the background, or are known; nil once there is nobody to ask.
         package var manifests: @Sendable () async -> [AppManifest]?
         package var logger: Logger
 

@@ -6,8 +6,9 @@ package import Store
 
 /// The apps of one user: launches, wakes, suspends and ends them, and tells why. Everything the local API offers of them.
 ///
-/// Whatever a method has returned for is on disk. Every method throws ``Problem`` and nothing else. One ``AppMachine`` for
-/// each app decides; this actor carries out.
+/// Whatever a method has returned for is on disk, but for what has happened to a process where the disk has failed: that is written
+/// when there is room. Every method throws ``Problem`` and nothing else. One ``AppMachine`` for each app decides; this actor
+/// carries out.
 package actor AppService {
     /// The world as the service needs it.
     package struct Environment: Sendable {

@@ -120,7 +120,7 @@ package struct LocationChanges: Sendable {
     }
 }
 
-/// What is done once that is on disk.
+/// What is done once that is on disk, or could not be written.
 package enum LocationEffect: Hashable, Sendable {
     /// The app is told its user's word.
     case permission(AppID)

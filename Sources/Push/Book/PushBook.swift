@@ -6,7 +6,7 @@ package import Store
 /// Everything that is known of remote notifications: which apps have registered, what came, and what becomes of it.
 ///
 /// Pure: pushes, moments, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()`` gives what one transaction writes, and
-/// ``takeTold()`` which apps are told something once it is written. Times are seconds since 1970. See `docs/decisions/0044`.
+/// ``takeTold()`` which apps are told something behind that. Times are seconds since 1970. See `docs/decisions/0044`.
 package struct PushBook: Sendable {
     package internal(set) var device: PushDevice
     package internal(set) var apps: [AppID: PushApp] = [:]

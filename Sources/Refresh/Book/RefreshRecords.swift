@@ -78,7 +78,7 @@ package struct RefreshChanges: Sendable {
     }
 }
 
-/// What is done once that is on disk.
+/// What is done once that is on disk, or could not be written.
 package enum RefreshEffect: Hashable, Sendable {
     /// A wake is to end: its expiration handler is called.
     case expire(AppID, WakeSource, String)

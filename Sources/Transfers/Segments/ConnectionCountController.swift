@@ -153,7 +153,7 @@ struct ConnectionCountController: Hashable, Sendable {
         levels = []
     }
 
-    /// Seconds of a measurement: two tenths are some dozens of bursts on a quick path; on a slow one four latencies (of about
+    /// The least seconds of a measurement: two tenths are some dozens of bursts on a quick path; on a slow one four latencies (of about
     /// three round trips each) let a new connection grow to its speed.
     private static func window(_ latency: Double?) -> Double {
         min(2, max(0.2, 4 * (latency ?? 0)))

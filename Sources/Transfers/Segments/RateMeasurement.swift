@@ -88,7 +88,7 @@ private struct Pulse: Hashable, Sendable {
         isPausing = false
     }
 
-    /// Bytes per second; nil while it pauses and no whole burst was seen.
+    /// Bytes per second; nil while it pauses and no whole burst was seen, and of one that was not seen bringing anything for long enough.
     var rate: Double? {
         guard let latest else { return nil }
         guard hasPaused else {
