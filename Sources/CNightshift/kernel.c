@@ -130,7 +130,9 @@ int nightshift_clock_change_descriptor(void) {
 int nightshift_wait_for_clock_change(int descriptor) {
     // Armed for a time that never comes: only the cancellation is of interest.
     struct itimerspec never = {.it_value = {.tv_sec = INT64_C(1) << 40}};
-    if (timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) != 0) return -1;
+    // timerfd_create(2): set since the last one was read, which is armed again all the same.
+    if (timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) != 0)
+        return errno == ECANCELED ? 0 : -1;
     uint64_t expirations;
     for (;;) {
         if (read(descriptor, &expirations, sizeof expirations) >= 0) return 0;

@@ -2,11 +2,8 @@ import Apps
 import Clock
 import Device
 import Foundation
-import Location
 import Logging
 import NightshiftAPI
-import Push
-import Refresh
 import Scheduler
 import Store
 import Synchronization
@@ -19,7 +16,7 @@ actor Conductor {
     private let store: Store
     private let clock: any ServiceClock
     private let logger: Logger
-    private let parts = Mutex<Parts?>(nil)
+    private let parts = Mutex(Parts())
     /// What the user has set.
     private var stored = StoredValue(DeviceSettings())
     /// Why that cannot be read: the defaults hold, until something is set.
@@ -33,16 +30,16 @@ actor Conductor {
     private var decisions = 0
     /// The decision that is on disk, and may be announced.
     private var told: Told
+    private var isAnnouncing = false
+    /// Those who have more to announce.
+    private var announcementWaiters: [CheckedContinuation<Void, Never>] = []
     private var isStopping = false
     private let events: AsyncStream<Event>
     nonisolated private let continuation: AsyncStream<Event>.Continuation
 
     private struct Parts {
-        var transfers: TransferService
-        var apps: AppService
-        var refresh: RefreshService
-        var location: LocationService
-        var push: PushService
+        var settings: @Sendable (DeviceSettings) async -> Void = { _ in }
+        var moments: [@Sendable (DeviceMoment) async -> Void] = []
     }
 
     private struct Activity {
@@ -87,14 +84,13 @@ actor Conductor {
         (events, continuation) = AsyncStream.makeStream()
     }
 
-    /// Sets the parts to which moments are announced. To be called once, before anything runs.
+    /// Sets who is told of the user's settings for the device, and the parts to which moments are announced, in this order. To be
+    /// called once, before anything runs.
     nonisolated func connect(
-        _ transfers: TransferService, _ apps: AppService, _ refresh: RefreshService, _ location: LocationService,
-        _ push: PushService
+        settings: @escaping @Sendable (DeviceSettings) async -> Void,
+        moments: [@Sendable (DeviceMoment) async -> Void]
     ) {
-        parts.withLock {
-            $0 = Parts(transfers: transfers, apps: apps, refresh: refresh, location: location, push: push)
-        }
+        parts.withLock { $0 = Parts(settings: settings, moments: moments) }
     }
 
     nonisolated func activityChanged(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
@@ -124,7 +120,7 @@ actor Conductor {
             for await _ in monitor.changes where monitor.report.isSettled { break }
         }
         report = monitor.report
-        await parts.withLock(\.self)?.apps.apply(self.settings)
+        await parts.withLock(\.settings)(self.settings)
         await execute(machine.begin(report.conditions, now: now))
     }
 
@@ -191,7 +187,7 @@ actor Conductor {
             throw .unavailable(error.message)
         }
         monitor.setOverrides(settings.overrides)
-        await parts.withLock(\.self)?.apps.apply(settings)
+        await parts.withLock(\.settings)(settings)
         await deviceChanged()
         return status()
     }
@@ -279,15 +275,20 @@ actor Conductor {
         }
     }
 
-    /// Announces the moment that is on disk.
+    /// Announces the moment that is on disk, one at a time: an older one must not come to a part behind a newer one.
     private func announceMoment() async {
-        guard let parts = parts.withLock(\.self) else { return }
-        let moment = told.machine.moment
-        await parts.apps.apply(moment)
-        await parts.transfers.apply(moment)
-        await parts.refresh.apply(moment)
-        await parts.location.apply(moment)
-        await parts.push.apply(moment)
+        guard !isAnnouncing else { return await withCheckedContinuation { announcementWaiters.append($0) } }
+        isAnnouncing = true
+        let parts = parts.withLock(\.moments)
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        repeat {
+            let moment = told.machine.moment
+            for part in parts { await part(moment) }
+            for waiter in waiters { waiter.resume() }
+            waiters = announcementWaiters
+            announcementWaiters = []
+        } while !waiters.isEmpty
+        isAnnouncing = false
     }
 
     private func decided() -> Told { Told(decision: decisions, report: report, machine: machine) }

@@ -98,7 +98,13 @@ package struct Daemon {
         locatedApps.connect(apps)
         notifyingApps.connect(apps)
         pushedApps.connect(apps)
-        conductor.connect(transfers, apps, refresh, location, push)
+        conductor.connect(
+            settings: { [apps] in await apps.apply($0) },
+            moments: [
+                { [apps] in await apps.apply($0) }, { [transfers] in await transfers.apply($0) },
+                { [refresh] in await refresh.apply($0) },
+                { [location] in await location.apply($0) }, { [push] in await push.apply($0) },
+            ])
         let (stop, memory) = (ShutdownRequest(), FreeMemory())
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }

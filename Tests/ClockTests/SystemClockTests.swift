@@ -77,6 +77,23 @@ import Testing
         #expect(heard == 2)
     }
 
+    /// Set again before it listens again, the kernel says so at once, and goes on listening (timerfd_create(2)).
+    @Test(.timeLimit(.minutes(20)), .enabled(if: Self.maySetClock, "setting the wall clock needs CAP_SYS_TIME"))
+    func settingTheWallClockManyTimesIsNoticed() async {
+        let changes = SystemClock().wallClockChanges()
+        let isHeard = Watched(false)
+        for _ in 0..<2 {
+            Thread.detachNewThread { while !isHeard.read({ $0 }) { Self.setClockToItself() } }
+        }
+        var heard = 0
+        for await _ in changes {
+            heard += 1
+            if heard == 500 { break }
+        }
+        isHeard.update { $0 = true }
+        #expect(heard == 500)
+    }
+
     private static let maySetClock: Bool = {
         guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("CapEff:") }),

@@ -283,4 +283,29 @@ import Transfers
         try await scene.waitForAlarm(at: nil)
         #expect(try await scene.decisions() == before)
     }
+
+    @Test func `L6: A part is not told an older moment behind a newer one`() async throws {
+        let scene = try ConductorScene()
+        let (isHeld, mayGoOn, heard) = (Watched(false), Watched(false), Watched<[DozePhase]>([]))
+        scene.conductor.connect(
+            settings: { _ in },
+            moments: [
+                { moment in
+                    guard moment.phase == .dozing else { return }
+                    isHeld.update { $0 = true }
+                    try? await mayGoOn.wait(for: "the newer one") { $0 }
+                },
+                { moment in heard.update { $0.append(moment.phase) } },
+            ])
+        try await scene.run {
+            let dozing = Task { try await scene.conductor.request(.dozing) }
+            try await isHeld.wait(for: "the first part") { $0 }
+            let waking = Task { try await scene.conductor.request(.awake) }
+            try await scene.wait(for: .awake)
+            for _ in 0..<200 { await Task.yield() }
+            mayGoOn.update { $0 = true }
+            _ = try await (dozing.value, waking.value)
+            #expect(heard.read { $0 }.suffix(2) == [.dozing, .awake])
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Apps
+import Foundation
 import Glibc
 import NightshiftAPI
 import Operations
@@ -95,6 +96,30 @@ import Transfers
         // The last may be of the next session of that name.
         #expect(meanwhile.filter { !cancelled.contains($0) && !there.contains($0) } == [])
         #expect(!Set(cancelled).isDisjoint(with: meanwhile))
+        try await scene.end()
+    }
+
+    @Test func `A session goes with a task that cannot be read`() async throws {
+        let scene = try await OperationScene()
+        let ids = try await scene.operations.enqueue(
+            EnqueueRequest(
+                session: SessionID(rawValue: "s"), app: OperationScene.app,
+                tasks: [TaskRequest(url: "http://a.example/1"), TaskRequest(url: "http://a.example/2")]))
+        let editing = try await ChildProcess.run(
+            "python3",
+            [
+                "-c", "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()",
+                scene.paths.database.path(percentEncoded: false), "UPDATE tasks SET partial = '{' WHERE id = \(ids[0])",
+            ])
+        #expect(editing.code == 0, "\(editing.errors)")
+        let isRemoved = Watched(false)
+        let removing = Task { [operations = scene.operations] in
+            try await operations.removeSession(OperationScene.session)
+            isRemoved.update { $0 = true }
+        }
+        try await isRemoved.wait(for: "the removal") { $0 }
+        try await removing.value
+        #expect(try await scene.transfers.sessions().allSatisfy { $0.app == nil })
         try await scene.end()
     }
 

@@ -37,6 +37,7 @@ package final class ScriptedProcessHost: ProcessHost {
         var deeds: [Deed] = []
         var launchFailure: LaunchFailure?
         var ignoresKills = false
+        var refusesSuspension = false
         var isShutDown = false
         /// Processes that ended with their service, before their programs began.
         var unbegun: Set<Int32> = []
@@ -139,6 +140,8 @@ package final class ScriptedProcessHost: ProcessHost {
         state.withLock { $0.ignoresKills = ignoresKills }
     }
 
+    package func setRefusesSuspension(_ refuses: Bool) { state.withLock { $0.refusesSuspension = refuses } }
+
     /// Locks that the process holds from now on, on files that others have open.
     package func setLocks(_ pid: Int32, _ locks: [HeldLock]) {
         state.withLock { $0.entries[pid]?.locks = locks }
@@ -184,7 +187,8 @@ package final class ScriptedProcessHost: ProcessHost {
     package func keepLog(of app: AppID, log: String, limit: Int64) {}
 
     package func suspend(_ process: ProcessIdentity) -> Bool {
-        change(process) { entry, deeds in
+        guard !state.withLock(\.refusesSuspension) else { return false }
+        return change(process) { entry, deeds in
             entry.isSuspended = true
             deeds.append(.suspended(process.pid))
         }

@@ -175,7 +175,9 @@ extension AppMachine {
         let isConfirmed = nextConfirmation ?? .infinity <= time
         let dropped = isConfirmed ? dropUnconfirmed(now) : []
         if nextExpiration ?? .infinity <= time { return dropped + expire(now) }
-        let isSettled = isUnconnected || isConfirmed || !late.isEmpty || hasRoom
+        let isAgain = suspendAgain ?? .infinity <= time
+        if isAgain { suspendAgain = nil }
+        let isSettled = isUnconnected || isConfirmed || !late.isEmpty || hasRoom || isAgain
         return dropped + (isSettled ? suspendIfIdle(now) : beginPossibleWakes(now))
     }
 
@@ -200,6 +202,8 @@ extension AppMachine {
         forgetTasks()
         phase = .absent
         isConnected = false
+        suspendAgain = nil
+        suspensionPause = 0
         record.processState = nil
         record.process = nil
         record.lastExit = exit

@@ -114,12 +114,24 @@ extension AppMachine {
             return send(.snapshot, to: nil, limit: Self.snapshotLimit, now)
         }
         phase = .frozen
+        suspendAgain = nil
         return suspend(now) + [.freeze]
+    }
+
+    /// It could not be suspended, as where a disk has one of its threads wait: it runs on, and that is tried again.
+    package mutating func suspensionFailed(now: ClockReading) -> [AppAction] {
+        guard phase == .frozen else { return [] }
+        phase = .present
+        enter(.background, now)
+        suspensionPause = min(max(Self.firstSuspensionPause, suspensionPause * 2), Self.longestSuspensionPause)
+        suspendAgain = now.awakeSeconds + suspensionPause
+        return [.note(.appEntered, record.state.rawValue)]
     }
 
     /// Lets it run in the background again after it was suspended.
     mutating func wakeUp(_ now: ClockReading) -> [AppAction] {
         phase = .present
+        suspensionPause = 0
         enter(.background, now)
         return [.thaw] + beginStint(now)
     }

@@ -81,6 +81,9 @@ package struct AppMachine: Sendable {
     package static let launchLimit: Double = 20
     /// Seconds after a connection in which a process tells its background tasks again, or a command its first one.
     package static let confirmationLimit: Double = 5
+    /// Seconds until what could not be suspended is tried again, at first and at most.
+    static let firstSuspensionPause: Double = 10
+    static let longestSuspensionPause: Double = 300
     /// Seconds; doubled by each further fault.
     package static let firstFaultPause: Double = 1
     package static let longestFaultPause: Double = 3_600
@@ -97,7 +100,7 @@ package struct AppMachine: Sendable {
         return
             (commands.map(\.deadline) + [
                 overdueWake?.deadline, nextWarning, nextGivingUp, nextExpiry, connectBy, launchBy, nextConfirmation,
-                nextExpiration, pause,
+                nextExpiration, pause, suspendAgain,
             ])
             .compactMap(\.self).min()
     }
@@ -107,6 +110,10 @@ package struct AppMachine: Sendable {
 
     /// Awake seconds, as of the last look at the clocks.
     var faultPauseEnd: Double?
+
+    /// When what could not be suspended is tried again, in awake seconds, and the pause before that.
+    var suspendAgain: Double?
+    var suspensionPause: Double = 0
 
     /// How long it is not launched in the background after its faults, in seconds since 1970.
     package func launchesPausedUntil(now: ClockReading) -> Double? {

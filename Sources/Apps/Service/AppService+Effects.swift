@@ -126,6 +126,7 @@ extension AppService {
         guard !consequences.contains(.kill) else { return consequences }
         if !environment.host.suspend(process) {
             environment.logger.warning("A process could not be suspended", metadata: ["app": "\(id)"])
+            return consequences + input(id) { $0.suspensionFailed(now: $1) }
         }
         return consequences
     }
@@ -275,7 +276,8 @@ extension AppService {
 
     /// The stream of the process that the app's machine is about.
     func connection(of id: AppID) -> Connection? {
-        connections.values.first { $0.app == id && !$0.isGuest }
+        let own = connections.filter { $0.value.app == id && !$0.value.isGuest }
+        return process(of: id).flatMap { own[$0.pid] } ?? own.values.first
     }
 
     func logPath(_ id: AppID) -> String { path(id, "log") }

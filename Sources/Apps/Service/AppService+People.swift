@@ -148,8 +148,9 @@ extension AppService {
     package func quit(_ id: AppID, force: Bool) async throws(Problem) -> AppStatus {
         try requireApp(id)
         if !force { try requireProcess(id) }
+        let process = process(of: id)
         await perform(id) { $0.quit(force: force, now: $1) }
-        await gone(id)
+        await gone(process, of: id)
         if force, unwritten.apps.contains(id) {
             throw .unavailable(
                 "\(id) has ended, but that its user wants that could not be written down; the log says why.")
@@ -160,8 +161,9 @@ extension AppService {
     /// Returns when the process is gone.
     package func kill(_ id: AppID) async throws(Problem) -> AppStatus {
         try requireProcess(id)
+        let process = process(of: id)
         await perform(id) { machine, _ in machine.kill() }
-        await gone(id)
+        await gone(process, of: id)
         return try await status(id)
     }
 
@@ -173,9 +175,10 @@ extension AppService {
         return status
     }
 
-    /// Returns when there is no process of the app.
-    private func gone(_ id: AppID) async {
-        while process(of: id) != nil, !isStopping {
+    /// Returns when the process is gone. What the app is wanted for may have launched another one by then.
+    private func gone(_ process: ProcessIdentity?, of id: AppID) async {
+        guard let process else { return }
+        while self.process(of: id) == process, !isStopping {
             await withCheckedContinuation { endWaiters[id, default: []].append($0) }
         }
     }

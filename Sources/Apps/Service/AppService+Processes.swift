@@ -33,9 +33,11 @@ extension AppService {
         guard let (process, id) = found else { throw .unavailable("The service is stopping.") }
         try requireReadable(id)
         let owner = machines[id]?.record.process.map { ProcessIdentity($0) }
-        // A script that starts the real program leads the session that both are in.
-        let isStranger = owner.map { $0 != process && getsid(pid) != $0.pid && $0.isAlive } ?? false
-        let isGuest = isStranger || child != nil || asGuest
+        // A script that starts the real program leads the session that both are in, and does not speak for the app itself.
+        let isStranger = owner.map {
+            $0 != process && $0.isAlive && (getsid(pid) != $0.pid || isSpokenFor(id, besides: pid))
+        }
+        let isGuest = isStranger == true || child != nil || asGuest
         let stream = open(pid, id, isGuest: isGuest)
         let machine = machine(id)
         var hello = ProcessHello(
@@ -57,6 +59,14 @@ extension AppService {
             if front.app == id { await followFront() }
         }
         return stream
+    }
+
+    /// Whether another living process reads the app's own commands.
+    private func isSpokenFor(_ id: AppID, besides pid: Int32? = nil) -> Bool {
+        connections.contains { other, connection in
+            other != pid && connection.app == id && !connection.isGuest && !connection.isRunner
+                && ProcessIdentity.of(other, bootID: now.bootID)?.isAlive == true
+        }
     }
 
     /// A new stream for a process, in place of an older one.
@@ -175,7 +185,7 @@ extension AppService {
         guard !connection.isRunner, machines[connection.app] != nil else { return }
         await perform(connection.app) { machine, now in
             if connection.isGuest { return machine.guestLeft(pid, now: now) }
-            machine.disconnected()
+            if !isSpokenFor(connection.app) { machine.disconnected() }
             return []
         }
     }
@@ -205,10 +215,13 @@ extension AppService {
         // Events that it handled last are nothing to launch it for.
         await refreshWantedWakes(of: id)
         await perform(id) { $0.exited(exit, now: $1) }
-        clocks.removeValue(forKey: id)?.remove()
-        if id.isProgram {
-            machines[id] = nil
-            reportActivity()
+        // Another process of it may have begun meanwhile.
+        if self.process(of: id) == nil {
+            clocks.removeValue(forKey: id)?.remove()
+            if id.isProgram {
+                machines[id] = nil
+                reportActivity()
+            }
         }
         for waiter in endWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
         await updateWantedWakes()

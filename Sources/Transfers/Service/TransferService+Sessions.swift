@@ -34,12 +34,14 @@ extension TransferService {
         guard id != .terminal else { throw .conflict("The session 'terminal' stays; remove its tasks instead.") }
         _ = try await session(id)
         while true {
-            for task in try await ask({ try $0.unfinishedTasks(session: id) }) {
-                try await end(task, producingResumeData: false)
+            var endless: Set<TaskID> = []
+            for task in try await ask({ try $0.unfinishedTasks(session: id) })
+            where try await !end(task, producingResumeData: false) {
+                endless.insert(task)
             }
-            let removed = try await change { transaction -> Result<[TaskRecord]?, Problem> in
+            let removed = try await change { [endless] transaction -> Result<[TaskRecord]?, Problem> in
                 // Who has added one meanwhile was told that it is carried: it is cancelled like the others.
-                guard try transaction.unfinishedTasks(session: id).isEmpty else { return .success(nil) }
+                guard try endless.isSuperset(of: transaction.unfinishedTasks(session: id)) else { return .success(nil) }
                 let records = try transaction.tasks(session: id, states: nil, after: nil, limit: Int.max)
                 try transaction.deleteSession(id)
                 return .success(records)
@@ -50,17 +52,24 @@ extension TransferService {
 
     /// Cancels a task, or waits for its end where that has begun.
     ///
+    /// - Returns: whether it was cancelled. One that was not has ended, or nothing of it runs: it cannot be read, or waits for its
+    ///   file to be put in its place.
     /// - Throws: 503 where the disk has failed: then it goes on.
+    @discardableResult
     func end(
         _ task: TaskID, producingResumeData: Bool, because failure: TransferFailure? = nil
-    ) async throws(Problem) {
-        do {
-            _ = try await cancel(task, producingResumeData: producingResumeData, because: failure)
-        } catch {
-            guard error.status != 503 else { throw error }
-            // One that has just ended needs no cancelling; one that is finishing ends by itself.
-            await quiet(task)
+    ) async throws(Problem) -> Bool {
+        for _ in 1...2 {
+            do {
+                _ = try await cancel(task, producingResumeData: producingResumeData, because: failure)
+                return true
+            } catch {
+                guard error.status != 503 else { throw error }
+                // One that has just ended needs no cancelling; one that is finishing ends by itself, or can be cancelled then.
+                await quiet(task)
+            }
         }
+        return false
     }
 
     package func settings() async throws(Problem) -> ServiceSettings {

@@ -253,4 +253,45 @@ import Testing
         let old = try JSONSerialization.data(withJSONObject: fields)
         #expect(try JSONDecoder().decode(AppRecord.self, from: old) == record)
     }
+
+    @Test func `T11: of two processes of an app, in one session, the one that was there speaks for it`() async throws {
+        let scene = try await ServiceScene(command: "/bin/sh -c \"sleep 600 & wait\"", isReal: true)
+        let (process, reader) = try await launch(scene)
+        try await begin(scene, process, 1)
+        var inner: pid_t = 0
+        try await eventually("what it starts") {
+            inner = Proc.members(ofSession: process).subtracting([process]).first ?? 0
+            return inner != 0
+        }
+        let stream = try await scene.service.connect(process: inner, executable: nil, app: nil)
+        let reading = Task { for await _ in stream {} }
+        try await begin(scene, inner, 1, "inner")
+        #expect(try await scene.status().background.tasks.map(\.name) == ["sync", "inner"])
+        reading.cancel()
+        try await eventually("its leaving") { try await scene.status().background.tasks.map(\.name) == ["sync"] }
+        #expect(try await scene.status().isConnected, "the first one still reads")
+        #expect(!reader.hasEnded.read { $0 })
+        _ = try await scene.service.kill(ServiceScene.app)
+        try await scene.end()
+    }
+
+    @Test func `L1: an app that cannot be suspended runs on as such, and that is tried again`() async throws {
+        let scene = try await ServiceScene()
+        let (process, reader) = try await launch(scene)
+        let host = try #require(scene.scripted)
+        host.setRefusesSuspension(true)
+        try await leave(scene, process, reader)
+        try await acknowledge(scene, process, reader.command(.snapshot))
+        try await eventually("an attempt") {
+            try await scene.history().contains { $0.decision == .appEntered && $0.detail == "suspended" }
+        }
+        #expect(try await scene.status().state == .background && !host.isSuspended(process))
+        try await scene.pass(11, until: "a second attempt") {
+            try await scene.history().count { $0.decision == .appEntered && $0.detail == "suspended" } == 2
+        }
+        host.setRefusesSuspension(false)
+        try await scene.pass(21, until: "it to be suspended") { host.isSuspended(process) }
+        #expect(try await scene.status().state == .suspended)
+        try await scene.end()
+    }
 }

@@ -168,6 +168,32 @@ import Testing
         try await scene.end()
     }
 
+    @Test func `A program that is run again while the end of its first run is written is known`() async throws {
+        let scene = try await ServiceScene()
+        let host = try #require(scene.scripted)
+        let (first, second) = (try host.startByUser(), try host.startByUser())
+        let reader = CommandReader(
+            try await scene.service.connect(process: first.pid, executable: nil, app: nil))
+        try await reader.events.wait(for: "hello") { !$0.isEmpty }
+        let hold = try await StoreHold(scene.store)
+        host.end(first.pid, .exited(0))
+        try await reader.hasEnded.wait(for: "its end") { $0 }
+        let connecting = Task { [service = scene.service] in
+            try await service.connect(process: second.pid, executable: nil, app: nil)
+        }
+        // It is decided over before it is written.
+        for _ in 0..<200 { await Task.yield() }
+        hold.release()
+        let stream = try await connecting.value
+        try await eventually("the first one's end in the journal") {
+            try await scene.history().contains { $0.decision == .appEnded }
+        }
+        try await scene.service.beginBackgroundTask(
+            process: second.pid, BackgroundTaskRequest(number: 1, name: "sync"))
+        withExtendedLifetime(stream) {}
+        try await scene.end()
+    }
+
     /// With whether anything could be written by the time that it was told.
     private static func state(_ service: AppService, _ isOpen: Watched<Bool>) async throws -> (AppState, Bool) {
         let status = try await service.app(ServiceScene.app)

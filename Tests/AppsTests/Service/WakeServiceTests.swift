@@ -92,4 +92,27 @@ import Testing
         #expect(try await wanted(scene) == [])
         try await scene.end()
     }
+
+    @Test(arguments: [false, true])
+    func `Who ends an app is answered when its process is gone, though another one is launched at once`(
+        kills: Bool
+    ) async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        let (service, host) = (scene.service, try #require(scene.scripted))
+        let process = try #require(try await service.launch(ServiceScene.app, LaunchRequest()).processID)
+        try await put(scene, .push)
+        let isAnswered = Watched(false)
+        let ending = Task {
+            _ = try await kills ? service.kill(ServiceScene.app) : service.quit(ServiceScene.app, force: false)
+            isAnswered.update { $0 = true }
+        }
+        if !kills {
+            try await eventually("the request") { host.isAskedToEnd(process) }
+            host.end(process, .exited(0))
+        }
+        try await isAnswered.wait(for: "the answer") { $0 }
+        try await ending.value
+        try await eventually("another process") { host.living.count == 1 && host.living.first != process }
+        try await scene.end()
+    }
 }
