@@ -91,7 +91,36 @@ bool nightshift_has_access_list(const char *path) {
 }
 
 int nightshift_rename_exclusive(const char *from, const char *to) {
-    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+    // NFS, FUSE, 9p and others do not know the flag; rename(2).
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
+    int reason;
+    if (link(from, to) == 0) {
+        if (unlink(from) == 0) return 0;
+        reason = errno;
+    } else {
+        if (errno != EPERM && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
+        // Nor second names: an empty file of our own takes the name, and gives it up.
+        int place = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (place < 0) return -1;
+        close(place);
+        if (rename(from, to) == 0) return 0;
+        reason = errno;
+    }
+    unlink(to);
+    errno = reason;
+    return -1;
+}
+
+int nightshift_sync_directory(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return -1;
+    int result = fsync(descriptor);
+    int reason = errno;
+    close(descriptor);
+    errno = reason;
+    // What file systems say that have nothing to sync there (vboxsf, 9p).
+    return result == 0 || reason == EINVAL || reason == EBADF ? 0 : -1;
 }
 
 int nightshift_bound_free_memory(int bytes) {

@@ -11,6 +11,17 @@ package struct UploadSource: Hashable, Sendable, Codable {
             self.identity = identity
             self.isSnapshot = isSnapshot
         }
+
+        /// Whether a file that has this identity now is the one that was accepted, unchanged.
+        ///
+        /// The number of its device does not count: it is another one behind a reboot (btrfs, NFS, LVM, USB). Nor does an inode's
+        /// number of a copy, whose name nobody else knows: some file systems number them anew with each mount.
+        package func isUnchanged(_ now: FileIdentity?) -> Bool {
+            guard let now, now.size == identity.size, now.modifiedNanoseconds == identity.modifiedNanoseconds else {
+                return false
+            }
+            return isSnapshot || now.inode == identity.inode
+        }
     }
 
     /// Those of a form in the order of its fields, or the one that is the body.

@@ -30,6 +30,9 @@ import Testing
         Fault(call: "fsync", injection: "error=EIO:when=2..3"),
         Fault(call: renames, injection: "error=EIO:when=1..2"),
         Fault(call: renames, injection: "error=ENOSPC:when=1"),
+        // File systems that do not know the way, or not even the next one.
+        Fault(call: "renameat2", injection: "error=EINVAL:when=1+"),
+        Fault(call: "renameat2,link,linkat", injection: "error=EOPNOTSUPP:when=1+"),
         Fault(call: "fallocate", injection: "error=ENOSPC:when=1..2"),
         Fault(call: "fallocate", injection: "error=EOPNOTSUPP:when=1+"),
         Fault(call: "openat", injection: "error=ENOSPC:when=1..3"),

@@ -84,6 +84,27 @@ extension Simulations {
             }
         }
 
+        @Test func aTimeoutThatCannotBeWrittenDownIsTriedAgainNowAndThen() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("timeout on a full disk") { world in
+                    let url = Story.serve(world, size: 1_000)
+                    await world.start()
+                    await world.change { $0.conditions.network.isAvailable = false }
+                    let id = await world.enqueue(world.request(url, kept: true) { $0.resourceTimeout = 60 })
+                    world.survivesFailedCommits = true
+                    await world.advance(by: 59)
+                    world.commits.shut()
+                    // Not without end: the world comes to rest in between.
+                    await world.advance(by: 30)
+                    world.commits.open()
+                    await world.advance(by: 30)
+                    let status = await world.status(id)
+                    #expect(
+                        status?.state == .failed && status?.error?.code == .timedOut, "\(String(describing: status))")
+                }
+            }
+        }
+
         @Test func aBeginDateComesWithTheWallClock() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("begin date") { world in

@@ -140,7 +140,7 @@ extension Simulations {
 
         /// An upload to it, to its end.
         private static func upload(
-            _ name: String, _ script: [ScriptedBehaviour],
+            _ name: String, _ script: [ScriptedBehaviour], snapshot: SnapshotPolicy? = nil,
             meanwhile: @escaping @Sendable (World, TaskID) async -> Void
         ) async {
             await Simulation.run(name, jitter: 1) { world in
@@ -152,6 +152,7 @@ extension Simulations {
                         request.kind = .upload
                         request.source = source
                         request.resumption = .tus
+                        request.snapshot = snapshot
                     })
                 await meanwhile(world, id)
                 await world.advance(atMost: 90_000) { world.ledger.open.isEmpty }
@@ -189,6 +190,43 @@ extension Simulations {
                     await world.change { $0.conditions.network.connectivity = .full }
                     await world.advance(by: 10)
                     #expect(await world.status(id)?.state == .completed)
+                }
+            }
+        }
+
+        /// Numbers of devices and of inodes in the rows become others, as they do when file systems are mounted anew.
+        private static func renumber(_ keys: [String], in database: URL) async {
+            let program = """
+                import json, sqlite3, sys
+                def renumbered(value):
+                    if isinstance(value, list): return [renumbered(each) for each in value]
+                    if not isinstance(value, dict): return value
+                    return {key: each + 1 if key in sys.argv[2:] else renumbered(each) for key, each in value.items()}
+                rows = sqlite3.connect(sys.argv[1])
+                changed = 0
+                for column in ["source", "upload_source"]:
+                    found = rows.execute(f"SELECT id, {column} FROM tasks WHERE {column} IS NOT NULL").fetchall()
+                    for id, value in found:
+                        text = json.dumps(renumbered(json.loads(value)))
+                        changed += rows.execute(f"UPDATE tasks SET {column} = ? WHERE id = ?", (text, id)).rowcount
+                rows.commit()
+                print(changed)
+                """
+            let outcome = try? await ChildProcess.run(
+                "python3", ["-c", program, database.path(percentEncoded: false)] + keys)
+            #expect(outcome?.code == 0 && outcome?.output != "0\n", "\(outcome?.errors ?? "")")
+        }
+
+        @Test func `T8: an upload goes on behind a reboot that has numbered devices anew`() async {
+            await #expect(processExitsWith: .success) {
+                for snapshot in [nil, SnapshotPolicy.copy] {
+                    await Self.upload("other devices", Self.resumption, snapshot: snapshot) { world, id in
+                        await world.advance(by: 1.5)
+                        #expect(await world.status(id)?.state == .waiting)
+                        if snapshot != nil { unlink(world.directory.path("source")) }
+                        await Self.renumber(
+                            snapshot == nil ? ["device"] : ["device", "inode"], in: world.paths.database)
+                    }
                 }
             }
         }

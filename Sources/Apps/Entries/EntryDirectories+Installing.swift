@@ -121,10 +121,7 @@ extension EntryDirectories {
     }
 
     private static func syncDirectory(_ path: String) throws(EntryError) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(of: path, "it cannot be opened") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw failure(of: path, "it cannot be synced") }
+        guard nightshift_sync_directory(path) == 0 else { throw failure(of: path, "it cannot be synced") }
     }
 
     private static func failure(of path: String, _ what: String) -> EntryError {

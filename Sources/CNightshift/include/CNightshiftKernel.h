@@ -45,8 +45,11 @@ int64_t nightshift_filesystem_type(int descriptor);
 /// Whether a file has an access control list (acl(5)); true, too, where the kernel does not tell.
 bool nightshift_has_access_list(const char *path);
 
-/// Renames, and fails with EEXIST where `to` exists (renameat2(2) with NOREPLACE).
+/// Renames, and fails with EEXIST where `to` exists: renameat2(2) with NOREPLACE, or as much where a file system does not know that.
 int nightshift_rename_exclusive(const char *from, const char *to);
+
+/// Has a directory's entries survive a power cut, as far as its file system has anything to sync of one.
+int nightshift_sync_directory(const char *path);
 
 /// How much free memory stays at the end of each heap; what is more goes back to the system, and so does each larger piece by
 /// itself (M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of mallopt(3)).

@@ -1,3 +1,4 @@
+import CNightshift
 import Glibc
 import NightshiftAPI
 import Store
@@ -5,12 +6,7 @@ import Store
 /// What is done to files in more than one place. All of it blocks.
 enum FileSteps {
     /// Makes a directory's entries survive a power cut; false, with `errno`, where that failed.
-    static func syncDirectory(_ path: String) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return fsync(descriptor) == 0
-    }
+    static func syncDirectory(_ path: String) -> Bool { nightshift_sync_directory(path) == 0 }
 
     /// Copies the first `size` bytes of a file to where another one stands.
     ///

@@ -149,6 +149,8 @@ struct Publisher: Sendable {
     static func inspect(_ publication: Publication) -> (finding: InterruptedPublication, descriptor: Int32) {
         if let there = FileStanding(name: publication.to) {
             if there.isRegular, there.isOwn, there.inode == publication.inode, there.size == publication.size {
+                // Both names stand where the crash came between the two, on a file system that knows no other way.
+                if FileStanding(name: publication.from)?.inode == publication.inode { unlink(publication.from) }
                 let directory = (publication.to as NSString).deletingLastPathComponent
                 return (FileSteps.syncDirectory(directory) ? .done : .unclear, -1)
             }

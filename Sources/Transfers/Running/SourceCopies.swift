@@ -38,7 +38,7 @@ struct SourceCopies: Sendable {
                 guard FileSteps.copy(original, to: copy, size: file.identity.size, syncEvery: Self.mostDirty) != nil
                 else { throw DiskTrouble.failure(errno, "copy \(file.path)") }
             }
-            guard FileIdentity(descriptor: original) == file.identity else {
+            guard file.isUnchanged(FileIdentity(descriptor: original)) else {
                 throw TransferFailure(.sourceChanged, "\(file.path) changed while it was copied.")
             }
             guard fdatasync(copy) == 0, let identity = FileIdentity(descriptor: copy) else {

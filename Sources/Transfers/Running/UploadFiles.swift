@@ -22,7 +22,7 @@ struct UploadFiles: Sendable {
             do throws(TransferFailure) {
                 let descriptor = try file.descriptor()
                 descriptors[file.path] = descriptor
-                guard FileIdentity(descriptor: descriptor) == file.identity else { throw Self.changed(file.path) }
+                guard file.isUnchanged(FileIdentity(descriptor: descriptor)) else { throw Self.changed(file.path) }
             } catch {
                 failure = error
             }
@@ -58,10 +58,10 @@ struct UploadFiles: Sendable {
     /// What has become of a file since it was opened; nil while all are as they were.
     var change: TransferFailure? {
         for file in source.files {
-            let isSame =
-                descriptors[file.path].flatMap { FileIdentity(descriptor: $0) } == file.identity
-                && FileIdentity(path: file.path) == file.identity
-            if !isSame { return Self.changed(file.path) }
+            let opened = descriptors[file.path].flatMap { FileIdentity(descriptor: $0) }
+            guard file.isUnchanged(opened), FileIdentity(path: file.path) == opened else {
+                return Self.changed(file.path)
+            }
         }
         return nil
     }

@@ -118,7 +118,9 @@ extension TransferService {
         guard times.deadline ?? .infinity <= now.bootSeconds else { return isReleased }
         let overdue = try await store.read { try $0.overdueTasks(bootSeconds: now.bootSeconds, limit: 1_000) }
         // One that cannot be ended now keeps the queue busy, not stuck: it is looked at again with the next change.
-        for id in overdue where !finishing.contains(id) { await timeOut(id) }
+        for id in overdue where !finishing.contains(id) {
+            guard await timeOut(id) else { break }
+        }
         if overdue.count == 1_000 { admissions.loop.request() }
         return true
     }
@@ -199,7 +201,9 @@ extension TransferService {
         let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
         // The store may have failed somebody else while this look was taken.
         let paused = admissions.pausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
-        return ([times.notBefore, beginAt, times.loosensAt, times.deadline, plan.nextLook, paused] + hostEnds)
+        // What could not be ended now is looked at again with the next change.
+        let deadline = times.deadline.flatMap { $0 > now.bootSeconds ? $0 : nil }
+        return ([times.notBefore, beginAt, times.loosensAt, deadline, plan.nextLook, paused] + hostEnds)
             .compactMap(\.self).min()
     }
 

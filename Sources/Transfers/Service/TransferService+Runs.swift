@@ -59,7 +59,7 @@ extension TransferService {
                 await tell(id) { $0.saved(isSaved, $1, &$2) }
             case .keepBody(let body):
                 let path = await keep(body, of: id)
-                await tell(id) { $0.bodyKept(path, $1, &$2) }
+                await tell(id) { run, context, _ in run.bodyKept(path, context) }
             case .concludeLater:
                 try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
                 await tell(id) { run, context, _ in run.concludeAgain(context) }

@@ -137,6 +137,8 @@ extension TransferService {
             guard let segments = active[id]?.segments else { return }
             switch action {
             case .begin(let number, let source, let range):
+                // Nobody would end one that is begun behind the end of the others.
+                guard active[id]?.stopping == nil, segments.conclusion == nil else { continue }
                 begin(number, source, range, id, segments)
                 begun = true
             case .setEnd(let number, let end):

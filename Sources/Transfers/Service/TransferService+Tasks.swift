@@ -226,7 +226,9 @@ extension TransferService {
     }
 
     /// Ends a task whose resource timeout has passed.
-    func timeOut(_ id: TaskID) async {
+    ///
+    /// - Returns: false where nothing can be written down now.
+    func timeOut(_ id: TaskID) async -> Bool {
         let failure = Discretion.TimeLimit.passed
         do throws(Problem) {
             let (before, after) = try await transition(id) { record in
@@ -234,11 +236,17 @@ extension TransferService {
                     ? .fail(failure, file: nil, resumeData: record.isResumable ? Self.newToken() : nil) : nil
             }
             if after.state == .failed, after.resumeData == nil { discard(before) }
+            return true
         } catch {
-            // It is being put in its place, or gone, or cannot be written down now: the queue looks at it again.
+            guard error.status != 503 else {
+                storeFailed(StoreError(.other, error.detail ?? error.title))
+                return false
+            }
+            // It is being put in its place, or gone: the queue looks at it again.
             logger.debug(
                 "A task could not be timed out",
                 metadata: ["task": "\(id)", "problem": "\(error.detail ?? error.title)"])
+            return true
         }
     }
 

@@ -48,9 +48,12 @@ extension MultipartFormData {
 }
 
 extension UploadSource {
-    /// Changes with every change of the bytes: texts stay with their boundary.
+    /// Changes with every change of the bytes, as ``File/isUnchanged(_:)`` sees it: texts stay with their boundary.
     fileprivate var version: String {
-        let identities = files.map(\.identity).map { "\($0.device).\($0.inode).\($0.modifiedNanoseconds).\($0.size)" }
+        let identities = files.map { file in
+            let inode = file.isSnapshot ? "copy" : "\(file.identity.inode)"
+            return "\(inode).\(file.identity.modifiedNanoseconds).\(file.identity.size)"
+        }
         return ([boundary].compactMap(\.self) + identities).joined(separator: "/")
     }
 }

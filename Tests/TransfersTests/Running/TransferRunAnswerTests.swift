@@ -39,27 +39,32 @@ import Transfers
     @Test func `The body of an answer is kept before the upload ends`() {
         var scene = Self.scene()
         #expect(Self.answered(&scene, Self.head(200), body: "{}") == [.keepBody(Array("{}".utf8))])
-        let actions = scene.run.bodyKept("/f/1", scene.context, &scene.hosts)
+        let actions = scene.run.bodyKept("/f/1", scene.context)
         #expect(actions.map(\.kind) == [.save])
         let record = actions.compactMap(\.record).last
         #expect(record?.state == .completed && record?.file == "/f/1" && record?.received == 2)
     }
 
-    @Test func `A body that cannot be kept is trouble of the disk`() {
+    @Test func `An answer whose body cannot be kept is kept later, and nothing is sent again`() {
         var scene = Self.scene()
         _ = Self.answered(&scene, Self.head(200), body: "{}")
-        let actions = scene.run.bodyKept(nil, scene.context, &scene.hosts)
-        #expect(actions.map(\.kind) == [.report, .save])
-        let record = actions.compactMap(\.record).last
-        #expect(record?.state == .waiting && record?.lastError?.code == .diskFull)
-        #expect(scene.saved().map(\.kind) == [.release])
+        let actions = scene.run.bodyKept(nil, scene.context)
+        #expect(actions.map(\.kind) == [.concludeLater])
+        #expect(scene.run.concludeAgain(scene.context).map(\.kind) == [.keepBody])
+        let record = scene.run.bodyKept("/f/1", scene.context).compactMap(\.record).last
+        #expect(record?.state == .completed && record?.file == "/f/1")
+        // A service that stops leaves it to the next one.
+        scene = Self.scene()
+        _ = Self.answered(&scene, Self.head(200), body: "{}")
+        scene.isServiceStopping = true
+        #expect(scene.run.bodyKept(nil, scene.context).map(\.kind) == [.release])
     }
 
     @Test(arguments: [(404, true, TaskState.failed), (404, false, .completed), (204, true, .completed)])
     func `An error fails a task that wants that`(status: Int, fails: Bool, state: TaskState) {
         var scene = Self.scene { $0.request.failsOnHTTPError = fails }
         _ = Self.answered(&scene, Self.head(status), body: "no")
-        let record = scene.run.bodyKept("/f/1", scene.context, &scene.hosts).compactMap(\.record).last
+        let record = scene.run.bodyKept("/f/1", scene.context).compactMap(\.record).last
         #expect(record?.state == state && record?.file == "/f/1")
         #expect(record?.error?.status == (state == .failed ? status : nil))
     }
@@ -87,7 +92,7 @@ import Transfers
         let first = Self.answered(&scene, Self.head(200), body: "{}")
         #expect(first.map(\.kind) == [.keepBody])
         for _ in 0..<3 {
-            let actions = scene.run.bodyKept("/f/1", scene.context, &scene.hosts)
+            let actions = scene.run.bodyKept("/f/1", scene.context)
             #expect(actions.flatMap(\.entries).map(\.decision) == [.finishing, .completed])
             #expect(scene.saved(false) == [.concludeLater])
             // It goes on as one that runs.
@@ -95,7 +100,7 @@ import Transfers
             #expect(scene.run.interrupt(.wait(.starting)) == [])
             #expect(scene.run.concludeAgain(scene.context) == [.keepBody(Array("{}".utf8))])
         }
-        _ = scene.run.bodyKept("/f/1", scene.context, &scene.hosts)
+        _ = scene.run.bodyKept("/f/1", scene.context)
         scene.isServiceStopping = true
         #expect(scene.saved(false) == [.release])
     }

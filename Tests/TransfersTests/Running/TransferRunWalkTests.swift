@@ -183,7 +183,7 @@ import Transfers
                 case .keepBody:
                     if random.chance(0.1) { interrupt() }
                     let path: String? = random.chance(0.8) ? "/f/1" : nil
-                    carryOut(scene.run.bodyKept(path, scene.context, &scene.hosts), isEnd: true)
+                    carryOut(scene.run.bodyKept(path, scene.context), isEnd: true)
                 case .concludeLater:
                     always(!scene.isServiceStopping, "a pause of a service that stops, seed \(seed)")
                     if random.chance(0.1) { interrupt() }

@@ -24,7 +24,7 @@ package enum TransferAction: Hashable, Sendable {
     case question(Challenge)
     /// Write the task down with the question for its app; then ``TransferRun/saved(_:_:_:)``.
     case saveQuestion(Challenge, TaskRecord, [JournalEntry])
-    /// Keep the body of the last answer to an upload; then ``TransferRun/bodyKept(_:_:_:)``.
+    /// Keep the body of the last answer to an upload; then ``TransferRun/bodyKept(_:_:)``.
     case keepBody([UInt8])
     /// After a while, ``TransferRun/concludeAgain(_:)``.
     case concludeLater

@@ -36,16 +36,20 @@ extension TransferRun {
     }
 
     /// - Parameter path: where the answer's body is kept; nil where it could not be.
-    package mutating func bodyKept(
-        _ path: String?, _ context: RunContext, _ hosts: inout HostTable
-    ) -> [TransferAction] {
+    package mutating func bodyKept(_ path: String?, _ context: RunContext) -> [TransferAction] {
         guard case .keepingBody(let conclusion) = phase else {
             assertionFailure("The answer to task \(record.id) was kept, and its run is \(phase).")
             return []
         }
         guard let path else {
-            return troubled(
-                DiskTrouble.noSpace(needed: Int64(conclusion.body.count), free: 0), context, &hosts)
+            guard !context.isServiceStopping else {
+                entries = []
+                phase = .released
+                return [.release]
+            }
+            // The upload is done: it would be sent again, so keeping the answer is tried until it works.
+            phase = .pausing(conclusion)
+            return [.concludeLater]
         }
         return end(conclusion, file: path, context.now)
     }

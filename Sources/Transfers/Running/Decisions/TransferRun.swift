@@ -15,7 +15,7 @@ package import Store
 ///   wants it to stop by then.
 /// - `closing`: it is being written down for the last time. ``saved(_:_:_:)`` leads to `released`.
 /// - `handedOver`: a ``FinishRun`` carries it on.
-/// - `keepingBody`: the last answer to an upload is being kept. ``bodyKept(_:_:_:)`` leads to `concluding`, or as trouble does to `saving`
+/// - `keepingBody`: the last answer to an upload is being kept. ``bodyKept(_:_:)`` leads to `concluding`, or as trouble does to `saving`
 ///   or `closing`.
 /// - `concluding`: the end of an upload that was answered is being written down. ``saved(_:_:_:)`` leads to `released`, or to `pausing`
 ///   where it could not be.
