@@ -157,29 +157,18 @@ extension AppService {
                 if lifts { try transaction.liftHolds(of: id, at: time) }
             }
             if lifts { unlifted.remove(id) }
-            unwritten.apps.remove(id)
+            unwritten.written(id)
             if finished.contains(where: \.wake.source.hasResult) { partCalls.add(environment.parts.wakesEnded) }
             return lifts
         } catch {
             if lifts { unlifted.insert(id) }
             if !finished.isEmpty { unfinished[id, default: []] += finished }
             // The row is written again with the app's next step, or after a while; until then a crash would find it a step behind.
-            unwritten.apps.insert(id)
-            unwritten.again = min(unwritten.again, now.awakeSeconds + Self.storePause)
+            unwritten.failed(id, now: now)
             setAlarm()
             environment.logger.error("The store failed", metadata: ["error": "\(error)", "app": "\(id)"])
             return false
         }
-    }
-
-    /// Seconds after which what could not be written is tried again, where nothing happens before.
-    private static let storePause = 30.0
-
-    /// Writes what could not be written, where it is time for that.
-    private func writeAgain() async {
-        guard unwritten.again <= now.awakeSeconds else { return }
-        unwritten.again = .infinity
-        for id in unwritten.apps { await write(id, [], []) }
     }
 
     private func stepWritten(_ id: AppID) {
@@ -290,8 +279,9 @@ extension AppService {
 
     func setAlarm() {
         let now = now
-        let next = (machines.values.compactMap(\.nextDeadline) + presentationDeadlines + [unwritten.again]).min()
-            .flatMap { $0.isFinite ? $0 : nil }
+        let next =
+            ([unwritten.again].compactMap(\.self) + machines.values.compactMap(\.nextDeadline) + presentationDeadlines)
+            .min()
         // Early where the machine sleeps meanwhile: then it is set again.
         let bootSeconds = next.map { now.bootSeconds + $0 - now.awakeSeconds }
         alarm.set(for: isStopping ? nil : next, atBootSeconds: bootSeconds, by: environment.clock) {
@@ -305,7 +295,7 @@ extension AppService {
             await perform(id) { $0.tick(now: $1) }
         }
         endLatePresentations()
-        await writeAgain()
+        for id in unwritten.takeDue(now) { await write(id, [], []) }
         setAlarm()
     }
 }

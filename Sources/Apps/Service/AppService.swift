@@ -89,8 +89,7 @@ package actor AppService {
     var writes: [AppID: PendingWrites] = [:]
     /// Apps that came to the front in a step that could not be written: the next one that can lifts what that was to lift.
     var unlifted: Set<AppID> = []
-    /// Apps whose last step could not be written, and when that is tried again, in awake seconds.
-    var unwritten: (apps: Set<AppID>, again: Double) = ([], .infinity)
+    var unwritten = UnwrittenSteps()
     /// What users have said of apps' background time since the service began, as their transactions left it.
     var policies: [AppID: StoredValue<BackgroundPolicy?>] = [:]
     /// Ends of wakes that could not be written: the next step of the app that can writes them.

@@ -254,7 +254,7 @@ import Testing
         #expect(try JSONDecoder().decode(AppRecord.self, from: old) == record)
     }
 
-    @Test func `T11: of two processes of an app, in one session, the one that was there speaks for it`() async throws {
+    @Test func `L2: of two processes of an app, in one session, the one that was there speaks for it`() async throws {
         let scene = try await ServiceScene(command: "/bin/sh -c \"sleep 600 & wait\"", isReal: true)
         let (process, reader) = try await launch(scene)
         try await begin(scene, process, 1)
