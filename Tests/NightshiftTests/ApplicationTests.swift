@@ -250,6 +250,28 @@ import Testing
         #expect(delegate.recorder.heard.read { $0.dropLast().last } == "2 completed")
     }
 
+    @Test func `T7: Session events are finished before the session is invalid`() async throws {
+        let world = try World()
+        let process = world.process()
+        let application = Application(connection: process.connection)
+        let delegate = AppDelegate()
+        delegate.process = process
+        application.delegate = delegate
+        application.launch(environment: [:])
+        let session = process.session(delegate.recorder)
+        session.downloadTask(with: url()).resume()
+        session.finishTasksAndInvalidate()
+        world.service.command(
+            command(1, .handleEvents) { command in
+                command.session = "org.example.photos"
+                command.through = 1
+            })
+        try await eventually("the app was told") { delegate.completions.count == 1 }
+        try world.service.end(1)
+        try await delegate.recorder.heard.wait(for: "the session's end") { $0.last == "invalid" }
+        #expect(delegate.recorder.heard.read { $0.suffix(3) } == ["1 completed", "finished events", "invalid"])
+    }
+
     @Test func `T7: An app without a handler of its own completes when its session has everything`() async throws {
         let world = try World()
         let process = world.process()

@@ -33,6 +33,26 @@ import Testing
         }
     }
 
+    @Test func `T9: A wake for a session that has ended since is completed when the app was told of it`() async throws {
+        let world = try World()
+        let process = world.process()
+        let receiver = PatientReceiver()
+        process.connection.commands.setReceiver(receiver)
+        let recorder = Recorder()
+        let session = process.session(recorder)
+        session.downloadTask(with: url()).resume()
+        session.finishTasksAndInvalidate()
+        let message = try world.service.end(1)
+        try await recorder.heard.wait(for: "the session's end") { $0.last == "invalid" }
+        var command = ProcessCommand(number: 1, action: .handleEvents)
+        command.session = "org.example.photos"
+        command.through = message
+        world.service.command(command)
+        try await receiver.told.wait(for: "the command") { $0.count == 1 }
+        receiver.told.read { $0[0]() }
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
+    }
+
     /// As an app whose delegate does not handle them itself.
     @Test func `T9: Each command is completed by its own events`() async throws {
         let world = try World()

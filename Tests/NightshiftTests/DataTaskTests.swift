@@ -148,6 +148,84 @@ import Testing
         #expect(proposed.read { $0 } == ["ada"])
     }
 
+    @Test func `T7: Credentials go to the server that has asked for them, and to no other`() async throws {
+        let other = try OriginServer()
+        other.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
+        origin.serve("/hop", .text("", .redirect(to: other.url("/secret"))))
+        let delegate = Recorder(onChallenge: { challenge in
+            #expect(challenge.protectionSpace.port == Int(other.port))
+            return (.useCredential, URLCredential(user: "ada", password: "abc", persistence: .none))
+        })
+        world.process().session(delegate).dataTask(with: request("/hop")).resume()
+        try await delegate.heard.wait(for: "the end") { $0.contains("1 completed") }
+        #expect(delegate.heard.read { $0 }.contains("1 received 'hello'"))
+        #expect(origin.requests(for: "/hop").allSatisfy { $0.field("authorization") == nil })
+        #expect(other.requests(for: "/secret").compactMap { $0.field("authorization") }.count == 1)
+    }
+
+    @Test func `T7: Behind a redirect another origin gets no secret`() async throws {
+        let other = try OriginServer()
+        other.serve("/file", .text("hello"))
+        origin.serve("/secret", .text("", .redirect(to: other.url("/file"))))
+        let delegate = Recorder()
+        let session = world.process().session(delegate) {
+            $0.httpAdditionalHeaders = ["X-Api-Key": "k", "Accept-Language": "de"]
+        }
+        var asked = request("/secret")
+        asked.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+        asked.setValue("c=1", forHTTPHeaderField: "Cookie")
+        session.dataTask(with: asked).resume()
+        #expect(try await delegate.heard.are(["1 received 'hello'", "1 completed"]))
+        let first = try #require(origin.requests(for: "/secret").first)
+        #expect(first.field("authorization") == "Bearer t" && first.field("x-api-key") == "k")
+        let second = try #require(other.requests(for: "/file").first)
+        for name in ["authorization", "cookie", "x-api-key"] { #expect(second.field(name) == nil, "\(name)") }
+        #expect(second.field("accept-language") == "de")
+    }
+
+    @Test func `T1: What the app decides of a task that has ended since is too late`() async throws {
+        origin.serve("/held", .text("hello", .stallAfter(1)))
+        let delegate = ResponseRecorder { _ in nil }
+        let task = world.process().session(delegate).dataTask(with: request("/held"))
+        task.resume()
+        try await delegate.handlers.wait(for: "the handler") { $0.count == 1 }
+        task.cancel()
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed -999" }
+        delegate.handlers.update { handlers in
+            for handler in handlers { handler(.allow) }
+            handlers = []
+        }
+        // Whatever comes of that comes before this one's end.
+        origin.serve("/hello", .text("hello"))
+        let second = ResponseRecorder()
+        world.process().session(second, identifier: "other").dataTask(with: request("/hello")).resume()
+        try await second.heard.wait(for: "another's end") { $0.last == "1 completed" }
+        #expect(delegate.heard.read { $0 } == ["1 response 200", "1 completed -999"])
+    }
+
+    @Test func `T1: A challenge that is answered behind the end of its session begins nothing`() async throws {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            let origin = try OriginServer()
+            origin.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
+            let delegate = ChallengeKeeper()
+            let session = world.process().session(delegate)
+            session.dataTask(with: URLRequest(url: url(origin.url("/secret")))).resume()
+            try await delegate.kept.wait(for: "the challenge") { $0 != nil }
+            session.invalidateAndCancel()
+            try await delegate.isInvalid.wait(for: "the end") { $0 }
+            delegate.kept.read { $0 }?(
+                .useCredential, URLCredential(user: "ada", password: "abc", persistence: .none))
+            // A trap would come with the next thing that the loader does.
+            let second = Recorder()
+            world.process().session(second, identifier: "other").dataTask(
+                with: URLRequest(url: url(origin.url("/secret")))
+            ).resume()
+            try await second.heard.wait(for: "another's end") { $0.contains { $0.hasPrefix("1 completed") } }
+            #expect(origin.requests(for: "/secret").allSatisfy { $0.field("authorization") == nil })
+        }
+    }
+
     @Test func `T7: Without credentials the refusal is the response; at Digest, which is not had here, too`()
         async throws
     {
@@ -206,5 +284,23 @@ final class ResponseRecorder: NSObject, URLSessionDownloadDelegate, URLSessionDa
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let code = (error as? URLError).map { " \($0.code.rawValue)" } ?? ""
         note("\(task.taskIdentifier) completed\(code)")
+    }
+}
+
+/// Keeps the handler of a challenge.
+final class ChallengeKeeper: NSObject, URLSessionTaskDelegate, Sendable {
+    typealias Handler = @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    let kept = Watched<Handler?>(nil)
+    let isInvalid = Watched(false)
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        kept.update { $0 = completionHandler }
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        isInvalid.update { $0 = true }
     }
 }

@@ -43,9 +43,20 @@ final class CommandHandler: Sendable {
         /// The last commands, with whether they are done: what comes again after a broken connection is known by them.
         var known: [Entry] = []
         var waiting: [Events] = []
+        /// Sessions that have ended in this process, with the last message that their delegates have handled.
+        var ended: [String: Int64] = [:]
         /// The state that the app has entered by itself and that the service has not heard of yet: the last one, and none behind a
         /// command to enter another.
         var unreported: AppState?
+
+        /// Takes out what the app was told of a session whose messages were handled up to one.
+        mutating func takeTold(_ session: String, through handled: Int64) -> [Events] {
+            let isMeant = { (events: Events) in
+                events.session == session && events.isTold && events.through <= handled
+            }
+            defer { waiting.removeAll(where: isMeant) }
+            return waiting.filter(isMeant)
+        }
     }
 
     private struct Entry {
@@ -225,18 +236,36 @@ final class CommandHandler: Sendable {
     }
 
     private func advanced(_ session: String) {
-        if let core = state.withLock(\.connection)?.sessions.session(session) { advanced(core) }
+        if let core = state.withLock(\.connection)?.sessions.session(session) {
+            advanced(core)
+        } else {
+            completeEnded(session)
+        }
+    }
+
+    /// A session has ended in this process: nobody is left who would hear that its events are finished.
+    func ended(_ core: SessionCore) {
+        let handled = core.state.withLock(\.lastHandled)
+        state.withLock { $0.ended[core.identifier] = handled }
+        completeEnded(core.identifier)
+    }
+
+    private func completeEnded(_ session: String) {
+        let finished = state.withLock { state in
+            state.ended[session].map { state.takeTold(session, through: $0) } ?? []
+        }
+        for events in finished {
+            for completion in events.completions { completion() }
+            events.acknowledge()
+        }
     }
 
     /// A session has been made, or its delegate has handled a message.
     func advanced(_ core: SessionCore) {
         let handled = core.state.withLock(\.lastHandled)
         let finished = state.withLock { state in
-            let finished = state.waiting.filter {
-                $0.session == core.identifier && $0.isTold && $0.through <= handled
-            }
-            state.waiting.removeAll { $0.session == core.identifier && $0.isTold && $0.through <= handled }
-            return finished
+            state.ended[core.identifier] = nil
+            return state.takeTold(core.identifier, through: handled)
         }
         guard !finished.isEmpty else { return }
         core.finishEvents { isHeard in

@@ -2,13 +2,19 @@ import Foundation
 import FoundationNetworking
 import NightshiftAPI
 
+extension BackgroundConfiguration {
+    /// The fields that every request has, by their names.
+    var additionalFields: [HeaderField] {
+        (httpAdditionalHeaders ?? [:]).map { HeaderField(name: "\($0.key.base)", value: "\($0.value)") }
+            .sorted { $0.name < $1.name }
+    }
+}
+
 extension SessionSettings {
     /// What the service has to know of a configuration.
     init(_ configuration: BackgroundConfiguration) {
         self.init()
-        headers = (configuration.httpAdditionalHeaders ?? [:]).map { name, value in
-            HeaderField(name: "\(name.base)", value: "\(value)")
-        }.sorted { $0.name < $1.name }
+        headers = configuration.additionalFields
         httpMaximumConnectionsPerHost = max(1, configuration.httpMaximumConnectionsPerHost)
         idleTimeout = Self.seconds(configuration.timeoutIntervalForRequest)
         resourceTimeout = Self.seconds(configuration.timeoutIntervalForResource)

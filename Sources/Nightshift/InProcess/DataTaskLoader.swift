@@ -15,6 +15,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     private struct State {
         var session: URLSession?
+        var isInvalid = false
         /// By the numbers of FoundationNetworking's tasks.
         var loads: [Int: Load] = [:]
     }
@@ -25,15 +26,28 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         queue.name = "nightshift.data-tasks"
     }
 
-    func begin(_ task: BackgroundDataTask) { begin(task, task.content.withLock(\.request)) }
+    func begin(_ task: BackgroundDataTask) {
+        var request = task.content.withLock(\.request)
+        // FoundationNetworking would send them behind redirects to other origins, too.
+        for field in core.configuration.additionalFields
+        where !field.isHarmless && request.value(forHTTPHeaderField: field.name) == nil {
+            request.setValue(field.value, forHTTPHeaderField: field.name)
+        }
+        begin(task, request)
+    }
 
     private func begin(_ task: BackgroundDataTask, _ request: URLRequest) {
-        let loading = state.withLock { state in
+        let loading = state.withLock { state -> URLSessionDataTask? in
+            // A session of FoundationNetworking's that is invalid traps at a new task.
+            guard !state.isInvalid else { return nil }
             let session = state.session ?? makeSession()
             state.session = session
             let loading = session.dataTask(with: request)
             state.loads[loading.taskIdentifier] = Load(task)
             return loading
+        }
+        guard let loading else {
+            return queue.addOperation { [core] in core.ended(task, error: URLError.cancelled(task)) }
         }
         task.content.withLock { $0.loading = loading }
         loading.resume()
@@ -61,6 +75,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     func invalidate() {
         let session = state.withLock { state in
             state.loads = [:]
+            state.isInvalid = true
             return state.session
         }
         session?.invalidateAndCancel()
@@ -137,6 +152,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     private func decided(_ disposition: URLSession.ResponseDisposition, _ load: Load) {
+        // It has ended since, or is about to: what the app says now is too late.
+        guard load.task.content.withLock({ $0.phase == .open }) else { return }
         let pending = load.pending
         (load.isDeciding, load.pending) = (false, [])
         let loading = load.task.content.withLock(\.loading)
@@ -173,6 +190,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     private func end(_ load: Load, _ error: (any Error)?) {
         if let loading = load.task.content.withLock(\.loading) { drop(loading) }
+        load.pending = []
         core.ended(load.task, error: error)
     }
 
@@ -192,7 +210,28 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         download.resume()
     }
 
-    // MARK: - Credentials
+    // MARK: - Secrets
+
+    /// Another origin gets the fields that are known to be harmless, and its own cookies: FoundationNetworking would hand on all.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void
+    ) {
+        guard let url = request.url, response.url.map({ $0.isOfOneOrigin(with: url) }) != true else {
+            return completionHandler(request)
+        }
+        var moved = request
+        for (name, value) in request.allHTTPHeaderFields ?? [:]
+        where !HeaderField(name: name, value: value).isHarmless {
+            moved.setValue(nil, forHTTPHeaderField: name)
+        }
+        let cookies =
+            core.configuration.httpShouldSetCookies ? core.configuration.httpCookieStorage?.cookies(for: url) : nil
+        for (name, value) in HTTPCookie.requestHeaderFields(with: cookies ?? []) {
+            moved.setValue(value, forHTTPHeaderField: name)
+        }
+        completionHandler(moved)
+    }
 
     /// FoundationNetworking's own ways on from here do not return: it traps at Digest, and waits for ever where the default is to be
     /// done. So the request is sent again with its credential, or the response that asked for one is the task's.
@@ -201,6 +240,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         guard let load = load(loading) else { return }
+        // Of the server that asks, which may be another one than the app's request has named.
+        let challenged = loading.currentRequest
         stop(loading)
         let task = load.task
         let space = challenge.protectionSpace
@@ -214,9 +255,9 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             queue.addOperation { [self] in
                 switch disposition {
                 case .useCredential:
-                    if let credential { retry(load, credential) } else { finish(load) }
+                    if let credential { retry(load, challenged, credential) } else { finish(load) }
                 case .performDefaultHandling:
-                    if let proposed, refusals == 0 { retry(load, proposed) } else { finish(load) }
+                    if let proposed, refusals == 0 { retry(load, challenged, proposed) } else { finish(load) }
                 case .cancelAuthenticationChallenge: core.ended(task, error: URLError.cancelled(task))
                 default: finish(load)
                 }
@@ -233,11 +274,11 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    private func retry(_ load: Load, _ credential: URLCredential) {
-        guard load.task.state != .canceling else {
+    private func retry(_ load: Load, _ challenged: URLRequest?, _ credential: URLCredential) {
+        guard load.task.content.withLock({ $0.phase == .open }) else {
             return core.ended(load.task, error: URLError.cancelled(load.task))
         }
-        var request = load.task.content.withLock(\.request)
+        var request = challenged ?? load.task.content.withLock(\.request)
         let words = Data("\(credential.user ?? ""):\(credential.password ?? "")".utf8)
         request.setValue("Basic \(words.base64EncodedString())", forHTTPHeaderField: "Authorization")
         begin(load.task, request)
@@ -245,6 +286,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     /// The answer that asked for credentials is the result.
     private func finish(_ load: Load) {
+        guard load.task.content.withLock({ $0.phase == .open }) else { return }
         showHeld(load)
         deliver(.end(nil), of: load)
     }
@@ -286,6 +328,16 @@ extension URLError {
     }
 }
 
+extension URL {
+    fileprivate func isOfOneOrigin(with other: URL) -> Bool {
+        func origin(_ url: URL) -> [String?] {
+            let scheme = url.scheme?.lowercased()
+            return [scheme, url.host?.lowercased(), "\(url.port ?? (scheme == "https" ? 443 : 80))"]
+        }
+        return origin(self) == origin(other)
+    }
+}
+
 extension BackgroundConfiguration {
     /// The configuration that loads data tasks in this process, as far as FoundationNetworking heeds it.
     fileprivate var inProcess: URLSessionConfiguration {
@@ -296,7 +348,8 @@ extension BackgroundConfiguration {
         configuration.networkServiceType = networkServiceType
         configuration.httpShouldSetCookies = httpShouldSetCookies
         configuration.httpCookieAcceptPolicy = httpCookieAcceptPolicy
-        configuration.httpAdditionalHeaders = httpAdditionalHeaders
+        configuration.httpAdditionalHeaders = Dictionary(
+            additionalFields.filter(\.isHarmless).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         configuration.httpMaximumConnectionsPerHost = min(max(1, httpMaximumConnectionsPerHost), 64)
         configuration.httpCookieStorage = httpCookieStorage
         // Credentials are looked up here, and a background session has no cache.

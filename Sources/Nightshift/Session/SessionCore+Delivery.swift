@@ -55,6 +55,8 @@ extension SessionCore {
         }
         state.withLock { $0.lastHandled = max($0.lastHandled, message.id) }
         connection.commands.advanced(self)
+        // The delegate hears that its events are finished before it hears that nothing more comes.
+        invalidateIfFinished()
     }
 
     private func deliver(_ message: SessionMessage) {
@@ -74,7 +76,7 @@ extension SessionCore {
             task.core.state.withLock { $0.reported = $0.reported ?? message.task.resumedAt ?? 0 }
             ended(task, message)
             handled(message.id)
-            forget(task.core)
+            remove(task.core)
         }
     }
 

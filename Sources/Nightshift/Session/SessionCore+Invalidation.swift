@@ -71,14 +71,19 @@ extension SessionCore {
         for waiter in waiters { waiter.goOn() }
     }
 
-    /// Forgets a task whose delegate has heard of its end. On ``events``.
+    /// Forgets a task whose delegate has heard of its end, and ends the session where that was what it waited for. On ``events``.
     func forget(_ task: TaskCore) {
+        remove(task)
+        invalidateIfFinished()
+    }
+
+    /// Forgets a task whose delegate has heard of its end.
+    func remove(_ task: TaskCore) {
         state.withLock { state in
             state.tasks[task.identifier] = nil
             state.belated.removeAll { $0 == task.identifier }
             if let id = task.state.withLock(\.id) { state.taskIdentifiers[id] = nil }
         }
-        invalidateIfFinished()
     }
 
     func invalidateIfFinished() {
@@ -111,6 +116,7 @@ extension SessionCore {
         }
         loader?.invalidate()
         for waiter in waiters { waiter.goOn() }
+        connection.commands.ended(self)
         // Handled messages are acknowledged all the same.
         acknowledge()
     }
