@@ -155,6 +155,27 @@ import Testing
         session.invalidateAndCancel()
     }
 
+    @Test func `T7: A message that the app takes out of its queue comes again, and the next ones behind it`()
+        async throws
+    {
+        let world = try World()
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        let delegate = Recorder()
+        let session = world.process().session(delegate, queue: queue)
+        for _ in 1...2 { session.downloadTask(with: url()).resume() }
+        queue.isSuspended = true
+        try world.service.end(1)
+        try await eventually("the message in the queue") { queue.operationCount == 1 }
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+        try world.service.end(2)
+        try await delegate.heard.wait(for: "both ends") { $0.filter { $0.hasSuffix("completed") }.count == 2 }
+        #expect(delegate.heard.read { $0.filter { $0.hasSuffix("completed") } } == ["1 completed", "2 completed"])
+        try await world.service.state.wait(for: "their acknowledgement") { $0.acknowledged == [1, 2] }
+        session.invalidateAndCancel()
+    }
+
     @Test func `T7: One message at a time on the delegate queue, acknowledged after its method has returned`()
         async throws
     {

@@ -124,9 +124,14 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Calls the app, in turn with everything else that its queue has.
+    /// Calls the app, in turn with everything else that its queue has. What the app takes out of that by `cancelAllOperations()` comes
+    /// again: the session waits for it.
     func onDelegateQueue(_ body: @escaping @Sendable () -> Void) {
-        delegateQueue.addOperation(body)
+        let call = DelegateCall { [self] in onDelegateQueue(body) }
+        delegateQueue.addOperation {
+            call.begin()
+            body()
+        }
     }
 
     /// Calls the app and waits until it has returned. Only from ``events``.
@@ -138,10 +143,25 @@ final class SessionCore: Sendable {
             })
         else { return }
         let isDone = DispatchSemaphore(value: 0)
-        delegateQueue.addOperation {
+        onDelegateQueue {
             body(session, delegate)
             isDone.signal()
         }
         isDone.wait()
+    }
+}
+
+/// A call that waits in the app's queue, which lets go of it without a word where the app cancels what is there.
+private final class DelegateCall: Sendable {
+    private let hasBegun = Atomic(false)
+    private let again: @Sendable () -> Void
+
+    init(again: @escaping @Sendable () -> Void) { self.again = again }
+
+    func begin() { hasBegun.store(true, ordering: .relaxed) }
+
+    deinit {
+        // The queue may be at it.
+        if !hasBegun.load(ordering: .relaxed) { DispatchQueue.global().async(execute: again) }
     }
 }
