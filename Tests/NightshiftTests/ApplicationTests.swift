@@ -250,6 +250,31 @@ import Testing
         #expect(delegate.recorder.heard.read { $0.dropLast().last } == "2 completed")
     }
 
+    @Test func `T7 T9: What comes before the app has come to its launch is told behind it`() async throws {
+        let world = try World()
+        let process = world.process()
+        // As a delegate does that makes a session, or registers a task, as a property.
+        _ = try process.connection.openChannel(until: .now + .seconds(20))
+        world.service.command(
+            command(1, .handleEvents) { command in
+                command.session = "org.example.photos"
+                command.through = 1
+            })
+        world.service.command(command(2, .enter) { $0.state = .active })
+        // Taken behind the others, and acknowledged at once where there is no app.
+        world.service.command(command(3, .snapshot))
+        try await world.service.state.wait(for: "the last command") { $0.acknowledgedCommands.contains(3) }
+        let application = Application(connection: process.connection)
+        let delegate = AppDelegate()
+        delegate.process = process
+        application.delegate = delegate
+        application.launch(environment: ["NIGHTSHIFT_LAUNCH": "background"])
+        try await eventually("the app was told") { delegate.completions.count == 1 }
+        try await eventually("its state") { application.applicationState == .active }
+        #expect(delegate.heard.contains("handle org.example.photos"))
+        withExtendedLifetime(process) {}
+    }
+
     @Test func `T7: Session events are finished before the session is invalid`() async throws {
         let world = try World()
         let process = world.process()

@@ -48,6 +48,8 @@ final class CommandHandler: Sendable {
         /// The state that the app has entered by itself and that the service has not heard of yet: the last one, and none behind a
         /// command to enter another.
         var unreported: AppState?
+        /// The last state that was to be entered while there was nobody to tell.
+        var enteredEarly: AppState?
 
         /// Takes out what the app was told of a session whose messages were handled up to one.
         mutating func takeTold(_ session: String, through handled: Int64) -> [Events] {
@@ -95,6 +97,8 @@ final class CommandHandler: Sendable {
         var through: Int64
         /// Whether the app has been told to handle them.
         var isTold = false
+        /// Whether there was nobody to tell: a program that is no app, or one that has not come to its launch.
+        var isEarly = false
         /// Acknowledges the command, as the app's completion handler does.
         var acknowledge: @Sendable () -> Void
         /// Called behind the delegate.
@@ -111,8 +115,18 @@ final class CommandHandler: Sendable {
         state.withLock { $0.connection = connection }
     }
 
+    /// What has come before, as where the app's delegate makes a session as a property, it is told of now.
     func setReceiver(_ receiver: any CommandReceiver) {
-        state.withLock { $0.receiver = receiver }
+        let (early, entered) = state.withLock { state in
+            state.receiver = receiver
+            defer {
+                state.waiting.removeAll(where: \.isEarly)
+                state.enteredEarly = nil
+            }
+            return (state.waiting.filter(\.isEarly).map(\.command), state.enteredEarly)
+        }
+        if let entered { receiver.enter(entered) { [self] in if entered == .background { handOver() } } }
+        for command in early { handleEvents(command) }
     }
 
     func receive(_ command: ProcessCommand, on channel: String?) {
@@ -142,15 +156,19 @@ final class CommandHandler: Sendable {
         switch command.action {
         case .enter:
             let newState = command.state ?? .inactive
-            // Told now, what the app was before would undo it.
-            state.withLock { $0.unreported = nil }
+            let receiver = state.withLock { state in
+                // Told now, what the app was before would undo it.
+                state.unreported = nil
+                if state.receiver == nil { state.enteredEarly = newState }
+                return state.receiver
+            }
             let done: @Sendable () -> Void = { [self] in
                 if newState == .background { handOver() }
                 finish(command)
             }
             if let receiver { receiver.enter(newState, done: done) } else { queue.async(execute: done) }
         case .handleEvents:
-            handleEvents(command, receiver)
+            handleEvents(command)
         case .handleWake:
             guard let wakes = state.withLock(\.connection)?.wakes else { return }
             wakes.begin(
@@ -193,21 +211,23 @@ final class CommandHandler: Sendable {
 
     // MARK: - Session events
 
-    private func handleEvents(_ command: ProcessCommand, _ receiver: (any CommandReceiver)?) {
+    private func handleEvents(_ command: ProcessCommand) {
         let session = command.session ?? ""
         // Once: an app may call its handler when the library has completed the wake already.
         let completion: @Sendable () -> Void = { [self] in
             if !state.withLock({ $0.known.contains { $0.command == command && $0.isDone } }) { finish(command) }
         }
-        state.withLock { state in
+        let receiver = state.withLock { state in
             var events = Events(
                 command: command, session: session, through: command.through ?? 0, acknowledge: completion)
-            if receiver == nil {
+            if state.receiver == nil {
                 // Nobody to tell: the delegate that is there hears the end, and that completes it.
                 events.isTold = true
+                events.isEarly = true
                 events.completions = [completion]
             }
             state.waiting.append(events)
+            return state.receiver
         }
         if let receiver {
             receiver.handleEvents(of: session, completion: completion) { [self] in
