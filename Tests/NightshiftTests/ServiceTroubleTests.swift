@@ -1,8 +1,9 @@
 import Foundation
-import Nightshift
 import NightshiftAPI
 import TestSupport
 import Testing
+
+@testable import Nightshift
 
 /// Row T13: the service restarting or being away is survived without the app's doing.
 @Suite struct ServiceTroubleTests {
@@ -118,6 +119,40 @@ import Testing
         task.resume()
         #expect(world.service.state.read { $0.log.filter { $0 == line }.count } == 3)
         #expect(world.service.state.read { $0.tasks.count } == 1)
+    }
+
+    @Test func `T13: A task whose hand-over was answered with silence runs when it is resumed`() async throws {
+        let world = try World()
+        let process = world.process()
+        let session = process.session(Recorder())
+        let task = session.downloadTask(with: url())
+        let line = "POST /v1/process/sessions/org.example.photos/tasks"
+        world.service.state.update { $0.unanswered[line] = .max }
+        // As an app does that goes to the background with a task that it has not resumed.
+        process.connection.sessions.handOverAll(patience: .seconds(1))
+        #expect(world.service.state.read { $0.tasks.values.map(\.task.state) } == [.suspended])
+        world.service.state.update { $0.unanswered = [:] }
+        task.resume()
+        try await world.service.state.wait(for: "the task to run") { $0.tasks.values.map(\.task.state) == [.waiting] }
+    }
+
+    @Test func `T13: A change whose answer was lost is not taken for one that was not made`() async throws {
+        let world = try World()
+        let session = world.process().session(Recorder())
+        let task = session.downloadTask(with: url())
+        task.resume()
+        try await world.service.state.wait(for: "the task") { $0.tasks.count == 1 }
+        let id = try #require(world.service.state.read { $0.tasks.keys.first })
+        let line = "POST /v1/tasks/\(id)/suspend"
+        world.service.state.update { $0.unanswered[line] = .max }
+        let suspending = Task { task.suspend() }
+        try await world.service.state.wait(for: "the suspension") { $0.tasks[id]?.task.state == .suspended }
+        world.service.stop()
+        await suspending.value
+        task.resume()
+        world.service.state.update { $0.unanswered = [:] }
+        try world.service.start()
+        try await world.service.state.wait(for: "the task to run") { $0.tasks[id]?.task.state == .waiting }
     }
 
     @Test func `T13: Without a service for a while, tasks get numbers that nobody else has`() async throws {

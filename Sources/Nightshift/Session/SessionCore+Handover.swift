@@ -81,25 +81,33 @@ extension SessionCore {
             try handOver(task, isHeld: wish.held, patience: patience)
             return
         }
-        guard wish.held != wish.told else { return }
+        if wish.held != wish.told { try tell(task, id, isHeld: wish.held, patience: patience) }
+    }
+
+    private func tell(_ task: TaskCore, _ id: TaskID, isHeld: Bool, patience: Duration) throws {
+        // Where no answer comes, it may have heard of it all the same.
+        task.state.withLock { $0.isHeld = nil }
         do {
-            try connection.notify(wish.held ? .suspend(id) : .resume(id), hasty: true, patience: patience)
+            try connection.notify(isHeld ? .suspend(id) : .resume(id), hasty: true, patience: patience)
         } catch let problem as Problem where problem.status == 409 || problem.status == 404 {
             // It has ended; its message is on the way.
         }
-        task.state.withLock { $0.isHeld = wish.held }
+        task.state.withLock { $0.isHeld = isHeld }
     }
 
     private struct Wish {
         var held: Bool
-        var told: Bool
+        var told: Bool?
     }
 
     func handOver(_ task: TaskCore, isHeld: Bool, patience: Duration) throws {
         // Only what may have reached it may be known to it.
         try connection.openChannel(until: .now + patience, hasty: true)
         // Before it is described: what the app changes from here on is told behind it.
-        task.state.withLock { $0.mayBeKnown = true }
+        let wasKnown = task.state.withLock { state in
+            defer { state.mayBeKnown = true }
+            return state.mayBeKnown
+        }
         let asksFirst = delegate is any URLSessionDelayedRequestDelegate
         let request = SessionEnqueueRequest(tasks: [task.handover(isHeld: isHeld, asksFirst: asksFirst)])
         let answer: EnqueueResponse
@@ -115,7 +123,8 @@ extension SessionCore {
         }
         task.state.withLock { state in
             state.id = id
-            state.isHeld = isHeld
+            // One that it has from before it has as it was described then.
+            state.isHeld = wasKnown ? nil : isHeld
         }
         task.closeSource()
         state.withLock { state in
@@ -123,6 +132,7 @@ extension SessionCore {
             if state.tasks[task.identifier] != nil { state.taskIdentifiers[id] = task.identifier }
         }
         tellChanges(of: task)
+        if wasKnown { try tell(task, id, isHeld: isHeld, patience: patience) }
     }
 
     private func send(

@@ -45,8 +45,8 @@ final class TaskCore: Sendable {
         var mayBeKnown = false
         /// What the app has changed since the service may have the task, and the service has not heard of yet.
         var unsent: TaskChange?
-        /// Whether the service was last told to hold it.
-        var isHeld = false
+        /// Whether the service holds it, as it has said last; nil while that is not known, since an answer is missing.
+        var isHeld: Bool?
         /// Bytes that the delegate has heard of; nil for a download made from resume data, until it is known where it goes on.
         var reported: Int64? = 0
     }
@@ -82,8 +82,9 @@ final class TaskCore: Sendable {
         var state = State()
         state.originalRequest = URLRequest(task)
         state.note = task.clientData
-        state.isHeld = task.task.state == .suspended
-        state.suspensions = state.isHeld ? 1 : 0
+        let isHeld = task.task.state == .suspended
+        state.isHeld = isHeld
+        state.suspensions = isHeld ? 1 : 0
         // Bytes from before this process are not reported as new.
         state.reported = task.task.kind == .download ? task.task.countOfBytesReceived : task.task.countOfBytesSent
         self.state = Mutex(state)
