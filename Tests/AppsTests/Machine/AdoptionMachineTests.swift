@@ -23,6 +23,8 @@ import Testing
         "unconfirmed", "confirmBy",
         // From the record's faults.
         "hasToldPause", "faultPauseEnd", "sleptSeconds",
+        // What could not be suspended is tried again as it is taken up.
+        "suspendAgain", "suspensionPause",
     ]
 
     @Test func `L1: what a machine keeps beside its record is found out anew`() {
