@@ -250,7 +250,7 @@ import Testing
         #expect(delegate.recorder.heard.read { $0.dropLast().last } == "2 completed")
     }
 
-    @Test func `T7 T9: What comes before the app has come to its launch is told behind it`() async throws {
+    @Test func `T7: What comes before the app has come to its launch is told behind it`() async throws {
         let world = try World()
         let process = world.process()
         // As a delegate does that makes a session, or registers a task, as a property.
