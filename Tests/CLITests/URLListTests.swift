@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CLI
@@ -50,6 +51,26 @@ struct URLListTests {
         let batches = try await batches(list, of: 1_000)
         #expect(batches.map(\.count) == [1_000, 1_000, 1_000])
         #expect(batches[2].last == "http://a.example/2999")
+    }
+
+    @Test func aPipeThatDoesNotBlockIsReadToItsEnd() throws {
+        let pipe = Pipe()
+        let descriptor = pipe.fileHandleForReading.fileDescriptor
+        #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
+        try pipe.fileHandleForWriting.write(contentsOf: Data("http://a/1\n".utf8))
+        Thread.detachNewThread {
+            // Behind the first line there is nothing to read for a moment.
+            blockThread(for: .milliseconds(100), because: "The reader comes to the end of what is there.")
+            try? pipe.fileHandleForWriting.write(contentsOf: Data("http://a/2\n".utf8))
+            try? pipe.fileHandleForWriting.close()
+        }
+        #expect(try URLList(path: "-", standardInput: descriptor).validated() == 2)
+    }
+
+    @Test func aListThatCannotBeReadIsNoEmptyOne() throws {
+        let descriptor = open("/", O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(throws: CommandFailure.self) { _ = try URLList(path: "-", standardInput: descriptor) }
     }
 
     @Test func linesAcrossPieces() async throws {

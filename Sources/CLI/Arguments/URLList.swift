@@ -88,6 +88,17 @@ struct URLList: ~Copyable {
         while true {
             let count = read(source, &buffer, buffer.count)
             if count < 0 && errno == EINTR { continue }
+            if count < 0 && errno == EAGAIN {
+                // Another program has set the open file to non-blocking, which holds for all that have it.
+                var place = pollfd(fd: source, events: Int16(POLLIN), revents: 0)
+                poll(&place, 1, -1)
+                continue
+            }
+            guard count >= 0 else {
+                let reason = String(cString: strerror(errno))
+                close(copy)
+                throw CommandFailure.failed("The list cannot be read: \(reason)")
+            }
             guard count > 0 else { return copy }
             var written = 0
             while written < count {
