@@ -50,9 +50,12 @@ package enum Program {
         case .validationFailure:
             if let message = UnknownWord.message(invocation.arguments) { return report(.usage(message), invocation) }
             if wantsJSON(invocation) {
-                return report(.usage(NightshiftCommand.message(for: error)), invocation)
+                let message = NightshiftCommand.message(for: error)
+                return report(.usage(SecretArguments.hidden(in: message, invocation.arguments)), invocation)
             }
-            invocation.errors.line(NightshiftCommand.fullMessage(for: error))
+            let message = SecretArguments.hidden(
+                in: NightshiftCommand.fullMessage(for: error), invocation.arguments)
+            invocation.errors.line(TerminalText.escaped(message, keepingNewlines: true))
             return .usage
         default:
             return report(.failed(NightshiftCommand.message(for: error)), invocation)

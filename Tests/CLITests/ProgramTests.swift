@@ -40,7 +40,14 @@ struct ProgramTests {
         }
     }
 
-    @Test(arguments: [["get", "ftp://bob:secret@a.example/x"], ["ftp://bob:secret@a.example/x"]])
+    @Test(arguments: [
+        ["get", "ftp://bob:secret@a.example/x"], ["ftp://bob:secret@a.example/x"],
+        ["get", "-H", "Authorization: Bearer secret\u{1}", "https://a.example/x"],
+        ["get", "-H", "Authorization Bearer secret", "https://a.example/x"],
+        ["get", "--json", "--header=Authorization Bearer secret", "https://a.example/x"],
+        ["retarget", "https://ada:secret@a.example/x", "12"], ["show", "https://ada:secret@a.example/"],
+        ["put", "f", "https://a.example/x", "https://ada:secret@b.example/x"],
+    ])
     func passwordsAreNotRepeated(_ arguments: [String]) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(arguments)) == .usage)

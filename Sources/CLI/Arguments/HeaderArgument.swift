@@ -11,11 +11,11 @@ enum HeaderArgument {
         guard name.unicodeScalars.allSatisfy({ isToken($0) }) else {
             throw ValidationError("a header field's name has letters, digits and !#$%&'*+-.^_`|~ only")
         }
-        let value = text[text.index(after: colon)...]
+        let value = text[text.index(after: colon)...].trimmingSpaces()
         guard value.unicodeScalars.allSatisfy({ $0 == "\t" || ($0.value >= 0x20 && $0.value != 0x7f) }) else {
             throw ValidationError("a header field's value has no control characters")
         }
-        return HeaderField(name: String(name), value: value.trimmingSpaces())
+        return HeaderField(name: String(name), value: value)
     }
 
     /// RFC 9110, section 5.6.2.
