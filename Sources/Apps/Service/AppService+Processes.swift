@@ -34,10 +34,11 @@ extension AppService {
         try requireReadable(id)
         let owner = machines[id]?.record.process.map { ProcessIdentity($0) }
         // A script that starts the real program leads the session that both are in, and does not speak for the app itself.
-        let isStranger = owner.map {
-            $0 != process && $0.isAlive && (getsid(pid) != $0.pid || isSpokenFor(id, besides: pid))
-        }
-        let isGuest = isStranger == true || child != nil || asGuest
+        let isStranger =
+            owner.map {
+                $0 != process && $0.isAlive && (getsid(pid) != $0.pid || isSpokenFor(id, besides: pid))
+            } ?? false
+        let isGuest = isStranger || child != nil || asGuest
         let stream = open(pid, id, isGuest: isGuest)
         let machine = machine(id)
         var hello = ProcessHello(

@@ -19,7 +19,8 @@ enum SecretArguments {
             }
         }
         return words.sorted { $0.secret.count > $1.secret.count }.reduce(message) { message, word in
-            word.secret.isEmpty ? message : message.replacing(word.secret, with: word.shown)
+            // As the parser repeats a word: a short one may be part of others.
+            message.replacing("'\(word.secret)'", with: "'\(word.shown)'")
         }
     }
 

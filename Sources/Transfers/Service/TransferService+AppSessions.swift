@@ -122,7 +122,16 @@ extension TransferService {
                 try transaction.unfinishedTasks(session: SessionID(app: app, identifier: $0))
             }
         }
-        for task in tasks { try await end(task, producingResumeData: true, because: failure) }
+        // Each of them, though the disk may have failed for one.
+        var problem: Problem?
+        for task in tasks {
+            do throws(Problem) {
+                try await end(task, producingResumeData: true, because: failure)
+            } catch {
+                problem = problem ?? error
+            }
+        }
+        if let problem { throw problem }
     }
 
     /// The user is back, and the rows of the app's tasks say by now that they are not held back any more
