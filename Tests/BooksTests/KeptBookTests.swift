@@ -128,15 +128,8 @@ private actor Keeper {
 
     /// Nothing gets to the disk before `body` calls what it is given.
     private func whileTheDiskRests(_ body: (_ goOn: () -> Void) async throws -> Void) async throws {
-        let (gate, isWriting) = (Gate(), Watched(false))
-        async let blockade: Void = store.write { _ in
-            isWriting.update { $0 = true }
-            _ = gate.block(until: .now + WaitingTime.longest)
-        }
-        try await isWriting.wait(for: "the writer") { $0 }
-        defer { gate.open() }
-        try await body { gate.open() }
-        try await blockade
+        let hold = try await StoreHold(store)
+        try await body { hold.release() }
     }
 
     @Test func `What is told has changed the book at once, and is done when it is on disk`() async throws {

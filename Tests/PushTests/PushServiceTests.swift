@@ -167,21 +167,15 @@ import Testing
         await scene.service.apply(DeviceMoment(conditions: DeviceConditions(), phase: .dozing))
         try await scene.deliver([scene.message(1)])
         #expect(try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.waiting])
-        let (gate, isWriting) = (Gate(), Watched(false))
-        async let blockade: Void = scene.store.write { _ in
-            isWriting.update { $0 = true }
-            _ = gate.block(until: .now + WaitingTime.longest)
-        }
-        try await isWriting.wait(for: "the writer") { $0 }
-        defer { gate.open() }
+        let hold = try await StoreHold(scene.store)
         async let change = scene.service.register(BookScene.other, waits: false)
         try await passTime(.milliseconds(200), because: "That a change is being written is told to nobody.")
         async let step: Void = scene.service.launched(BookScene.other)
         try await passTime(.milliseconds(200), because: "Nor that somebody waits for his turn behind it.")
         scene.clock.setWallClock(BookScene.start + 40 * 86_400)
         try await eventually("the clock") { await !scene.service.trustsClock }
-        gate.open()
-        _ = try await (blockade, change, step)
+        hold.release()
+        _ = try await (change, step)
         #expect(try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.waiting])
         await scene.end()
     }

@@ -69,16 +69,7 @@ import Testing
 
     @Test func `B7: While the disk is full nothing is acknowledged and no app is told`() async throws {
         let bus = ScriptedBus()
-        let scene = try ServiceScene(bus: bus)
-        scene.gateway.endpoints("https://push.example")
-        try await scene.start()
-        bus.say(.connected)
-        _ = try await scene.service.enrol(PushEnrolmentRequest(url: ServiceScene.url, name: "test"))
-        bus.say(.register(call: 1, Self.chat))
-        try await bus.requests.wait(for: "the endpoint") { $0.contains { Self.isCall($0) } }
-        let endpoint = try #require(bus.requests.read { $0.compactMap(Self.call).first })
-        bus.say(.called(number: endpoint.number, .returned))
-        let topic = try #require(scene.gateway.state.read { $0.registered.first })
+        let (scene, topic) = try await registered(on: bus)
         try await eventually("the app knows its endpoint") {
             let sentence = try await scene.service.status().unifiedPush?.first?.sentence
             return sentence == "Messages are handed on as they come."
@@ -96,6 +87,19 @@ import Testing
 
     @Test func `B7: No app is told of a message before it is on disk, whatever is decided meanwhile`() async throws {
         let bus = ScriptedBus()
+        let (scene, topic) = try await registered(on: bus)
+        let hold = try await StoreHold(scene.store)
+        scene.gateway.send(Self.message(1, topic))
+        try await eventually("the message") { try await scene.service.status().unifiedPush?.map(\.waiting) == [1] }
+        await scene.service.apply(DeviceMoment())
+        #expect(bus.requests.read { $0.compactMap(Self.call).count } == 1)
+        hold.release()
+        try await bus.requests.wait(for: "the message") { $0.compactMap(Self.call).count == 2 }
+        await scene.end()
+    }
+
+    /// A service with an app that is registered and was told its endpoint, and the app's topic.
+    private func registered(on bus: ScriptedBus) async throws -> (scene: ServiceScene, topic: String) {
         let scene = try ServiceScene(bus: bus)
         scene.gateway.endpoints("https://push.example")
         try await scene.start()
@@ -105,15 +109,7 @@ import Testing
         try await bus.requests.wait(for: "the endpoint") { $0.contains { Self.isCall($0) } }
         let endpoint = try #require(bus.requests.read { $0.compactMap(Self.call).first })
         bus.say(.called(number: endpoint.number, .returned))
-        let topic = try #require(scene.gateway.state.read { $0.registered.first })
-        let hold = try await StoreHold(scene.store)
-        scene.gateway.send(Self.message(1, topic))
-        try await eventually("the message") { try await scene.service.status().unifiedPush?.map(\.waiting) == [1] }
-        await scene.service.apply(DeviceMoment())
-        #expect(bus.requests.read { $0.compactMap(Self.call).count } == 1)
-        hold.release()
-        try await bus.requests.wait(for: "the message") { $0.compactMap(Self.call).count == 2 }
-        await scene.end()
+        return (scene, try #require(scene.gateway.state.read { $0.registered.first }))
     }
 
     private static let chat = DistributorRegistration(

@@ -10,13 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct DurableStateTests {
     @Test func `The state of an app is told when its journal entry is on disk`() async throws {
         let scene = try await ServiceScene()
-        let (service, store) = (scene.service, scene.store)
-        let (gate, isWriting, isOpen) = (Gate(), Watched(false), Watched(false))
-        async let blockade: Void = store.write { _ in
-            isWriting.update { $0 = true }
-            _ = gate.block(until: .now + .seconds(60))
-        }
-        try await isWriting.wait(for: "the writer") { $0 }
+        let (service, isOpen) = (scene.service, Watched(false))
+        let hold = try await StoreHold(scene.store)
         async let launched = service.launch(ServiceScene.app, LaunchRequest())
         try await eventually("the process") {
             scene.scripted?.deeds.contains { if case .launched = $0 { true } else { false } } ?? false
@@ -26,12 +21,12 @@ import Testing
         // A service that dies now leaves nobody whom the next one does not know.
         #expect(scene.scripted?.living == [])
         isOpen.update { $0 = true }
-        gate.open()
+        hold.release()
         let (state, wasOpen) = try await told
         #expect(wasOpen)
         #expect(state != .notRunning)
         #expect(try await scene.history().contains { $0.app == ServiceScene.app })
-        _ = try await (launched, blockade)
+        _ = try await launched
         #expect(scene.scripted?.living.count == 1)
         try await scene.end()
     }
