@@ -6,6 +6,18 @@ import Testing
 
 /// Rows L1 and T7: the app's life, and being woken for a session.
 @Suite @MainActor struct ApplicationTests {
+    /// An app that has come to its launch, with its delegate.
+    private func launched(
+        _ process: AppProcess, _ environment: [String: String] = [:]
+    ) -> (application: Application, delegate: AppDelegate) {
+        let application = Application(connection: process.connection)
+        let delegate = AppDelegate()
+        delegate.process = process
+        application.delegate = delegate
+        application.launch(environment: environment)
+        return (application, delegate)
+    }
+
     private func command(
         _ number: Int64, _ action: ProcessCommand.Action, _ prepare: (inout ProcessCommand) -> Void = { _ in }
     ) -> ProcessCommand {
@@ -148,11 +160,9 @@ import Testing
             state.hello.state = .background
         }
         let process = world.process()
-        let application = Application(connection: process.connection)
-        let delegate = AppDelegate()
-        delegate.process = process
-        application.delegate = delegate
-        application.launch(environment: ["NIGHTSHIFT_APP": "org.example.app", "NIGHTSHIFT_LAUNCH": "background"])
+        let (application, delegate) = launched(
+            process, ["NIGHTSHIFT_APP": "org.example.app", "NIGHTSHIFT_LAUNCH": "background"])
+        defer { withExtendedLifetime(application) {} }
         #expect(delegate.heard == ["launched, background: true"])
         #expect(application.applicationState == .background)
         let wake = command(1, .handleEvents) { command in
@@ -227,11 +237,8 @@ import Testing
     @Test func `T7: Session events are finished only behind the last message`() async throws {
         let world = try World()
         let process = world.process()
-        let application = Application(connection: process.connection)
-        let delegate = AppDelegate()
-        delegate.process = process
-        application.delegate = delegate
-        application.launch(environment: [:])
+        let (application, delegate) = launched(process)
+        defer { withExtendedLifetime(application) {} }
         let session = process.session(delegate.recorder)
         session.downloadTask(with: url()).resume()
         session.downloadTask(with: url()).resume()
@@ -264,11 +271,8 @@ import Testing
         // Taken behind the others, and acknowledged at once where there is no app.
         world.service.command(command(3, .snapshot))
         try await world.service.state.wait(for: "the last command") { $0.acknowledgedCommands.contains(3) }
-        let application = Application(connection: process.connection)
-        let delegate = AppDelegate()
-        delegate.process = process
-        application.delegate = delegate
-        application.launch(environment: ["NIGHTSHIFT_LAUNCH": "background"])
+        let (application, delegate) = launched(process, ["NIGHTSHIFT_LAUNCH": "background"])
+        defer { withExtendedLifetime(application) {} }
         try await eventually("the app was told") { delegate.completions.count == 1 }
         try await eventually("its state") { application.applicationState == .active }
         #expect(delegate.heard.contains("handle org.example.photos"))
@@ -278,11 +282,8 @@ import Testing
     @Test func `T7: Session events are finished before the session is invalid`() async throws {
         let world = try World()
         let process = world.process()
-        let application = Application(connection: process.connection)
-        let delegate = AppDelegate()
-        delegate.process = process
-        application.delegate = delegate
-        application.launch(environment: [:])
+        let (application, delegate) = launched(process)
+        defer { withExtendedLifetime(application) {} }
         let session = process.session(delegate.recorder)
         session.downloadTask(with: url()).resume()
         session.finishTasksAndInvalidate()
