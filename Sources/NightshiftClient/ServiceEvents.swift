@@ -34,8 +34,13 @@ package struct ServiceEvents: AsyncSequence {
             }
         }
 
-        private mutating func bytes(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+        /// Connects, unless that was done; returns when the service has answered, which may be long before the first event.
+        package mutating func open(isolation actor: isolated (any Actor)? = #isolation) async throws {
             if stream == nil { stream = try await events.client.stream(events.source, lastEventID: events.lastEventID) }
+        }
+
+        private mutating func bytes(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+            try await open(isolation: actor)
             do {
                 return try await stream?.next(isolation: actor)
             } catch {

@@ -131,7 +131,9 @@ struct ArgumentTests {
 
     @Test(arguments: [
         "", "example.org/x", "ftp://a/b", "http://", "https:///x", "http://a b/", "http://a/\u{1b}",
-        "file:///etc/passwd",
+        "file:///etc/passwd", "http://a.example:0/", "http://a.example:65536/", "http://a.example:x/", "http://[::1/",
+        "http://[::g]/", "http://[::1]x/", "http://1.2.3.4.5/", "http://a..example/", "http://a%00b/",
+        "http://a.example/" + String(repeating: "x", count: Limits.urlLength), "http://u%00:p@a.example/",
     ])
     func noURLs(_ text: String) {
         #expect(URLArgument.mistake(in: text) != nil)

@@ -269,6 +269,99 @@ struct ProgramTests {
         #expect(world.errors.text.isEmpty)
     }
 
+    @Test func `A service that is back is told though nothing happens`() async throws {
+        let world = try World()
+        let streams = Mutex(0)
+        let service = try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): return try .json(Samples.status)
+            case ("POST", "/v1/tasks"): return try .json(EnqueueResponse(ids: [TaskID(14)]))
+            case ("GET", "/v1/events"):
+                let number = streams.withLock { count in
+                    count += 1
+                    return count
+                }
+                switch number {
+                case 1: return .hangUp
+                case 2: return .events([String](), staysOpen: false)
+                default: return try .events([.journal(Samples.entry(101, .completed, task: 14))], staysOpen: true)
+                }
+            case ("GET", "/v1/tasks/14"): return try .json(Samples.completed())
+            default: throw Problem.notFound(request.path)
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("get", "--json", "http://a.example/1") == .whole)
+        let events = try world.output.text.split(separator: "\n").map {
+            try JSON.decode(Line.self, from: Data($0.utf8)).event
+        }
+        let change = ["connectionLost", "connectionRestored"]
+        #expect(events == ["accepted"] + change + change + ["journal", "ended"])
+    }
+
+    @Test func `The ids of what was accepted are told as JSON, though the list cannot be handed over to its end`()
+        async throws
+    {
+        let world = try World()
+        let list = (0..<1_500).map { "http://a.example/\($0)\n" }.joined()
+        try Data(list.utf8).write(to: world.root.appending(path: "list"))
+        let posts = Mutex(0)
+        let service = try world.service { request in
+            guard request.method == "POST" else { return try .json(Samples.status) }
+            let number = posts.withLock { count in
+                count += 1
+                return count
+            }
+            guard number == 1 else { throw Problem.unavailable("The service is stopping.") }
+            return try .json(EnqueueResponse(ids: (1...1_000).map { TaskID($0) }))
+        }
+        defer { service.stop() }
+        #expect(await world.run("get", "-i", world.path + "/list", "--detach", "--json") != .whole)
+        // In front of what went wrong.
+        let lines = world.output.text.split(separator: "\n")
+        let told = try JSON.decode(
+            EnqueueResponse.self, from: Data(try #require(lines.first, "\(world.errors.text)").utf8))
+        #expect(told.ids.count == 1_000)
+    }
+
+    @Test func `T5: The answer to an upload replaces no file that somebody makes meanwhile, and is not lost`()
+        async throws
+    {
+        let world = try World()
+        try Data("hello".utf8).write(to: world.root.appending(path: "note"))
+        let answer = world.root.appending(path: "answer")
+        let task = Samples.completed()
+        let service = try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): return try .json(Samples.status)
+            case ("POST", "/v1/tasks"): return try .json(EnqueueResponse(ids: [TaskID(14)]))
+            case ("GET", "/v1/events"):
+                return try .events([.journal(Samples.entry(101, .completed, task: 14))], staysOpen: true)
+            case ("GET", "/v1/tasks/14/content"):
+                try Data("mine".utf8).write(to: answer)
+                return .json(200, Data("thanks".utf8))
+            default: return try .json(task)
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("put", "note", "http://a.example/in", "-q", "-o", "answer") == .whole)
+        #expect(try Data(contentsOf: answer) == Data("mine".utf8))
+        #expect(try Data(contentsOf: world.root.appending(path: "answer.1")) == Data("thanks".utf8))
+        #expect(world.errors.text.contains("answer.1"))
+        // With leave to replace it, also what is no file, which stays what it is.
+        #expect(await world.run("put", "note", "http://a.example/in", "-q", "--force", "-o", "answer") == .whole)
+        #expect(try Data(contentsOf: answer) == Data("thanks".utf8))
+        #expect(mkfifo(world.path + "/pipe", 0o600) == 0)
+        let reader = open(world.path + "/pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        #expect(await world.run("put", "note", "http://a.example/in", "-q", "--force", "-o", "pipe") == .whole)
+        var bytes = [UInt8](repeating: 0, count: 16)
+        #expect(read(reader, &bytes, bytes.count) == 6)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: world.path).allSatisfy { !$0.hasPrefix(".nightshift-") }
+        )
+    }
+
     @Test func aResetReadsEverythingAnew() async throws {
         let world = try World()
         let service = try world.service { request in

@@ -25,7 +25,8 @@ final class ScriptedService: Sendable {
         case hangUp
     }
 
-    let home: URL
+    /// Where its socket is.
+    private let folder: URL
     private let descriptor: Int32
     private let state = Mutex(State())
     private let handler: @Sendable (Request) -> Reply
@@ -34,21 +35,26 @@ final class ScriptedService: Sendable {
         var requests: [Request] = []
         var open: [Int32] = []
         var isStopped = false
+        var connections = 0
     }
 
     var requests: [Request] { state.withLock { $0.requests } }
-    var socketPath: String { home.appending(path: "run/nightshift.sock").path(percentEncoded: false) }
+    /// Connections that were accepted, whether or not something was asked on them.
+    var connections: Int { state.withLock { $0.connections } }
+    var socketPath: String { folder.appending(path: "nightshift.sock").path(percentEncoded: false) }
 
     /// Listens below `home`, as a service with that `NIGHTSHIFT_HOME` does.
-    init(home: URL, _ handler: @escaping @Sendable (Request) -> Reply) throws {
-        self.home = home
+    ///
+    /// - Parameter folder: below `home`; of the socket.
+    init(home: URL, folder: String = "run", _ handler: @escaping @Sendable (Request) -> Reply) throws {
+        self.folder = home.appending(path: folder)
         self.handler = handler
         try FileManager.default.createDirectory(
-            at: home.appending(path: "run"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            at: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        let path = home.appending(path: "run/nightshift.sock").path(percentEncoded: false)
+        let path = self.folder.appending(path: "nightshift.sock").path(percentEncoded: false)
         unlink(path)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
         let result = withUnsafePointer(to: &address) {
@@ -72,6 +78,7 @@ final class ScriptedService: Sendable {
                     close(descriptor)
                     return
                 }
+                state.withLock { $0.connections += 1 }
                 Thread.detachNewThread { [self] in serve(connection) }
             }
         }

@@ -32,6 +32,44 @@ struct UnitFilesTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).isEmpty)
     }
 
+    @Test func `What looks at the service or stops it does not have systemd start it`() async throws {
+        let world = try World()
+        // systemctl(1), as far as it is asked: the socket waits, or its service runs.
+        try world.install(
+            "systemctl",
+            """
+            case "$*" in
+            *'show --property=SubState --value nightshiftd.socket'*) cat "$HOME/state" ;;
+            *is-active*) exit 0 ;;
+            *) exit 1 ;;
+            esac
+            """)
+        let runtime = world.root.appending(path: "rt")
+        try FileManager.default.createDirectory(
+            at: runtime.appending(path: "systemd"), withIntermediateDirectories: true)
+        try Data().write(to: runtime.appending(path: "systemd/private"))
+        let state = world.root.appending(path: "state")
+        try Data("listening\n".utf8).write(to: state)
+        let service = try ScriptedService(home: world.root, folder: "rt/nightshift") { _ in
+            (try? .json(Samples.status)) ?? .hangUp
+        }
+        defer { service.stop() }
+        let environment = [
+            "NIGHTSHIFT_HOME": "", "XDG_RUNTIME_DIR": runtime.path(percentEncoded: false),
+            "PATH": world.path + "/bin:/usr/bin:/bin",
+        ]
+        #expect(await world.run("status", environment: environment) == .unreachable)
+        #expect(await world.run("service", "stop", environment: environment) == .whole)
+        #expect(world.output.text.hasSuffix("The service does not run.\n"))
+        _ = await world.run("doctor", environment: environment)
+        #expect(world.output.text.contains("systemd starts it for the first command that needs it"))
+        // Behind all of them: connections are accepted in their order.
+        try Data("running\n".utf8).write(to: state)
+        #expect(await world.run("status", environment: environment) == .whole)
+        #expect(service.requests.map(\.path) == ["/v1/status"])
+        #expect(service.connections <= 2)
+    }
+
     @Test func anotherHomeIsNotForUnits() async throws {
         let world = try World()
         #expect(await world.run("service", "install") == .usage)

@@ -40,9 +40,14 @@ final class World: Sendable {
 
     /// Puts a shell script where the program looks for the service.
     func installDaemon(_ script: String) throws {
+        try install("nightshiftd", script)
+    }
+
+    /// Puts a shell script where the program looks for others.
+    func install(_ program: String, _ script: String) throws {
         let folder = root.appending(path: "bin")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let file = folder.appending(path: "nightshiftd").path(percentEncoded: false)
+        let file = folder.appending(path: program).path(percentEncoded: false)
         let draft = file + ".draft"
         try Data(("#!/bin/sh\n" + script).utf8).write(to: URL(filePath: draft))
         // Another test that starts a program in this moment would hold a file open for writing that this process had open, and

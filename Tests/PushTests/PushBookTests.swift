@@ -278,6 +278,23 @@ import Testing
         #expect(scene.wakes.isEmpty && scene.due.count == 1)
     }
 
+    @Test func `R3: A push with the id of another app's push is one of its own, and comes once, too`() throws {
+        var scene = try BookScene()
+        let first = scene.message(BookScene.alert)
+        scene.receive(first)
+        var second = scene.message(BookScene.alert, for: BookScene.other)
+        second = Message(
+            id: first.id, topic: second.topic, timestamp: second.timestamp, expiry: second.expiry,
+            priority: second.priority, type: second.type, collapseID: second.collapseID, isFromStorage: false,
+            payload: second.payload)
+        scene.receive(second)
+        #expect(scene.due.count == 2 && Set(scene.pushes.values.map(\.app)) == [BookScene.app, BookScene.other])
+        for _ in 0..<2 {
+            for message in [first, second] { #expect(scene.book.received(message, now: scene.now) == false) }
+            scene.restart()
+        }
+    }
+
     @Test func `R3: A thousand pushes are remembered, whatever the clock says`() throws {
         var scene = try BookScene()
         let first = scene.message(BookScene.alert)

@@ -13,7 +13,7 @@ struct BookScene {
     /// What was begun, and when, in hours.
     private(set) var begun: [(wake: RefreshWake, hour: Double)] = []
     private(set) var effects: [RefreshEffect] = []
-    private(set) var seconds = BookScene.start
+    var seconds = BookScene.start
     /// What comes of whatever runs, and after how many seconds; nothing ends by itself where it is nil.
     var result: RefreshResult? = .newData
     var duration = 10.0

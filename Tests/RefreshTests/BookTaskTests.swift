@@ -157,6 +157,19 @@ import Testing
         #expect(scene.fetches.isEmpty && scene.book.planner.apps[Scene.app]?.fetchEnded == nil)
     }
 
+    @Test func `R10: After the clock was set back a task waits for external power for a day, and no longer`() throws {
+        var scene = Self.scene()
+        scene.step { $0.apply(BookScene.idle(power: .battery), now: $1) }
+        scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+        scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
+        try Self.submit(Scene.task(.processing), to: &scene)
+        scene.seconds -= 10 * 86_400
+        scene.pass(to: -10 * 24 + 23)
+        #expect(scene.begun.isEmpty)
+        scene.pass(to: -10 * 24 + 25)
+        #expect(scene.begun.count == 1)
+    }
+
     @Test func `R10: What ran when the service died goes on, has ended, or has failed`() throws {
         for fate in 0..<3 {
             var scene = Self.scene()

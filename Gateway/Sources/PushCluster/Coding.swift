@@ -125,6 +125,45 @@ struct KeptDevice: Codable {
     }
 }
 
+extension KeptDevice {
+    /// What a device's wish for a token comes to.
+    struct Registration {
+        var token: String
+        var ended: String?
+        /// Tokens whose owner need not be known any more.
+        var forgotten: [String] = []
+    }
+
+    mutating func register(
+        _ topic: String, fresh: String, isFreshWanted: Bool, limit: Int, at: Int64
+    ) throws(StoreError) -> Registration {
+        guard revokedAt == nil else { throw StoreError(.refused, "The device is revoked.") }
+        let current = tokens.first { $0.topic == topic && $0.endedAt == nil }
+        if let current, !isFreshWanted { return Registration(token: current.token, forgotten: [fresh]) }
+        if let current {
+            end(current.token, by: .replaced, at: at)
+        } else {
+            let count = tokens.count { $0.endedAt == nil }
+            guard count < limit else { throw StoreError(.refused, "The device has \(count) tokens.") }
+        }
+        tokens.append(Token(token: fresh, topic: topic, createdAt: at))
+        return Registration(token: fresh, ended: current?.token, forgotten: prune(topic, limit))
+    }
+
+    /// Takes away the tokens that ended longest ago, which need not answer that they have: of `topic`, and of all.
+    private mutating func prune(_ topic: String, _ limit: Int) -> [String] {
+        func ended() -> [Token] {
+            tokens.filter { $0.endedAt != nil }
+                .sorted { ($0.endedAt ?? 0, $0.createdAt) > ($1.endedAt ?? 0, $1.createdAt) }
+        }
+        var forgotten = Set(ended().filter { $0.topic == topic }.dropFirst(TokenRecord.endedOfTopic).map(\.token))
+        tokens.removeAll { forgotten.contains($0.token) }
+        forgotten.formUnion(ended().dropFirst(limit).map(\.token))
+        tokens.removeAll { forgotten.contains($0.token) }
+        return Array(forgotten)
+    }
+}
+
 struct KeptEnrolment: Codable {
     var name: String
     var expiresAt: Int64

@@ -141,7 +141,7 @@ extension NATSStore {
         return kept.flatMap { Int64(String(decoding: $0.data, as: UTF8.self)) }
     }
 
-    package func deviceConnects(_ id: DeviceID, at: Int64) async throws(StoreError) -> DeviceRecord? {
+    package func deviceConnects(_ id: DeviceID) async throws(StoreError) -> DeviceRecord? {
         // That it was seen is written when it is attached.
         try await kept(id)?.record(id)
     }
@@ -192,9 +192,6 @@ extension NATSStore {
         try await kept(device)?.records(device) ?? []
     }
 
-    /// Tokens of a topic that have ended and still answer that they have.
-    private static let endedLimit = 8
-
     package func register(
         _ topic: String, device: DeviceID, fresh: String, isFreshWanted: Bool, limit: Int, at: Int64
     ) async throws(StoreError) -> (token: String, ended: String?) {
@@ -207,33 +204,20 @@ extension NATSStore {
         }
         // Whose it is, first: a token that is in use is always found.
         _ = try await jetStream.write(Subjects.token(of: fresh), Array(Subjects.name(device).utf8))
-        var answer: (token: String, ended: String?) = (fresh, nil)
-        var forgotten: [String] = []
-        let found = try await change(Subjects.device(device), in: Subjects.devices, KeptDevice.self) {
-            (kept) throws(StoreError) in
-            let current = kept.tokens.first { $0.topic == topic && $0.endedAt == nil }
-            answer = (fresh, current?.token)
-            forgotten = []
-            if let current, !isFreshWanted {
-                answer = (current.token, nil)
-                forgotten = [fresh]
-                return
+        var registration = KeptDevice.Registration(token: fresh)
+        do throws(StoreError) {
+            let found = try await change(Subjects.device(device), in: Subjects.devices, KeptDevice.self) {
+                (kept) throws(StoreError) in
+                registration = try kept.register(
+                    topic, fresh: fresh, isFreshWanted: isFreshWanted, limit: limit, at: at)
             }
-            if let current {
-                kept.end(current.token, by: .replaced, at: at)
-            } else {
-                let count = kept.tokens.count { $0.endedAt == nil }
-                guard count < limit else { throw StoreError(.refused, "The device has \(count) tokens.") }
-            }
-            kept.tokens.append(KeptDevice.Token(token: fresh, topic: topic, createdAt: at))
-            let ended = kept.tokens.filter { $0.topic == topic && $0.endedAt != nil }
-                .sorted { ($0.endedAt ?? 0) > ($1.endedAt ?? 0) }
-            forgotten = ended.dropFirst(Self.endedLimit).map(\.token)
-            kept.tokens.removeAll { forgotten.contains($0.token) }
+            if found == nil { throw StoreError(.refused, "There is no device '\(device)'.") }
+        } catch {
+            if error.code == .refused { try? await forget(fresh) }
+            throw error
         }
-        if found == nil { throw StoreError(.refused, "There is no device '\(device)'.") }
-        for token in forgotten { try await forget(token) }
-        return answer
+        for token in registration.forgotten { try await forget(token) }
+        return (registration.token, registration.ended)
     }
 
     private func forget(_ token: String) async throws(StoreError) {

@@ -98,7 +98,7 @@ package final class NATSStore: Sendable {
 
     // MARK: - Devices that are here
 
-    package func attach(_ device: DeviceID, connection number: UInt64) {
+    package func attach(_ device: DeviceID, connection number: UInt64, at: Int64) {
         let isHere = attachments.withLock { attachments in
             if attachments[device] != nil {
                 attachments[device]?.connection = number
@@ -113,19 +113,18 @@ package final class NATSStore: Sendable {
             return true
         }
         guard isHere else { return connection.pause(0) { self.drop(device, number) } }
-        see(device, number, until: .now + .seconds(JetStream.patience))
+        see(device, number, at: at, until: .now + .seconds(JetStream.patience))
     }
 
     /// Writes down that the device is here; its place in the order of all such writes is that of its connections.
-    private func see(_ device: DeviceID, _ number: UInt64, until end: ContinuousClock.Instant) {
-        let at = Int64(Date().timeIntervalSince1970 * 1_000)
+    private func see(_ device: DeviceID, _ number: UInt64, at: Int64, until end: ContinuousClock.Instant) {
         jetStream.write(Subjects.seen(device), Array("\(at)".utf8)) { result in
             switch result {
             case .success(.at(let epoch)): self.placed(device, number, epoch)
             case .success(.overtaken), .failure:
                 guard self.isAttached(device, number) else { return }
                 guard .now < end else { return self.drop(device, number) }
-                self.connection.pause(0.25) { self.see(device, number, until: end) }
+                self.connection.pause(0.25) { self.see(device, number, at: at, until: end) }
             }
         }
     }

@@ -92,7 +92,7 @@ final class StoreEcho: StoreListener {
 
     func changed(_ device: DeviceID, tokens: [String], isRevoked: Bool) {
         directory.forget(tokens)
-        if isRevoked { switchboard.end(device, Refusal(.notAuthenticated, "The device was revoked.")) }
+        if isRevoked { switchboard.revoked(device) }
     }
 
     func logGrew() {

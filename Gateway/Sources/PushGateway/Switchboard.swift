@@ -21,6 +21,8 @@ package final class Switchboard: Sendable {
         var routes: [DeviceID: DeviceRoute] = [:]
         var links: [UInt64: any DeviceLink] = [:]
         var lastConnection: UInt64 = 0
+        /// Revoked while the gateway runs: the signature of one may have been checked before that.
+        var revoked: Set<DeviceID> = []
     }
 
     let store: any GatewayStore
@@ -118,10 +120,11 @@ package final class Switchboard: Sendable {
             let number = state.lastConnection
             state.links[number] = link
             // What is stored from now on is told, so that what is read behind it misses nothing.
-            store.attach(device, connection: number)
+            store.attach(device, connection: number, at: GatewayClock.now().wallMilliseconds)
             let actions = state.routes[device, default: DeviceRoute(isShared: store.isShared)].connected(
                 number, deviceState, topics)
             perform(actions, device, &state)
+            if state.revoked.contains(device) { link.close(Self.revocation) }
             return number
         }
     }
@@ -158,11 +161,14 @@ package final class Switchboard: Sendable {
         input(device) { $0.turn(connection: connection) }
     }
 
-    /// Ends the connection of a device that was revoked.
-    package func end(_ device: DeviceID, _ refusal: Refusal) {
+    private static let revocation = Refusal(.notAuthenticated, "The device was revoked.")
+
+    /// The device was revoked, and the store says so: its connection ends, and one that is about to begin.
+    package func revoked(_ device: DeviceID) {
         state.withLock { state in
+            state.revoked.insert(device)
             guard let number = state.routes[device]?.connectionNumber else { return }
-            state.links[number]?.close(refusal)
+            state.links[number]?.close(Self.revocation)
         }
     }
 

@@ -47,13 +47,15 @@ extension DeviceRoute {
 
     /// `stored` is in the store. It may be told twice, late, or behind what took its place.
     package mutating func arrived(_ stored: StoredPush, now: Moment) -> [Action] {
-        guard connection != nil, isNews(stored), connection?.sending[stored.push.id] == nil else { return [] }
-        noteSilent(stored)
-        for (id, sent) in connection?.sending ?? [:] {
-            guard let place = sent.place, place.topic == stored.push.topic, place.slot == stored.slot else { continue }
-            connection?.sending[id]?.loss = .replaced(by: stored.push.id)
+        guard let connection, isNews(stored), connection.sending[stored.push.id]?.place != stored.place else {
+            return []
         }
-        if connection?.filters[stored.push.topic] == .ignored {
+        noteSilent(stored)
+        for (id, sent) in connection.sending {
+            guard let place = sent.place, place.topic == stored.push.topic, place.slot == stored.slot else { continue }
+            self.connection?.sending[id]?.loss = .replaced(by: stored.push.id)
+        }
+        if connection.filters[stored.push.topic] == .ignored {
             finished(stored.place)
             return [.remove(stored.place, [.discarded(.disabled)])]
         }

@@ -17,7 +17,7 @@ package struct DeviceRoute: Sendable {
         /// Asks for a further load behind the one that is under way.
         var next: Occasion?
         /// Acknowledged while a load was under way, which may still bring them.
-        var acknowledged: Set<PushID> = []
+        var acknowledged: Set<StoredPlace> = []
         /// Something was stored while a load was under way, which may not bring it.
         var mayMiss = false
         /// What could not be sent because too much was on its way.
@@ -33,6 +33,8 @@ package struct DeviceRoute: Sendable {
         var company: DeliveryEvent.Company?
         /// Why it is not in storage any more.
         var loss: DeliveryEvent.Discard?
+        /// Another push waits that has the same id, which providers choose: an acknowledgement names the id alone.
+        var hasNamesake = false
     }
 
     /// Why something may be sent now that waited.
@@ -155,7 +157,9 @@ package struct DeviceRoute: Sendable {
     /// A push that has one attempt.
     package mutating func attempt(_ push: Push) -> [Action] {
         guard var connection else { return [.log(push.id, .discarded(.notConnected))] }
-        guard connection.sending.count < 2 * Self.window else { return [.log(push.id, .discarded(.busy))] }
+        guard connection.sending.count < 2 * Self.window, connection.sending[push.id] == nil else {
+            return [.log(push.id, .discarded(.busy))]
+        }
         connection.sending[push.id] = Sent(place: nil, isFromStorage: false, company: nil)
         self.connection = connection
         let send = Action.send(push.message(isFromStorage: false), connection: connection.number)
@@ -202,7 +206,19 @@ package struct DeviceRoute: Sendable {
             mayHaveWaiting = true
             return load(Occasion(company: isOrdinary ? .push(stored.push.id) : nil))
         }
+        guard !waitsForNamesake(stored) else { return [] }
         return [send(stored, company: nil, isFromStorage: false)].compactMap(\.self)
+    }
+
+    /// Whether `stored` has to wait until a push of the same id is acknowledged that is on its way; or is on its way
+    /// itself.
+    private mutating func waitsForNamesake(_ stored: StoredPush) -> Bool {
+        guard let sent = connection?.sending[stored.push.id] else { return false }
+        if sent.place != stored.place {
+            connection?.sending[stored.push.id]?.hasNamesake = true
+            mayHaveWaiting = true
+        }
+        return true
     }
 
     private mutating func send(_ stored: StoredPush, company: DeliveryEvent.Company?, isFromStorage: Bool) -> Action? {
@@ -240,7 +256,7 @@ package struct DeviceRoute: Sendable {
                 if row.slot == .held { actions.append(.remove(row.place, [])) }
                 continue
             }
-            if connection?.sending[push.id] != nil || acknowledged.contains(push.id) { continue }
+            if acknowledged.contains(row.place) || connection?.sending[push.id]?.place == row.place { continue }
             if push.isExpired(now) {
                 actions.append(.remove(row.place, [.discarded(.expired)]))
                 continue
@@ -262,6 +278,7 @@ package struct DeviceRoute: Sendable {
                 if heldUntil > now.wallMilliseconds { due = min(due ?? heldUntil, heldUntil) }
                 continue
             }
+            if waitsForNamesake(row) { continue }
             // Another gateway may let one pass at this very moment: the store says which of the two it is.
             let hasItsTurn = row.slot == .held && !waits
             if isShared, hasItsTurn, occasion.company == nil, !occasion.claimed.contains(push.topic) {
@@ -326,12 +343,13 @@ package struct DeviceRoute: Sendable {
             (sent.company.map { [.rodeAlong($0)] } ?? []) + [sent.isFromStorage ? .deliveredFromStorage : .delivered]
         var actions: [Action] = []
         if let place = sent.place {
-            if connection?.isLoading == true { connection?.acknowledged.insert(id) }
+            if connection?.isLoading == true { connection?.acknowledged.insert(place) }
             if isShared { finished(place) }
             actions.append(.remove(place, words))
         } else {
             actions += words.map { .log(id, $0) }
         }
+        if sent.hasNamesake { actions += load(Occasion()) }
         if let backlog = connection?.backlog, (connection?.sending.count ?? 0) <= Self.window / 2 {
             connection?.backlog = nil
             actions += load(backlog)

@@ -32,7 +32,7 @@ package struct ProviderSession: Sendable, Hashable {
     package mutating func judge(_ next: Token, now: Int64) -> Rejection? {
         if isUnusable { return .tooManyProviderTokenUpdates }
         guard next.issuedAt <= now + Self.clockSkew else { return .invalidProviderToken }
-        guard now - next.issuedAt <= Self.lifetime else { return .expiredProviderToken }
+        guard next.issuedAt >= now - Self.lifetime else { return .expiredProviderToken }
         if let token, token != next {
             guard token.team == next.team else { return .invalidProviderToken }
             guard token.key == next.key else { return .unrelatedKeyIdInToken }

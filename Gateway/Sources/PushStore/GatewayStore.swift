@@ -32,8 +32,8 @@ package protocol GatewayStore: Sendable {
         _ id: DeviceID, hash: [UInt8], key: [UInt8], name: String?, now: Int64
     ) async throws(StoreError) -> DeviceRecord?
     func device(_ id: DeviceID) async throws(StoreError) -> DeviceRecord?
-    /// The device wants to connect; gives what is known of it, and writes down that it was seen.
-    func deviceConnects(_ id: DeviceID, at: Int64) async throws(StoreError) -> DeviceRecord?
+    /// The device wants to connect; gives what is known of it. Nothing is written, so that a full disk keeps nobody out.
+    func deviceConnects(_ id: DeviceID) async throws(StoreError) -> DeviceRecord?
     func devices(limit: Int) async throws(StoreError) -> [DeviceRecord]
     /// The device is let in no more, its tokens are unregistered, and what is stored for it is gone, which the log
     /// says.
@@ -42,10 +42,11 @@ package protocol GatewayStore: Sendable {
     func revokeDevice(_ id: DeviceID, at: Int64) async throws(StoreError) -> [String]
     func token(_ token: String) async throws(StoreError) -> TokenRecord?
     func tokens(of device: DeviceID) async throws(StoreError) -> [TokenRecord]
-    /// The token of `topic` on `device`: the one in use, or `fresh`, which becomes the one in use.
+    /// The token of `topic` on `device`: the one in use, or `fresh`, which becomes the one in use. A device that is
+    /// revoked has none.
     ///
     /// - Parameters:
-    ///   - limit: of tokens in use that a device may have.
+    ///   - limit: of tokens in use that a device may have, and of ended ones that are remembered.
     ///   - isFreshWanted: ends the one in use.
     /// - Returns: the token, and the one that it has ended.
     func register(
@@ -97,8 +98,8 @@ package protocol GatewayStore: Sendable {
 
     /// Who hears what other gateways do. Called once, before anything else.
     func listen(_ listener: any StoreListener)
-    /// The device is connected here. From now on the listener hears of its pushes.
-    func attach(_ device: DeviceID, connection: UInt64)
+    /// The device is connected here, which is written down. From now on the listener hears of its pushes.
+    func attach(_ device: DeviceID, connection: UInt64, at: Int64)
     func detach(_ device: DeviceID, connection: UInt64)
     /// Takes a silent push's place in the bucket that all gateways share.
     func takeSilent(

@@ -10,8 +10,8 @@ final class GroupCommit: Sendable {
         var perform: @Sendable (Database) throws -> Settlement
         /// The same within a savepoint: work that fails leaves nothing, and the rest of the transaction stays.
         var performAlone: @Sendable (Database) -> Settlement
-        /// Answers when there is no transaction to work in.
-        var refuse: @Sendable (StoreError) -> Void
+        /// Answers when what was to be written is not: what only reads does so once more, of what is on the disk.
+        var refuse: @Sendable (Database, StoreError) -> Void
     }
 
     private typealias Settlement = @Sendable (StoreError?) -> Void
@@ -27,8 +27,10 @@ final class GroupCommit: Sendable {
     var depth: Int { pending.withLock { $0.count } }
 
     /// Queues `body`, and calls `completion` when its transaction is on the disk, or has failed. Returns at once.
+    ///
+    /// - Parameter isReading: `body` writes nothing, and has its answer also where the transaction has failed.
     func enqueue<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value,
+        _ body: @escaping @Sendable (Database) throws -> Value, isReading: Bool = false,
         completion: @escaping @Sendable (Result<Value, StoreError>) -> Void
     ) {
         let operation = Operation(
@@ -40,7 +42,9 @@ final class GroupCommit: Sendable {
                 let outcome = Self.inSavepoint(db, body)
                 return { failure in completion(failure.map { .failure($0) } ?? outcome) }
             },
-            refuse: { completion(.failure($0)) })
+            refuse: { db, failure in
+                completion(isReading ? Self.outcome { try body(db) } : .failure(failure))
+            })
         let isFirst = pending.withLock { operations in
             operations.append(operation)
             return operations.count == 1
@@ -59,7 +63,7 @@ final class GroupCommit: Sendable {
                 for settle in try Self.commit(operations, db) { settle(nil) }
             } catch {
                 let failure = StoreError(error)
-                for operation in operations { operation.refuse(failure) }
+                for operation in operations { operation.refuse(db, failure) }
             }
         }
     }
@@ -93,16 +97,22 @@ final class GroupCommit: Sendable {
     private static func inSavepoint<Value>(
         _ db: Database, _ body: (Database) throws -> Value
     ) -> Result<Value, StoreError> {
-        var value: Value?
-        do {
+        outcome {
+            var value: Value?
             try db.inSavepoint {
                 value = try body(db)
                 return .commit
             }
+            guard let value else { throw StoreError(.other, "The transaction gave no value.") }
+            return value
+        }
+    }
+
+    private static func outcome<Value>(_ body: () throws -> Value) -> Result<Value, StoreError> {
+        do {
+            return .success(try body())
         } catch {
             return .failure(StoreError(error))
         }
-        guard let value else { return .failure(StoreError(.other, "The transaction gave no value.")) }
-        return .success(value)
     }
 }

@@ -10,6 +10,10 @@ enum Migrations {
         migrator.registerMigration("2") { db in
             try db.execute(sql: second)
         }
+        migrator.registerMigration("3") { db in
+            // Without it, each registration reads the tokens of all devices.
+            try db.execute(sql: "CREATE INDEX tokenOfDevice ON token (device)")
+        }
         return migrator
     }()
 

@@ -43,13 +43,12 @@ extension PushStore: GatewayStore {
         try await read { try $0.device(id) }
     }
 
-    package func deviceConnects(_ id: DeviceID, at: Int64) async throws(StoreError) -> DeviceRecord? {
-        // Asked for in the order of writes, so that a device that was just made is there.
-        try await write { transaction in
-            let record = try transaction.device(id)
-            if record != nil { try transaction.sawDevice(id, at: at) }
-            return record
+    package func deviceConnects(_ id: DeviceID) async throws(StoreError) -> DeviceRecord? {
+        // In the order of writes, so that a device that was just made is there.
+        let result: Result<DeviceRecord?, StoreError> = await withCheckedContinuation { continuation in
+            enqueueReading({ try $0.device(id) }, completion: { continuation.resume(returning: $0) })
         }
+        return try result.get()
     }
 
     package func devices(limit: Int) async throws(StoreError) -> [DeviceRecord] {
@@ -103,14 +102,14 @@ extension PushStore: GatewayStore {
     package func waiting(
         for device: DeviceID, completion: @escaping @Sendable (Result<[StoredPush], StoreError>) -> Void
     ) {
-        enqueue({ try $0.waiting(for: device) }, completion: completion)
+        enqueueReading({ try $0.waiting(for: device) }, completion: completion)
     }
 
     package func remove(
         _ place: StoredPlace, device: DeviceID, note: LogNote, completion: @escaping @Sendable (StoreError?) -> Void
     ) {
         enqueue { transaction in
-            try transaction.remove(place.id, device: device)
+            try transaction.remove(place, device: device)
             try transaction.write(note)
         } completion: {
             completion($0.failure)
@@ -123,10 +122,10 @@ extension PushStore: GatewayStore {
     ) {
         enqueue(
             { transaction in
-                let isThere = try transaction.waiting(for: device)
-                    .contains { $0.push.id == push && $0.push.topic == topic }
-                guard isThere else { return false }
-                try transaction.remove(push, device: device)
+                let stored = try transaction.waiting(for: device)
+                    .first { $0.push.id == push && $0.push.topic == topic }
+                guard let stored else { return false }
+                try transaction.remove(stored.place, device: device)
                 try transaction.log(push, .discarded(.withdrawn), at: at)
                 return true
             }, completion: completion)
@@ -178,10 +177,14 @@ extension PushStore: GatewayStore {
         }
     }
 
+    package func attach(_ device: DeviceID, connection: UInt64, at: Int64) {
+        // Where it cannot be written, the device is as well here.
+        enqueue({ try $0.sawDevice(device, at: at) }, completion: { _ in })
+    }
+
     // MARK: - Nobody shares it
 
     package func listen(_ listener: any StoreListener) {}
-    package func attach(_ device: DeviceID, connection: UInt64) {}
     package func detach(_ device: DeviceID, connection: UInt64) {}
 
     package func takeSilent(

@@ -72,6 +72,15 @@ package final class PushStore: Sendable {
         commits.enqueue({ try body(PushTransaction(db: $0)) }, completion: completion)
     }
 
+    /// Runs `body`, which only reads, behind what was asked for before it, and calls `completion`. It has its answer
+    /// also where the transaction that it shared could not be written. Returns at once.
+    package func enqueueReading<Value: Sendable>(
+        _ body: @escaping @Sendable (PushTransaction) throws -> Value,
+        completion: @escaping @Sendable (Result<Value, StoreError>) -> Void
+    ) {
+        commits.enqueue({ try body(PushTransaction(db: $0)) }, isReading: true, completion: completion)
+    }
+
     /// Runs `body` in a transaction shared with others, and returns when that is on the disk.
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value

@@ -71,15 +71,19 @@ extension PushTransaction {
         ).compactMap(TokenRecord.init(row:))
     }
 
-    /// The token of `topic` on `device`: the one in use, or `fresh`, which becomes the one in use.
+    /// The token of `topic` on `device`: the one in use, or `fresh`, which becomes the one in use. A device that is
+    /// revoked has none.
     ///
     /// - Parameters:
-    ///   - limit: of tokens in use that a device may have.
+    ///   - limit: of tokens in use that a device may have, and of ended ones that are remembered.
     ///   - isFreshWanted: ends the one in use.
     /// - Returns: the token, and the one that it has ended.
     package func register(
         _ topic: String, device: DeviceID, fresh: String, isFreshWanted: Bool, limit: Int, at: Int64
     ) throws -> (token: String, ended: String?) {
+        guard let record = try self.device(device), record.revokedAt == nil else {
+            throw StoreError(.refused, "There is no device '\(device)', or it is revoked.")
+        }
         let current = try String.fetchOne(
             db, sql: "SELECT token FROM token WHERE device = ? AND topic = ? AND endedAt IS NULL",
             arguments: [device.data, topic])
@@ -96,14 +100,20 @@ extension PushTransaction {
         try run(
             "INSERT INTO token (token, device, topic, createdAt) VALUES (?, ?, ?, ?)",
             [fresh, device.data, topic, at])
-        // Ended ones answer 410 for a time; a device that asks for fresh ones on and on does not fill the disk with
-        // them.
+        // Ended ones answer 410 for a time; a device that asks for fresh ones on and on, or for ever new topics, does not
+        // fill the disk with them.
         try run(
             """
             DELETE FROM token WHERE token IN (
                 SELECT token FROM token WHERE device = ? AND topic = ? AND endedAt IS NOT NULL
-                ORDER BY endedAt DESC LIMIT -1 OFFSET 8)
-            """, [device.data, topic])
+                ORDER BY endedAt DESC LIMIT -1 OFFSET ?)
+            """, [device.data, topic, TokenRecord.endedOfTopic])
+        try run(
+            """
+            DELETE FROM token WHERE token IN (
+                SELECT token FROM token WHERE device = ? AND endedAt IS NOT NULL
+                ORDER BY endedAt DESC, createdAt DESC LIMIT -1 OFFSET ?)
+            """, [device.data, limit])
         return (fresh, current)
     }
 

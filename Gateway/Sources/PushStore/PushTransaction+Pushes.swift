@@ -79,8 +79,10 @@ extension PushTransaction {
     }
 
     /// Takes one push from storage; nothing happens where another has its place.
-    package func remove(_ push: PushID, device: DeviceID) throws {
-        try run("DELETE FROM push WHERE device = ? AND id = ?", [device.data, push.data])
+    package func remove(_ place: StoredPlace, device: DeviceID) throws {
+        try run(
+            "DELETE FROM push WHERE sequence = ? AND device = ? AND id = ?",
+            [place.sequence, device.data, place.id.data])
     }
 
     /// Takes at most `limit` pushes from storage that nobody wants any more; says which.

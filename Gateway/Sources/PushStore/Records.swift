@@ -76,6 +76,9 @@ package struct TokenRecord: Sendable, Hashable {
         case replaced
     }
 
+    /// Tokens of one topic of a device that have ended and still answer that they have.
+    package static let endedOfTopic = 8
+
     package var token: String
     package var device: DeviceID
     package var topic: String

@@ -52,6 +52,18 @@ class Trouble(unittest.TestCase):
         self.assertEqual(self.push().status, 200)
         database.close()
 
+    def test_disk_reading(self):
+        """R5: A device gets what is stored for it, though nothing can be written."""
+        self.device.disconnect()
+        self.assertEqual(self.push().status, 200)
+        database = sqlite3.connect(self.gateway.path("state/gateway.sqlite"), isolation_level=None)
+        database.execute("BEGIN IMMEDIATE")
+        self.assertEqual(self.device.connect(), "connected")
+        self.device.wait(lambda: self.device.messages or self.device.ended)
+        self.assertEqual(len(self.device.messages), 1)
+        database.execute("ROLLBACK")
+        database.close()
+
     def test_stop(self):
         """R5: A gateway that stops says so, on every connection, and answers what still comes with Shutdown."""
         provider = Provider(self.gateway)

@@ -26,6 +26,43 @@ import Testing
         #expect(route.acknowledged(push.id, connection: 1) == [])
     }
 
+    @Test
+    func `R5: Of two apps' pushes with one id, each is sent when the other is acknowledged, and leaves storage alone`()
+    {
+        var route = open()
+        let mail = Push.sample(1)
+        let news = Push.sample(1, topic: "org.example.News")
+        let (first, second) = (mail.stored(sequence: 1), news.stored(sequence: 2))
+        func sent(_ push: Push, isFromStorage: Bool) -> DeviceRoute.Action {
+            .send(push.message(isFromStorage: isFromStorage), connection: 1)
+        }
+        #expect(route.committed(first, replaced: [], now: .at(0)) == [sent(mail, isFromStorage: false)])
+        #expect(route.committed(second, replaced: [], now: .at(0)) == [])
+        #expect(
+            route.acknowledged(mail.id, connection: 1)
+                == [.remove(first.place, [.delivered]), .load(connection: 1, .init())])
+        #expect(
+            route.loaded([second], connection: 1, occasion: .init(), settings, now: .at(0))
+                == [sent(news, isFromStorage: true)])
+        #expect(route.acknowledged(news.id, connection: 1) == [.remove(second.place, [.deliveredFromStorage])])
+    }
+
+    @Test func `R5: Two pushes with one id that waited are sent one behind the other, and one attempt is told busy`() {
+        var route = DeviceRoute()
+        let occasion = DeviceRoute.Occasion(company: .connect)
+        _ = route.connected(1, .active, [])
+        let mail = Push.sample(1)
+        let (first, second) = (
+            mail.stored(sequence: 1), Push.sample(1, topic: "org.example.News").stored(sequence: 2)
+        )
+        let sent = route.loaded([first, second], connection: 1, occasion: occasion, settings, now: .at(0))
+        #expect(sent == [.send(mail.message(isFromStorage: true), connection: 1)])
+        #expect(route.attempt(Push.sample(1, topic: "c", lifetime: .once)) == [.log(mail.id, .discarded(.busy))])
+        #expect(
+            route.acknowledged(mail.id, connection: 1)
+                == [.remove(first.place, [.deliveredFromStorage]), .load(connection: 1, .init())])
+    }
+
     @Test func `R5: A push for a device that is away is stored, and delivered from storage`() {
         var route = DeviceRoute()
         let push = Push.sample(1)

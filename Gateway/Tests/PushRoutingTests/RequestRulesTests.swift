@@ -111,6 +111,8 @@ import Testing
         }
         var session = ProviderSession()
         #expect(session.judge(token(0), now: 3_601) == .expiredProviderToken)
+        #expect(session.judge(token(.min), now: 3_601) == .expiredProviderToken)
+        #expect(session.judge(token(.max), now: 3_601) == .invalidProviderToken)
         #expect(session.judge(token(100), now: 39) == .invalidProviderToken)
         #expect(!session.isAuthenticated)
         #expect(session.judge(token(100), now: 40) == nil)

@@ -99,7 +99,7 @@ struct RoutingWorld {
             disk[places[0]] = stored
             superseded.formUnion(replaced)
             completions.append(.stored(stored, replaced: replaced))
-        case .remove(let place): disk = disk.filter { $0.value.push.id != place.id }
+        case .remove(let place): disk = disk.filter { $0.value.place != place }
         case .load(let number, let occasion): completions.append(.loaded(Array(disk.values), number, occasion))
         }
     }

@@ -53,7 +53,7 @@ import Testing
     {
         let (world, first, second) = try await Self.world()
         let before = try await world.put(world.push(1))
-        world.second.attach(world.device, connection: 7)
+        world.second.attach(world.device, connection: 7, at: 1)
         #expect(try await world.waiting() == [before])
         let behind = try await world.put(world.push(2))
         await second.until { $0.stored.contains(behind) }
@@ -66,7 +66,7 @@ import Testing
         let world = try await KeptMessagesTests.World(.cluster, registrations: 1)
         let ear = Ear(answer: nil)
         world.base.second.listen(ear)
-        world.base.second.attach(world.base.device, connection: 7)
+        world.base.second.attach(world.base.device, connection: 7, at: 1)
         let before = try await world.base.waiting()
         let (first, second) = (try await world.put(1), try await world.put(2, named: "n"))
         await ear.until { $0.stored == [first, second] }
@@ -79,16 +79,16 @@ import Testing
 
     @Test func `R5: Of two connections of a device, on whichever gateways, the later one stays`() async throws {
         let (world, first, second) = try await Self.world()
-        world.store.attach(world.device, connection: 1)
+        world.store.attach(world.device, connection: 1, at: 1)
         // The first is written down before the second is: what it asks for behind that is answered.
         while try await world.store.device(world.device)?.seenAt == nil { await Task.yield() }
-        world.second.attach(world.device, connection: 2)
+        world.second.attach(world.device, connection: 2, at: 1)
         await first.until { $0.superseded == [1] }
         #expect(second.heard.withLock { $0.superseded } == [])
         world.store.detach(world.device, connection: 1)
         // Both at once: one of them stays.
-        world.store.attach(world.device, connection: 3)
-        world.second.attach(world.device, connection: 4)
+        world.store.attach(world.device, connection: 3, at: 1)
+        world.second.attach(world.device, connection: 4, at: 1)
         while first.heard.withLock({ $0.superseded.count }) + second.heard.withLock({ $0.superseded.count }) < 2 {
             await Task.yield()
         }
@@ -106,7 +106,7 @@ import Testing
             }
         }
         #expect(try await offer() == .notConnected)
-        world.second.attach(world.device, connection: 7)
+        world.second.attach(world.device, connection: 7, at: 1)
         // The other server may not know yet that somebody listens.
         while try await offer() == .notConnected { await Task.yield() }
         #expect(try await offer() == .power)

@@ -57,9 +57,9 @@ import Testing
     @Test func `R5: A push is taken from storage only while it is still that one`() async throws {
         let store = try await Self.store()
         try await store.write { transaction in
-            _ = try transaction.store(Self.push(1), slot: .latest, heldUntil: nil)
+            let first = try transaction.store(Self.push(1), slot: .latest, heldUntil: nil)
             _ = try transaction.store(Self.push(2), slot: .latest, heldUntil: nil)
-            try transaction.remove(Self.push(1).id, device: Self.device)
+            try transaction.remove(first.stored.place, device: Self.device)
         }
         #expect(try await store.write { try $0.waiting(for: Self.device).map(\.push.id) } == [Self.push(2).id])
         let late = Moment(bootSeconds: 0, wallMilliseconds: 1_000_000)

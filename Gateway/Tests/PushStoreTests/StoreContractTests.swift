@@ -182,8 +182,50 @@ import Testing
         }
         await #expect(throws: StoreError.self) { try await register("e", wanted: false, limit: 1) }
         #expect(try await world.store.revokeDevice(world.device, at: 30) == ["token-" + Self.news])
-        #expect(try await world.second.deviceConnects(world.device, at: 31)?.revokedAt == 30)
+        #expect(try await world.second.deviceConnects(world.device)?.revokedAt == 30)
         await #expect(throws: StoreError.self) { try await world.store.revokeDevice(DeviceID(high: 9, low: 9), at: 1) }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R5: An acknowledgement leaves another app's push in storage that has the same id`(kind: Kind) async throws {
+        let world = try await World(kind)
+        let mail = try await world.put(world.push(1))
+        let news = try await world.put(world.push(1, topic: Self.news))
+        try await world.remove(mail)
+        #expect(try await world.waiting() == [news])
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R5: Tokens that have ended are forgotten behind a number, whatever their topics, and none fails the next`(
+        kind: Kind
+    ) async throws {
+        let world = try await World(kind)
+        for number in 0..<40 as Range<Int64> {
+            let topic = "unifiedpush:" + String(repeating: "0", count: 30) + String(10 + number)
+            _ = try await world.store.register(
+                topic, device: world.device, fresh: "u\(number)", isFreshWanted: false, limit: 9, at: 10 + number)
+            _ = try await world.store.unregister(topic, device: world.device, at: 10 + number)
+        }
+        let tokens = try await world.second.tokens(of: world.device)
+        #expect(tokens.count { $0.endedAt == nil } == 2)
+        #expect(Set(tokens.filter { $0.endedAt != nil }.map(\.token)) == Set((30..<40).map { "u\($0)" }))
+        func token() async throws -> TokenRecord? { try await world.second.token("u29") }
+        _ = try await world.until(token) { $0 == nil }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R5: A device that is revoked gets no token, also where its wish was under way`(kind: Kind) async throws {
+        let world = try await World(kind)
+        _ = try await world.store.revokeDevice(world.device, at: 30)
+        for isFreshWanted in [false, true] {
+            await #expect(throws: StoreError.self) {
+                try await world.second.register(
+                    Self.mail, device: world.device, fresh: "late", isFreshWanted: isFreshWanted, limit: 9, at: 31)
+            }
+        }
+        #expect(try await world.second.tokens(of: world.device).allSatisfy { $0.endedAt != nil })
+        func token() async throws -> TokenRecord? { try await world.second.token("late") }
+        _ = try await world.until(token) { $0 == nil }
     }
 
     @Test(arguments: Kind.allCases)

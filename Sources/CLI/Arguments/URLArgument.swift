@@ -1,4 +1,5 @@
 import Foundation
+import NightshiftAPI
 
 /// What can be said of a URL before anyone asks the service.
 enum URLArgument {
@@ -15,7 +16,14 @@ enum URLArgument {
             return "only http:// and https:// can be transferred"
         }
         guard !host(of: text).isEmpty else { return "there is no host in it" }
-        return nil
+        do {
+            // As the service reads it: what it would refuse is told before anything is accepted.
+            _ = try TransferURL(parsing: text)
+            return nil
+        } catch {
+            let sentence = error.message.hasSuffix(".") ? error.message.dropLast() : error.message[...]
+            return sentence.prefix(1).lowercased() + sentence.dropFirst()
+        }
     }
 
     /// In lower case, an IPv6 address without its brackets; empty where there is none.

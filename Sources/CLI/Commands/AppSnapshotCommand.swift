@@ -45,8 +45,7 @@ struct AppSnapshotCommand: ClientCommand {
         try requireFree(file)
         try await invocation.service.ready()
         let picture = try await invocation.service.client.send(.snapshot(of: app))
-        // Somebody may have made the file meanwhile: without --force it is not touched then either.
-        try invocation.write(picture, to: file, options: force ? .atomic : .withoutOverwriting)
+        guard try invocation.write(picture, to: file, isReplacing: force) else { throw isThereAlready }
         if format.json {
             try invocation.json(Document(id: app, file: file, size: picture.count))
         } else {
@@ -56,6 +55,10 @@ struct AppSnapshotCommand: ClientCommand {
         return .whole
     }
 
+    private var isThereAlready: CommandFailure {
+        CommandFailure.failed("\(output) is there already. Replace it with --force.")
+    }
+
     /// What can be known before anything is asked.
     private func requireFree(_ file: String) throws {
         var isDirectory: ObjCBool = false
@@ -63,9 +66,7 @@ struct AppSnapshotCommand: ClientCommand {
         if output.hasSuffix("/") || (exists && isDirectory.boolValue) {
             throw CommandFailure.failed("\(output) is a directory; -o takes the name of a file.")
         }
-        guard !exists || force else {
-            throw CommandFailure.failed("\(output) is there already. Replace it with --force.")
-        }
+        guard !exists || force else { throw isThereAlready }
         try DestinationCheck.requireDirectory(
             URL(filePath: file).deletingLastPathComponent().standardizedFileURL.path(percentEncoded: false))
     }

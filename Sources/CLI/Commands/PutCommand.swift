@@ -146,6 +146,19 @@ struct PutCommand: ClientCommand {
         }
     }
 
+    /// An answer comes once: where somebody has made the file meanwhile, it takes a free name beside it.
+    private func keep(_ body: Data, in file: String, _ invocation: Invocation) throws {
+        if try invocation.write(body, to: file, isReplacing: force) { return }
+        for number in 1... {
+            let free = "\(file).\(number)"
+            guard try invocation.write(body, to: free, isReplacing: false) else { continue }
+            invocation.errors.line(
+                "\(TerminalText.escaped(file)) was made meanwhile, and is left; the answer is in \(TerminalText.escaped(free))."
+            )
+            return
+        }
+    }
+
     /// The response's body, also that of a refusal: it often says why.
     private func passOn(answerOf id: TaskID, to file: String?, _ invocation: Invocation) async throws {
         guard file != nil || !watching.json else { return }
@@ -157,7 +170,7 @@ struct PutCommand: ClientCommand {
             body = Data()
         }
         if let file {
-            try invocation.write(body, to: file)
+            try keep(body, in: file, invocation)
         } else if invocation.output.isTerminal {
             let text = TerminalText.escaped(String(decoding: body, as: UTF8.self), keepingNewlines: true)
             if !text.isEmpty { invocation.output.write(text.hasSuffix("\n") ? text : text + "\n") }

@@ -27,7 +27,7 @@ struct ServiceStopCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
-        guard try service.launcher.isRunning() else {
+        guard try invocation.serviceRuns() else {
             try printResult("The service does not run.", invocation)
             return .whole
         }

@@ -17,13 +17,12 @@ struct StatusCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let service = invocation.service
-        guard try service.launcher.isRunning() else {
+        guard try invocation.serviceRuns() else {
             throw CommandFailure.unreachable(
                 "The service does not run. It starts with the first command that needs it, or with "
                     + "'nightshift service start'.")
         }
-        let status = try await service.client.send(.status)
+        let status = try await invocation.service.client.send(.status)
         if format.json {
             try invocation.json(status)
         } else {

@@ -57,7 +57,10 @@ struct Submission: Sendable {
                 }
             }
         } catch {
-            if !accepted.isEmpty { tellAccepted(accepted) }
+            if !accepted.isEmpty {
+                if options.json { try? printAccepted(accepted) }
+                tellAccepted(accepted)
+            }
             throw error
         }
         if options.detach {
@@ -88,6 +91,13 @@ struct Submission: Sendable {
             invocation.output.write(ids.map { "\($0)\n" }.joined())
         }
         if invocation.output.failure() != nil { tellAccepted(ids) }
+    }
+
+    /// In the form in which a program expects them that has asked for JSON.
+    private func printAccepted(_ ids: [TaskID]) throws {
+        if options.detach { return try invocation.json(EnqueueResponse(ids: ids)) }
+        var reporter = invocation.reporter(json: true, quiet: options.quiet)
+        try reporter.accepted(ids)
     }
 
     /// For whoever does not learn it from standard output.

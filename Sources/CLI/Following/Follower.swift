@@ -70,11 +70,13 @@ actor Follower {
                 if needsReading { try await read() }
                 try await readUnread()
                 if tasks.pending.isEmpty { return }
-                for try await event in service.client.events(source, lastEventID: lastEntry) {
-                    if isLost {
-                        isLost = false
-                        try reporter.connection(isLost: false)
-                    }
+                var events = service.client.events(source, lastEventID: lastEntry).makeAsyncIterator()
+                try await events.open()
+                if isLost {
+                    isLost = false
+                    try reporter.connection(isLost: false)
+                }
+                while let event = try await events.next() {
                     pause = .zero
                     if let known = try event.serviceEvent() { try await apply(known) }
                     if tasks.pending.isEmpty { return }

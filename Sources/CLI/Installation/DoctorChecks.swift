@@ -50,6 +50,9 @@ struct DoctorChecks: Sendable {
 
     private func checkService() async -> (ServiceStatus?, Finding) {
         let service = invocation.service
+        guard !invocation.systemdListens else {
+            return (nil, .ok("service", "does not run; systemd starts it for the first command that needs it"))
+        }
         switch ServiceSocket.state(of: service.launcher.socket) {
         case .silent:
             return (nil, .ok("service", "does not run; it starts with the first command that needs it"))

@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 /// The user's own systemd, spoken to through `systemctl --user`.
 struct UserManager: Sendable {
@@ -21,6 +22,11 @@ struct UserManager: Sendable {
 
     func isActive(_ unit: String) -> Bool {
         isRunning && (try? run(["is-active", "--quiet", unit]))?.status == 0
+    }
+
+    /// Whether systemd itself listens there: a connection to the socket would start its service (systemd.socket(5)).
+    func listens(for unit: String) -> Bool {
+        isRunning && (try? run(["show", "--property=SubState", "--value", unit]))?.said == "listening"
     }
 
     /// Runs `systemctl --user` and throws what it says when it fails.
@@ -67,6 +73,16 @@ extension String {
 
 extension Invocation {
     var userManager: UserManager { UserManager(environment: environment) }
+
+    /// Whether systemd waits to start the service, which a connection would do. Its units are for the user's default home.
+    var systemdListens: Bool {
+        (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty && userManager.listens(for: UnitFiles.socketName)
+    }
+
+    /// Whether the service runs, which is found out without starting it. Throws ``ServiceUnusable`` where somebody else is there.
+    func serviceRuns() throws -> Bool {
+        try !systemdListens && service.launcher.isRunning()
+    }
 
     /// Where a user's own units are (systemd.unit(5), "Unit File Load Path").
     var unitDirectory: URL {

@@ -7,7 +7,7 @@ extension Invocation {
     func write(_ timeline: Timeline, title: String, timeZone: TimeZone, to path: String) throws {
         let svg = Data(TimelineDrawing.svg(timeline, title: title, timeZone: timeZone).utf8)
         guard path != "-" else { return output.write(svg) }
-        try write(svg, to: absolute(path))
+        _ = try write(svg, to: absolute(path), isReplacing: true)
     }
 }
 

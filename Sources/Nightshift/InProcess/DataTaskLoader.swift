@@ -217,7 +217,9 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void
     ) {
-        guard let url = request.url, response.url.map({ $0.isOfOneOrigin(with: url) }) != true else {
+        guard let url = request.url,
+            response.url.map({ TransferURL.areOfOneOrigin($0.absoluteString, url.absoluteString) }) != true
+        else {
             return completionHandler(request)
         }
         var moved = request
@@ -325,16 +327,6 @@ private final class Load: @unchecked Sendable {
 extension URLError {
     fileprivate static func cancelled(_ task: BackgroundDataTask) -> URLError {
         make(NSURLErrorCancelled, "cancelled", url: task.originalRequest?.url)
-    }
-}
-
-extension URL {
-    fileprivate func isOfOneOrigin(with other: URL) -> Bool {
-        func origin(_ url: URL) -> [String?] {
-            let scheme = url.scheme?.lowercased()
-            return [scheme, url.host?.lowercased(), "\(url.port ?? (scheme == "https" ? 443 : 80))"]
-        }
-        return origin(self) == origin(other)
     }
 }
 

@@ -12,8 +12,7 @@ extension PushBook {
     /// - Returns: whether it is a new one. Of one that came before nothing follows.
     @discardableResult
     package mutating func received(_ message: Message, now: Double) -> Bool {
-        let id = message.id.description
-        guard pushes[id] == nil else { return false }
+        guard let id = newID(message) else { return false }
         let app = AppID(rawValue: message.topic)
         let payload = PushPayload(message.payload)
         lastNumber += 1
@@ -48,6 +47,15 @@ extension PushBook {
         payloads[id] = Data(message.payload)
         deliver(id, payload, now)
         return true
+    }
+
+    /// What a push that has come is known by: its id, and with its topic where another app's push has that id already, since
+    /// providers choose them. Nil for one that came before.
+    private func newID(_ message: Message) -> String? {
+        let plain = message.id.description
+        let own = "\(plain)@\(message.topic)"
+        guard let other = pushes[plain] else { return pushes[own] == nil ? plain : nil }
+        return other.app.rawValue == message.topic || pushes[own] != nil ? nil : own
     }
 
     /// A push with `content-available`.

@@ -198,6 +198,11 @@ extension RefreshBook {
     }
 
     mutating func planProcessing(_ now: LocalMoment) {
+        // Behind a clock that was set back it counts as submitted now: its patience would last until the clock has caught up.
+        for (key, task) in tasks where task.submitted > now.seconds {
+            tasks[key]?.submitted = now.seconds
+            marks.tasks.insert(key)
+        }
         let requests = tasks.values.filter { $0.task.kind == .processing }.map { task in
             var request = ProcessingPlanner.Request(
                 app: task.app, task: task.task, submitted: task.submitted, isRunning: task.began != nil)

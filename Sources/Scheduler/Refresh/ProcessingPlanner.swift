@@ -158,7 +158,6 @@ package enum ProcessingPlanner {
     private static func held(_ request: Request, _ device: DeviceConditions, isOn: Bool, _ now: Double) -> Held? {
         if !isOn || request.isSwitchedOff { return Held(hold: .switchedOff) }
         if request.isForceQuit { return Held(hold: .forceQuit) }
-        // A clock that was set back makes nobody wait for longer than was asked for.
         if let begin = request.task.earliestBegin?.timeIntervalSince1970, now < begin {
             return Held(hold: .notYet, until: begin)
         }

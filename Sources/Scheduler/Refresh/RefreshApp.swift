@@ -38,7 +38,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     /// Seconds that a fetch may take.
     package static let limit = 30.0
     private static let firstPause = 900.0
-    static let longestPause = 28_800.0
+    private static let longestPause = 28_800.0
     /// Seconds without use after which it gets almost nothing.
     static let longUnused = 14 * LocalMoment.daySeconds
 
@@ -63,7 +63,15 @@ package struct RefreshApp: Hashable, Sendable, Codable {
 
     /// Seconds since 1970 until which it counts as fresh: an hour after the last fetch or use.
     func freshUntil(_ now: Double) -> Double {
-        max(min(refreshed ?? -.infinity, now), usage.lastUse(now) ?? -.infinity) + FreshnessCover.freshSeconds
+        max(min(refreshed ?? -.infinity, now), now - (usage.idle(now) ?? .infinity)) + FreshnessCover.freshSeconds
+    }
+
+    /// Lets time pass. Behind a clock that was set back, the last fetch counts as of now, once: taken for now at every look, it would
+    /// stay so until the clock has caught up.
+    mutating func advance(to now: LocalMoment) {
+        usage.advance(to: now)
+        fetchEnded = fetchEnded.map { min($0, now.seconds) }
+        refreshed = refreshed.map { min($0, now.seconds) }
     }
 
     /// The same app with what it and its user have said, and nothing that was learned.

@@ -128,11 +128,10 @@ extension RefreshPlanner {
         if let cap = app.dailyCap, app.fetches(onDay: now.day) >= cap {
             return held(.cap, until: now.seconds + Double(86_400 - now.secondOfDay))
         }
-        let ended = app.fetchEnded.map { min($0, now.seconds) }
-        if let ended, now.seconds < ended + app.interval.sleep {
+        if let ended = app.fetchEnded, now.seconds < ended + app.interval.sleep {
             return held(.interval, until: ended + app.interval.sleep)
         }
-        if let paused = app.pausedUntil.map({ min($0, now.seconds + RefreshApp.longestPause) }), now.seconds < paused {
+        if let paused = app.pausedUntil, now.seconds < paused {
             return held(.failures, until: paused)
         }
         return nil
@@ -224,7 +223,7 @@ extension RefreshPlanner {
             isPresent = (0..<FreshnessCover.steps).map {
                 expected[$0 + FreshnessCover.stepsOfFreshness] - expected[$0] >= RefreshPlanner.leastPresence
             }
-            let idle = rhythm.lastUse(now.seconds).map { now.seconds - $0 } ?? .infinity
+            let idle = rhythm.idle(now.seconds) ?? .infinity
             isAsleep = !isPresent[0] && idle >= 1_800
             let step = isPresent.firstIndex(of: true) ?? FreshnessCover.steps
             wakes = now.seconds + Double(step) * FreshnessCover.stepSeconds

@@ -121,7 +121,7 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
     mutating func advance(to now: LocalMoment) {
         budget.fill(to: now.seconds)
         rhythm.advance(to: now)
-        for id in apps.keys { apps[id]?.usage.advance(to: now) }
+        for id in apps.keys { apps[id]?.advance(to: now) }
     }
 
     mutating func begin(_ app: AppID, now: LocalMoment) {

@@ -126,6 +126,12 @@ package struct UsageModel: Hashable, Sendable, Codable {
         return lastEnd.map { min($0, now) } ?? lastBegin.map { min($0, now) }
     }
 
+    /// Seconds since it was in use, 0 while it is; nil where that is not known, as behind a clock that was set back since.
+    func idle(_ now: Double) -> Double? {
+        if isInUse { return 0 }
+        return (lastEnd ?? lastBegin).flatMap { $0 <= now ? now - $0 : nil }
+    }
+
     /// Expected uses in each half-hour of a day of that kind.
     ///
     /// - Parameters:

@@ -30,17 +30,6 @@ struct Introduction: Hashable, Sendable {
     }
 }
 
-extension TransferURL {
-    /// Whether two addresses have scheme, host and port in common. What cannot be read is of no origin but its own.
-    static func areOfOneOrigin(_ first: String, _ second: String) -> Bool {
-        guard first != second else { return true }
-        guard let first = try? TransferURL(parsing: first), let second = try? TransferURL(parsing: second) else {
-            return false
-        }
-        return first.origin == second.origin
-    }
-}
-
 extension WireRequest {
     /// The same request at another address. What was lost on the way does not come back where the way leads home again.
     package func moved(to url: String) -> WireRequest {

@@ -207,6 +207,32 @@ import Testing
         #expect(scene.planner.apps[.feed]?.failures == all.count)
     }
 
+    @Test(arguments: [RefreshInterval.minimum, .seconds(4 * 3_600)], [RefreshResult.newData, .failed])
+    func `After the clock was set back an app waits no longer than behind a fetch of now`(
+        interval: RefreshInterval, result: RefreshResult
+    ) throws {
+        var scene = RefreshScene()
+        scene.add(.feed, interval: interval)
+        scene.conditions.isAwake = true
+        for day in 0..<20 { scene.use(.feed, at: Double(day) * 24 + 12) }
+        scene.result = result
+        scene.pass(to: 20 * 24 + 12)
+        #expect(scene.fetches.contains { $0.hour > 20 * 24 })
+        scene.setBack(to: 10 * 24 + 12)
+        let before = scene.fetches.count
+        scene.pass(to: 11 * 24 + 12)
+        #expect(scene.fetches.count > before, "\(scene.plan.holds)")
+    }
+
+    @Test func `After the clock was set back a device that is left counts as left at night`() {
+        var scene = RefreshScene()
+        scene.add(.feed)
+        for day in 0..<20 { scene.use(.feed, at: Double(day) * 24 + 12) }
+        scene.setBack(to: 10 * 24 + 3)
+        scene.look()
+        #expect(scene.plan.holds[.feed]?.reason == .userSleeps)
+    }
+
     @Test func `After a force quit nothing happens until its user starts it`() {
         var scene = RefreshScene()
         scene.add(.feed)

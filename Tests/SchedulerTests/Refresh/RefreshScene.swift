@@ -46,6 +46,10 @@ struct RefreshScene {
         hour = max(hour, end)
     }
 
+    mutating func setBack(to hour: Double) {
+        self.hour = hour
+    }
+
     /// Plans once.
     mutating func look() {
         plan = planner.plan(conditions, now: now)

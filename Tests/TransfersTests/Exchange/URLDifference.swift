@@ -1,4 +1,4 @@
-import Transfers
+import NightshiftAPI
 
 /// Where a transfer's URL is meant to be another than libcurl's: `TransferURL` reads what people write as browsers do, and hands
 /// libcurl what both read alike.

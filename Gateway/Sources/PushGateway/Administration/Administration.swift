@@ -147,7 +147,7 @@ struct Administration: Sendable {
     private func revoke(_ id: DeviceID, _ now: Int64) async throws -> AdministrationReply {
         let tokens = try await gateway.store.revokeDevice(id, at: now)
         gateway.directory.forget(tokens)
-        gateway.switchboard.end(id, Refusal(.notAuthenticated, "The device was revoked."))
+        gateway.switchboard.revoked(id)
         return .done("Device \(id) is revoked, with \(tokens.count) tokens.")
     }
 

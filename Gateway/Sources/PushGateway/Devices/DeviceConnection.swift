@@ -158,7 +158,7 @@ final class DeviceConnection: ChannelInboundHandler {
         let store = gateway.store
         let refused = Refusal(.notAuthenticated, "The gateway does not know this device, or its signature is wrong.")
         ask {
-            let record = try await store.deviceConnects(device, at: GatewayClock.now().wallMilliseconds)
+            let record = try await store.deviceConnects(device)
             guard let record, record.revokedAt == nil else { return refused }
             let key = try Curve25519.Signing.PublicKey(rawRepresentation: record.publicKey)
             return key.isValidSignature(signature, for: bytes) ? nil : refused

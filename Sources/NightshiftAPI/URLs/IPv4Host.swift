@@ -1,5 +1,3 @@
-import NightshiftAPI
-
 /// IPv4 addresses in all the forms that the URL Standard reads: `127.0.0.1`, `127.1`, `0x7f.1`, `0177.0.0.1`, `2130706433`.
 ///
 /// libcurl reads them in the same way. A host that stayed as it is written would name another origin than the one that is

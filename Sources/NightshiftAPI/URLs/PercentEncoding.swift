@@ -1,8 +1,6 @@
-import NightshiftAPI
-
 /// Percent-encoding (RFC 3986, section 2.1), in the sets of the WHATWG URL Standard.
-enum PercentEncoding {
-    enum Component {
+package enum PercentEncoding {
+    package enum Component {
         case path
         case query
 
@@ -23,7 +21,7 @@ enum PercentEncoding {
         return (UInt8.min...UInt8.max).map { $0 > 0x20 && $0 < 0x7F && !bytes.contains($0) }
     }
 
-    static func encode(_ bytes: some Sequence<UInt8>, for component: Component) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>, for component: Component) -> String {
         let allowed = component.allowed
         var result: [UInt8] = []
         for byte in bytes {
@@ -37,7 +35,7 @@ enum PercentEncoding {
     }
 
     /// The bytes that `bytes` stand for; a `%` without two hexadecimal digits stands for itself.
-    static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var rest = bytes[...]

@@ -1,5 +1,4 @@
 import Foundation
-import NightshiftAPI
 
 /// The host and port of a URL.
 enum URLHost {

@@ -1,5 +1,3 @@
-package import NightshiftAPI
-
 /// An absolute http or https URL as it is requested, parsed and encoded as browsers do (WHATWG URL Standard).
 ///
 /// Spaces around it are dropped, backslashes are slashes, dot segments are resolved, characters that may not stand in a URL
@@ -14,7 +12,7 @@ package struct TransferURL: Hashable, Sendable {
     /// The name and password before the `@`, decoded.
     package private(set) var credential: Credential?
     /// Encoded, and never empty.
-    private(set) var path: String
+    package private(set) var path: String
     /// Without the question mark; empty and missing are told apart.
     private var query: String?
 
@@ -85,6 +83,15 @@ package struct TransferURL: Hashable, Sendable {
     package var place: String { "\(originAndPath)?\(query.map(Redaction.unsigned) ?? "")" }
 
     package var originAndPath: String { "\(origin)\(path)" }
+
+    /// Whether two addresses have scheme, host and port in common. What cannot be read is of no origin but its own.
+    package static func areOfOneOrigin(_ first: String, _ second: String) -> Bool {
+        guard first != second else { return true }
+        guard let first = try? TransferURL(parsing: first), let second = try? TransferURL(parsing: second) else {
+            return false
+        }
+        return first.origin == second.origin
+    }
 
     private var scheme: String { isSecure ? "https" : "http" }
 

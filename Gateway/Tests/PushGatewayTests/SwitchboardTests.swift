@@ -1,0 +1,35 @@
+import Logging
+import PushGateway
+import PushProtocol
+import PushStore
+import Synchronization
+import Testing
+
+@Suite struct SwitchboardTests {
+    private final class Link: DeviceLink {
+        let closed = Mutex<[Refusal]>([])
+
+        func send(_ message: Message) {}
+        func answerKeepAlive() {}
+        func wake(at: Int64) {}
+        func close(_ refusal: Refusal) { closed.withLock { $0.append(refusal) } }
+    }
+
+    @Test func `R5: A device that is revoked while its signature is checked is not connected behind that`() throws {
+        let switchboard = Switchboard(
+            store: try PushStore(inMemory: ()),
+            settings: GatewaySettings(state: "", socket: "", certificate: "", privateKey: ""), metrics: Metrics(),
+            growth: LogSignal(),
+            logger: Logger(label: "test"))
+        let (gone, stays) = (DeviceID(high: 1, low: 1), DeviceID(high: 1, low: 2))
+        let (early, late, other) = (Link(), Link(), Link())
+        _ = switchboard.connected(gone, .active, [], link: early)
+        switchboard.revoked(gone)
+        #expect(early.closed.withLock { $0.map(\.code) } == [.notAuthenticated])
+        let number = switchboard.connected(gone, .active, [], link: late)
+        #expect(late.closed.withLock { $0.map(\.code) } == [.notAuthenticated])
+        switchboard.disconnected(gone, connection: number)
+        _ = switchboard.connected(stays, .active, [], link: other)
+        #expect(other.closed.withLock { $0 } == [])
+    }
+}
