@@ -69,4 +69,95 @@ import Testing
         let request = try #require(world.service.state.read { $0.requests[1]?.request })
         #expect(request.handlesCookies == nil)
     }
+
+    @Test func `T1: A cookie that Foundation's parser traps at is stored, and its task goes on`() async throws {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            let delegate = Recorder()
+            let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
+            let session = world.process().session(delegate) { $0.httpCookieStorage = storage }
+            session.downloadTask(with: url()).resume()
+            world.service.change(1) { task in
+                task.cookies = ["\u{1F600}=", "sid=2; \u{1F600}=; HttpOnly"].map {
+                    SetCookie(url: "http://example.org/file", value: $0)
+                }
+            }
+            try world.service.end(1)
+            try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+            #expect((storage.cookies ?? []).map(\.name).sorted() == ["sid", "\u{1F600}"])
+        }
+    }
+
+    @Test func `T1: A data task outlives such a cookie as well`() async throws {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            let origin = try OriginServer()
+            origin.serve("/hello", .text("hello", .field("Set-Cookie", "sid=2; \u{1F600}=")))
+            let delegate = Recorder()
+            let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
+            let session = world.process().session(delegate) { $0.httpCookieStorage = storage }
+            session.dataTask(with: url(origin.url("/hello"))).resume()
+            try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+            #expect((storage.cookies ?? []).map(\.name) == ["sid"])
+        }
+    }
+
+    @Test func `T1: What a cookie says of itself is in the storage`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
+        let session = world.process().session(delegate) { $0.httpCookieStorage = storage }
+        session.downloadTask(with: url("https://www.example.org/dir/file")).resume()
+        let fields = [
+            "a=1; Secure; HttpOnly; Domain=example.org; Max-Age=60", "b=2; Path=/x", "c=3; Max-Age=0",
+            "d=4; Domain=other.org",
+        ]
+        world.service.change(1) { task in
+            task.cookies = fields.map { SetCookie(url: "https://www.example.org/dir/file", value: $0) }
+        }
+        try world.service.end(1)
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+        let stored = (storage.cookies ?? []).sorted { $0.name < $1.name }
+        #expect(stored.map(\.name) == ["a", "b"])
+        let first = try #require(stored.first)
+        let second = try #require(stored.last)
+        #expect(first.domain == ".example.org" && first.path == "/dir" && first.isSecure && first.expiresDate != nil)
+        #expect(second.domain == "www.example.org" && second.path == "/x" && !second.isSecure)
+        #expect(second.expiresDate == nil)
+    }
+
+    @Test func `T1: Data tasks get and send cookies, along redirects too`() async throws {
+        let world = try World()
+        let origin = try OriginServer()
+        let cookie = HTTPField("Set-Cookie", "sid=2; Expires=Fri, 01 Jan 2100 00:00:00 GMT; Path=/")
+        let other = HTTPField("Set-Cookie", "lang=de; Path=/")
+        origin.serve(
+            "/in", .text("", .status(302, fields: [HTTPField("Location", origin.url("/home")), cookie, other])))
+        origin.serve("/home", .text("home"))
+        let delegate = Recorder()
+        let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
+        let session = world.process().session(delegate) { $0.httpCookieStorage = storage }
+        session.dataTask(with: url(origin.url("/in"))).resume()
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+        #expect((storage.cookies ?? []).map(\.name).sorted() == ["lang", "sid"])
+        session.dataTask(with: url(origin.url("/home"))).resume()
+        try await delegate.heard.wait(for: "the end") { $0.last == "2 completed" }
+        var own = URLRequest(url: url(origin.url("/home")))
+        own.setValue("own=1", forHTTPHeaderField: "Cookie")
+        session.dataTask(with: own).resume()
+        try await delegate.heard.wait(for: "the end") { $0.last == "3 completed" }
+        let sent = origin.requests(for: "/home").map { request in
+            (request.field("cookie") ?? "").components(separatedBy: "; ").sorted()
+        }
+        #expect(sent == [["lang=de", "sid=2"], ["lang=de", "sid=2"], ["own=1"]])
+    }
+
+    @Test func `T1: Fields that were joined by commas are told from dates`() {
+        let joined = "a=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT, b=2; Path=/,c=x,y, d"
+        #expect(
+            SetCookie.fields(joined: joined) == [
+                "a=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT", "b=2; Path=/", "c=x,y, d",
+            ])
+        #expect(SetCookie.fields(joined: "\u{1F600}=") == ["\u{1F600}="])
+    }
 }

@@ -33,17 +33,18 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         where !field.isHarmless && request.value(forHTTPHeaderField: field.name) == nil {
             request.setValue(field.value, forHTTPHeaderField: field.name)
         }
-        begin(task, request)
+        begin(task, request, hasOwnCookies: request.value(forHTTPHeaderField: "Cookie") != nil)
     }
 
-    private func begin(_ task: BackgroundDataTask, _ request: URLRequest) {
+    private func begin(_ task: BackgroundDataTask, _ request: URLRequest, hasOwnCookies: Bool) {
+        let request = hasOwnCookies ? request : core.configuration.withStoredCookies(request)
         let loading = state.withLock { state -> URLSessionDataTask? in
             // A session of FoundationNetworking's that is invalid traps at a new task.
             guard !state.isInvalid else { return nil }
             let session = state.session ?? makeSession()
             state.session = session
             let loading = session.dataTask(with: request)
-            state.loads[loading.taskIdentifier] = Load(task)
+            state.loads[loading.taskIdentifier] = Load(task, hasOwnCookies: hasOwnCookies)
             return loading
         }
         guard let loading else {
@@ -98,6 +99,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     ) {
         completionHandler(.allow)
         guard let load = load(dataTask) else { return }
+        storeCookies(response, of: load.task)
         if let answer = response as? HTTPURLResponse, answer.statusCode == 401 {
             // FoundationNetworking asks for credentials behind the body, Apple's systems before the response.
             load.held = (answer, Data())
@@ -212,27 +214,31 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     // MARK: - Secrets
 
-    /// Another origin gets the fields that are known to be harmless, and its own cookies: FoundationNetworking would hand on all.
+    /// Another origin gets the fields that are known to be harmless: FoundationNetworking would hand on all. Each place gets the
+    /// cookies that the storage has for it by then.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void
     ) {
-        guard let url = request.url,
-            response.url.map({ TransferURL.areOfOneOrigin($0.absoluteString, url.absoluteString) }) != true
-        else {
-            return completionHandler(request)
-        }
+        let load = self.load(task)
+        if let load { storeCookies(response, of: load.task) }
         var moved = request
-        for (name, value) in request.allHTTPHeaderFields ?? [:]
-        where !HeaderField(name: name, value: value).isHarmless {
-            moved.setValue(nil, forHTTPHeaderField: name)
+        if !response.isOfOneOrigin(with: request) {
+            for (name, value) in request.allHTTPHeaderFields ?? [:]
+            where !HeaderField(name: name, value: value).isHarmless {
+                moved.setValue(nil, forHTTPHeaderField: name)
+            }
+            load?.hasOwnCookies = false
         }
-        let cookies =
-            core.configuration.httpShouldSetCookies ? core.configuration.httpCookieStorage?.cookies(for: url) : nil
-        for (name, value) in HTTPCookie.requestHeaderFields(with: cookies ?? []) {
-            moved.setValue(value, forHTTPHeaderField: name)
-        }
-        completionHandler(moved)
+        completionHandler(load?.hasOwnCookies == true ? moved : core.configuration.withStoredCookies(moved))
+    }
+
+    /// FoundationNetworking is kept from doing so: its parser traps at what some servers send.
+    private func storeCookies(_ response: URLResponse, of task: BackgroundDataTask) {
+        guard let answer = response as? HTTPURLResponse, let url = answer.url?.absoluteString,
+            let text = answer.value(forHTTPHeaderField: "Set-Cookie")
+        else { return }
+        core.store(SetCookie.fields(joined: text).map { SetCookie(url: url, value: $0) }, of: task)
     }
 
     /// FoundationNetworking's own ways on from here do not return: it traps at Digest, and waits for ever where the default is to be
@@ -283,7 +289,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         var request = challenged ?? load.task.content.withLock(\.request)
         let words = Data("\(credential.user ?? ""):\(credential.password ?? "")".utf8)
         request.setValue("Basic \(words.base64EncodedString())", forHTTPHeaderField: "Authorization")
-        begin(load.task, request)
+        begin(load.task, request, hasOwnCookies: load.hasOwnCookies)
     }
 
     /// The answer that asked for credentials is the result.
@@ -304,6 +310,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 /// The load of one task. Used on the loader's queue only, once it is in its list.
 private final class Load: @unchecked Sendable {
     let task: BackgroundDataTask
+    /// Whether the app has written the field `Cookie` itself, and it is still sent: the storage's cookies do not take its place.
+    var hasOwnCookies: Bool
     /// Whether the app has yet to say what becomes of the body.
     var isDeciding = false
     /// Callbacks that have come meanwhile.
@@ -321,7 +329,17 @@ private final class Load: @unchecked Sendable {
         }
     }
 
-    init(_ task: BackgroundDataTask) { self.task = task }
+    init(_ task: BackgroundDataTask, hasOwnCookies: Bool) {
+        self.task = task
+        self.hasOwnCookies = hasOwnCookies
+    }
+}
+
+extension URLResponse {
+    fileprivate func isOfOneOrigin(with request: URLRequest) -> Bool {
+        guard let own = url, let other = request.url else { return false }
+        return TransferURL.areOfOneOrigin(own.absoluteString, other.absoluteString)
+    }
 }
 
 extension URLError {
@@ -338,12 +356,13 @@ extension BackgroundConfiguration {
         configuration.timeoutIntervalForRequest = timeoutIntervalForRequest
         configuration.timeoutIntervalForResource = timeoutIntervalForResource
         configuration.networkServiceType = networkServiceType
-        configuration.httpShouldSetCookies = httpShouldSetCookies
-        configuration.httpCookieAcceptPolicy = httpCookieAcceptPolicy
+        // Cookies are read and sent here: FoundationNetworking parses them as long as any are accepted.
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.httpCookieStorage = nil
         configuration.httpAdditionalHeaders = Dictionary(
             additionalFields.filter(\.isHarmless).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         configuration.httpMaximumConnectionsPerHost = min(max(1, httpMaximumConnectionsPerHost), 64)
-        configuration.httpCookieStorage = httpCookieStorage
         // Credentials are looked up here, and a background session has no cache.
         configuration.urlCredentialStorage = nil
         configuration.urlCache = nil

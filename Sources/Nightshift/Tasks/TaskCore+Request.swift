@@ -73,10 +73,8 @@ extension TaskRequest {
         url = request.url?.absoluteString
         method = request.httpMethod
         var fields = request.fields
-        if fields.first("Cookie") == nil, configuration.httpShouldSetCookies, request.httpShouldHandleCookies,
-            let url = request.url, let cookies = configuration.httpCookieStorage?.cookies(for: url), !cookies.isEmpty
-        {
-            fields += HTTPCookie.requestHeaderFields(with: cookies).map { HeaderField(name: $0.key, value: $0.value) }
+        if fields.first("Cookie") == nil, let cookies = configuration.storedCookies(for: request) {
+            fields.append(HeaderField(name: "Cookie", value: cookies))
         }
         if kind == .download, let content = request.content {
             body = content

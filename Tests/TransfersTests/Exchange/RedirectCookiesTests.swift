@@ -30,6 +30,10 @@ import Testing
         Case(set: ["a=1", "a=2"], expected: "a=2"),
         Case(set: ["a=1"], given: "a=0; b=2", expected: "b=2; a=1"),
         Case(set: [], given: "a=0; b=2", expected: "a=0; b=2"),
+        // Bytes that no text should have, and characters that join themselves to what stands before them.
+        Case(set: ["a=1\u{1}", "b\u{7f}=2", "c=\t3"], expected: "c=3"),
+        Case(set: ["\u{1F600}=", "a=b; \u{1F600}=; o\u{308}\u{301}=x"], expected: "\u{1F600}=; a=b"),
+        Case(set: ["a=\u{301}1;\u{301}Path=/"], expected: "a=\u{301}1"),
         // Paths.
         Case(set: ["a=1"], to: "https://www.example.org/other", expected: nil),
         Case(set: ["a=1"], to: "https://www.example.org/directory", expected: nil),
