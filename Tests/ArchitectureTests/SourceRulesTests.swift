@@ -196,4 +196,17 @@ import Testing
             #expect(!source.code.contains("Date()") && !source.code.contains("Date.now"), "\(path)")
         }
     }
+
+    /// Foundation's own rules for cookies on Linux are the host alone, and its parser traps at what some servers send.
+    @Test func `Cookies are chosen and read in one place each`() throws {
+        let home = "Sources/Nightshift/Configuration/BackgroundConfiguration+Cookies.swift"
+        var found = 0
+        try forEachSource { path, source in
+            let chosen = source.code.matches(of: /cookies\(for:/).count
+            if path == home { found += chosen } else { #expect(chosen == 0, "\(path)") }
+            #expect(!source.code.contains("withResponseHeaderFields"), "\(path)")
+            #expect(!source.code.contains("requestHeaderFields"), "\(path)")
+        }
+        #expect(found == 1)
+    }
 }

@@ -160,4 +160,65 @@ import Testing
             ])
         #expect(SetCookie.fields(joined: "\u{1F600}=") == ["\u{1F600}="])
     }
+
+    /// Of each kind one that may go to `/dir/file` in clear and one that may not.
+    private func filled(_ host: String) throws -> HTTPCookieStorage {
+        let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
+        let kinds: [(name: String, path: String, more: [HTTPCookiePropertyKey: Any])] = [
+            ("all", "/", [:]), ("below", "/dir", [.expires: Date.now.addingTimeInterval(86_400)]),
+            ("secret", "/", [.secure: "TRUE"]), ("account", "/account", [:]), ("directory", "/di", [:]),
+        ]
+        for kind in kinds {
+            let properties: [HTTPCookiePropertyKey: Any] = [
+                .name: kind.name, .value: "1", .domain: host, .path: kind.path,
+            ]
+            storage.setCookie(
+                try #require(HTTPCookie(properties: properties.merging(kind.more) { $1 })))
+        }
+        return storage
+    }
+
+    @Test(arguments: [
+        ("http://example.org/dir/file", "below=1; all=1"), ("https://example.org/dir/file", "below=1; all=1; secret=1"),
+        ("http://example.org/account", "account=1; all=1"),
+    ])
+    func `T1: Of the storage's cookies those go along that may`(address: String, expected: String) async throws {
+        let world = try World()
+        let storage = try filled("example.org")
+        let session = world.process().session(Recorder()) { $0.httpCookieStorage = storage }
+        session.downloadTask(with: url(address)).resume()
+        let request = try #require(world.service.state.read { $0.requests[1]?.request })
+        #expect(request.headers?.first("Cookie") == expected)
+    }
+
+    @Test func `T1: A cookie that is over does not go along`() async throws {
+        let world = try World()
+        let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
+        let properties: [HTTPCookiePropertyKey: Any] = [
+            .name: "short", .value: "1", .domain: "example.org", .path: "/",
+            .expires: Date.now.addingTimeInterval(0.5),
+        ]
+        let cookie = try #require(HTTPCookie(properties: properties))
+        storage.setCookie(cookie)
+        let end = try #require(cookie.expiresDate)
+        try await passTime(.seconds(max(0, end.timeIntervalSinceNow) + 0.1), because: "a cookie has its time")
+        let session = world.process().session(Recorder()) { $0.httpCookieStorage = storage }
+        session.downloadTask(with: url()).resume()
+        let request = try #require(world.service.state.read { $0.requests[1]?.request })
+        #expect(request.headers?.first("Cookie") == nil)
+    }
+
+    @Test func `T1: Data tasks send what may go to each place, behind redirects too`() async throws {
+        let world = try World()
+        let (origin, other) = (try OriginServer(), try OriginServer())
+        origin.serve("/dir/file", .text("", .redirect(to: other.url("/account"))))
+        other.serve("/account", .text("hello"))
+        let storage = try filled("127.0.0.1")
+        let delegate = Recorder()
+        let session = world.process().session(delegate) { $0.httpCookieStorage = storage }
+        session.dataTask(with: url(origin.url("/dir/file"))).resume()
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+        #expect(origin.requests(for: "/dir/file").map { $0.field("cookie") } == ["below=1; all=1"])
+        #expect(other.requests(for: "/account").map { $0.field("cookie") } == ["account=1; all=1"])
+    }
 }
