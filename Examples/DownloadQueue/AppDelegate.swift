@@ -43,5 +43,5 @@ import Nightshift
 }
 
 private func say(_ text: String) {
-    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+    try? FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8))
 }

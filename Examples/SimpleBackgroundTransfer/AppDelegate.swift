@@ -47,5 +47,5 @@ import Nightshift
 
 /// One line of the app's log: `nightshift app log ID` shows them.
 func say(_ text: String) {
-    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+    try? FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8))
 }

@@ -27,10 +27,10 @@ package enum DaemonProcess {
             try await daemon.run()
             return 0
         } catch let error as DaemonError {
-            FileHandle.standardError.write(Data("nightshiftd: \(error)\n".utf8))
+            try? FileHandle.standardError.write(contentsOf: Data("nightshiftd: \(error)\n".utf8))
             return error.exitStatus
         } catch {
-            FileHandle.standardError.write(Data("nightshiftd: \(error)\n".utf8))
+            try? FileHandle.standardError.write(contentsOf: Data("nightshiftd: \(error)\n".utf8))
             return 1
         }
     }

@@ -30,10 +30,11 @@ package enum PageProcess {
             return 0
         } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
             let reason = String(cString: strerror(error.errnoCode))
-            FileHandle.standardError.write(Data("nightshiftd: port \(port) cannot be used: \(reason)\n".utf8))
+            try? FileHandle.standardError.write(
+                contentsOf: Data("nightshiftd: port \(port) cannot be used: \(reason)\n".utf8))
             return 1
         } catch {
-            FileHandle.standardError.write(Data("nightshiftd: the page ended: \(error)\n".utf8))
+            try? FileHandle.standardError.write(contentsOf: Data("nightshiftd: the page ended: \(error)\n".utf8))
             return 1
         }
     }

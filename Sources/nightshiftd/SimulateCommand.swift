@@ -57,6 +57,6 @@ struct SimulateCommand: ParsableCommand {
     }
 
     private static func printError(_ message: String) {
-        FileHandle.standardError.write(Data("nightshiftd: \(message)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("nightshiftd: \(message)\n".utf8))
     }
 }

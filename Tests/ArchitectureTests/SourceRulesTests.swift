@@ -209,4 +209,25 @@ import Testing
         }
         #expect(found == 1)
     }
+
+    /// Those of Foundation's methods for files that throw nothing end the process where the system says no, as on a full disk.
+    @Test func `Files are read and written by methods that can fail`() throws {
+        let tree = SourceTree.current
+        let words = [
+            "readDataToEndOfFile", "readData", "availableData", "seekToEndOfFile", "toFileOffset", "offsetInFile",
+            "truncateFile", "synchronizeFile", "closeFile",
+        ]
+        var found = 0
+        for folder in ["Sources", "Examples"] {
+            for path in try tree.files(below: folder, extensions: ["swift"]) {
+                let source = SwiftSource(try tree.text(path))
+                guard !source.mentions(of: "FileHandle").isEmpty else { continue }
+                found += 1
+                for word in words { #expect(source.mentions(of: word) == [], "\(path) mentions \(word)") }
+                let written = /(?:standardError|standardOutput|[hH]andle|file)\??\.write\((?!contentsOf:)/
+                #expect(!source.code.contains(written), "\(path)")
+            }
+        }
+        #expect(found > 5)
+    }
 }

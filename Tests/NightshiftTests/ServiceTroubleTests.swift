@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NightshiftAPI
 import TestSupport
 import Testing
@@ -22,6 +23,21 @@ import Testing
         world.service.breakStreams()
         try await world.service.state.wait(for: "another stream") { !$0.streams.isEmpty }
         #expect(delegate.heard.read { $0.filter { $0.hasSuffix("completed") } } == ["1 completed", "2 completed"])
+    }
+
+    @Test func `T13: An app whose standard error takes nothing outlives what the library has to say there`()
+        async throws
+    {
+        await #expect(processExitsWith: .success) {
+            let full = open("/dev/full", O_WRONLY)
+            try #require(full >= 0 && dup2(full, STDERR_FILENO) == STDERR_FILENO)
+            let world = try World()
+            world.service.stop()
+            let process = world.process()
+            process.session(Recorder()).downloadTask(with: url()).resume()
+            try await eventually("the service is away") { process.connection.isUnreachable }
+            Notice.print("It has said so.")
+        }
     }
 
     @Test func `T13: A task that is resumed while the service is away is told when it is back`() async throws {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Messages of the library to the app's developer: lines on standard error.
+/// Messages of the library to the app's developer: lines on standard error. One that cannot be written is lost.
 enum Notice {
     static func print(_ text: String) {
-        FileHandle.standardError.write(Data("Nightshift: \(text)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("Nightshift: \(text)\n".utf8))
     }
 }
