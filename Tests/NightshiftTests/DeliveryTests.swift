@@ -155,6 +155,69 @@ import Testing
         session.invalidateAndCancel()
     }
 
+    @Test func `T7: A finished file waits for trouble on the way to the app to pass`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let task = session.downloadTask(with: url())
+        task.resume()
+        let links = world.directory.path("state/delivered/files/%2Fapp%3Aorg.example.photos")
+        try await eventually("the folder of the session") { FileManager.default.fileExists(atPath: links) }
+        // Where the delegate's own name for the file would be.
+        try FileManager.default.removeItem(atPath: links)
+        try Data().write(to: URL(filePath: links))
+        let message = try world.service.end(1)
+        try await eventually("the end has come") { task.response != nil }
+        #expect(delegate.heard.read { $0 } == [])
+        #expect(world.service.state.read { $0.acknowledged } == [])
+        try FileManager.default.removeItem(atPath: links)
+        #expect(try await delegate.heard.are(["1 wrote 7, 7/7", "1 finished 'content'", "1 completed"]))
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledged == [message] }
+        session.invalidateAndCancel()
+    }
+
+    @Test func `T7: A finished file that is gone fails its task, and nothing waits for it`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        session.downloadTask(with: url()).resume()
+        world.service.change(1) { task in
+            task.task.state = .completed
+            task.task.file = world.directory.path("state/files/gone")
+        }
+        let message = world.service.push(.ended, 1)
+        #expect(try await delegate.heard.are(["1 completed \(NSURLErrorCannotOpenFile)"]))
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledged == [message] }
+        session.invalidateAndCancel()
+    }
+
+    @Test func `T7: An upload is not told as done without an answer that can only not be read yet`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let file = try world.directory.write("body", to: "body")
+        let task = session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: file))
+        task.resume()
+        // A directory cannot be read as a file.
+        let answer = world.directory.path("state/files/answer")
+        try FileManager.default.createSymbolicLink(atPath: answer, withDestinationPath: world.directory.path("state"))
+        world.service.change(1) { task in
+            task.task.state = .completed
+            task.task.file = answer
+            task.task.response = ResponseSummary(status: 200, headers: [], httpVersion: "1.1")
+        }
+        world.service.push(.ended, 1)
+        try await eventually("the end has come") { task.response != nil }
+        #expect(delegate.heard.read { $0 } == [])
+        let next = world.directory.path("next")
+        try FileManager.default.createSymbolicLink(
+            atPath: next, withDestinationPath: world.directory.write("thanks", to: "thanks"))
+        // At one stroke: an answer that is missing is gone for good.
+        #expect(rename(next, answer) == 0)
+        #expect(try await delegate.heard.are(["1 received 'thanks'", "1 completed"]))
+        session.invalidateAndCancel()
+    }
+
     @Test func `T7: A message that the app takes out of its queue comes again, and the next ones behind it`()
         async throws
     {

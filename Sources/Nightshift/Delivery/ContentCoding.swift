@@ -27,7 +27,12 @@ enum ContentCoding {
 
     private static let compressed = ["gzip", "tgz", "x-compressed-tar"]
 
+    /// More than what is worth packing shrinks by: a file that swells by more is made to fill disks, and room for it is not waited for.
+    private static let mostSwelling: Int64 = 100
+
     /// Writes the decoded bytes of one file to another; false where they are in no such coding, or not whole.
+    ///
+    /// - Throws: `EFBIG` where there is no room and there need never be enough; `ENOSPC` or `EDQUOT` where making room helps.
     static func decode(_ file: String, to new: String, mayBeBare: Bool) throws -> Bool {
         let source = open(file, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
@@ -37,7 +42,9 @@ enum ContentCoding {
         defer { close(target) }
         let result = nightshift_inflate(source, target, mayBeBare ? 1 : 0)
         if result == 0 { return true }
-        let code = errno
+        var code = errno
+        let (packed, written) = (Int64(lseek(source, 0, SEEK_END)), Int64(lseek(target, 0, SEEK_CUR)))
+        if code == ENOSPC || code == EDQUOT, packed >= 0, written / mostSwelling > packed { code = EFBIG }
         unlink(new)
         if result == -1 { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
         return false

@@ -32,10 +32,7 @@ final class DeliveryFolder {
         record = folder.appending(path: name).path(percentEncoded: false)
         links = folder.appending(path: "files").appending(path: name).path(percentEncoded: false)
         try? FileManager.default.removeItem(atPath: links)
-        for path in [folder.path(percentEncoded: false), links] {
-            try? FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        }
+        for path in [folder.path(percentEncoded: false), links] { try? Self.makeDirectory(path) }
         let text = String(decoding: FileManager.default.contents(atPath: record) ?? Data(), as: UTF8.self)
         // A line that a crash has cut short names no message; behind it the next one has to begin anew.
         let ids = text.split(separator: "\n", omittingEmptySubsequences: true)
@@ -43,6 +40,11 @@ final class DeliveryFolder {
         inherited = handled
         lines = ids.count
         if !text.isEmpty && !text.hasSuffix("\n") { rewrite() }
+    }
+
+    private static func makeDirectory(_ path: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
     /// The session's name as one file name: percent-encoded, and shortened where that is too long for one.
@@ -97,9 +99,14 @@ final class DeliveryFolder {
 
     // MARK: - Files
 
+    /// Whether the service's own file is certainly not there any more; one that only cannot be reached now is.
+    static func isGone(_ file: String) -> Bool { access(file, F_OK) != 0 && errno == ENOENT }
+
     /// A second name for a finished file, for the delegate to take: the service keeps the first one until the message is
     /// acknowledged, so that an app that dies in the callback finds the file again.
     func link(to file: String, message: Int64) throws -> URL {
+        // It may not have been possible before, or somebody has removed it.
+        try Self.makeDirectory(links)
         let path = "\(links)/CFNetworkDownload_\(message).tmp"
         unlink(path)
         if Glibc.link(file, path) != 0 {
@@ -114,7 +121,10 @@ final class DeliveryFolder {
     }
 
     /// What a coded file holds, in a file of its own; nil where it is in no coding after all, and is to be taken as it is.
+    ///
+    /// - Throws: `EFBIG` for what is not to be waited for.
     func decode(_ file: String, coding: String, message: Int64) throws -> URL? {
+        try Self.makeDirectory(links)
         let path = "\(links)/CFNetworkDownload_\(message).decoded.tmp"
         return try ContentCoding.decode(file, to: path, mayBeBare: coding == "deflate") ? URL(filePath: path) : nil
     }

@@ -51,7 +51,7 @@ extension SessionCore {
         case .none: return
         case .asked: break
         case .handled: acknowledge()
-        case .new: deliver(message)
+        case .new: guard deliver(message) else { return }
         }
         state.withLock { $0.lastHandled = max($0.lastHandled, message.id) }
         connection.commands.advanced(self)
@@ -59,7 +59,8 @@ extension SessionCore {
         invalidateIfFinished()
     }
 
-    private func deliver(_ message: SessionMessage) {
+    /// - Returns: false where the session has ended first: a later process is given the message again.
+    private func deliver(_ message: SessionMessage) -> Bool {
         let task = self.task(for: message.task)
         switch message.kind {
         case .challenge: ask(task, message)
@@ -74,10 +75,11 @@ extension SessionCore {
             task.core.apply(message.task)
             // A download from resume data that has ended without having gone on.
             task.core.state.withLock { $0.reported = $0.reported ?? message.task.resumedAt ?? 0 }
-            ended(task, message)
+            guard ended(task, message) else { return false }
             handled(message.id)
             remove(task.core)
         }
+        return true
     }
 
     /// The task's object: the one that the app has, or a new one.
@@ -129,60 +131,100 @@ extension SessionCore {
 
     // MARK: - The end of a task
 
-    private func ended(_ task: any BackgroundTask, _ message: SessionMessage) {
+    /// A task that has ended, as its delegate hears of it.
+    private struct Outcome {
+        var error: URLError?
+        /// What a download has fetched.
+        var link: URL?
+        /// What the server has answered to an upload.
+        var body: Data?
+    }
+
+    /// - Returns: false where the session has ended first.
+    private func ended(_ task: any BackgroundTask, _ message: SessionMessage) -> Bool {
         let status = message.task.task
         let url = task.core.state.withLock { $0.originalRequest?.url }
         store(message.task.cookies ?? [], of: task)
-        var error = URLError(
+        let failure = URLError(
             status, url: url, resumeData: ResumeData(status, note: message.task.clientData)?.handOut())
-        var link: URL?
-        var body: Data?
-        if error == nil {
-            do {
-                if task.core.kind == .download {
-                    link = try decoded(status, message.id) ?? self.link(status, message.id)
-                } else {
-                    let decoded = try decoded(status, message.id)
-                    let file = decoded ?? status.file.map { URL(filePath: $0) }
-                    body = try file.map { try Data(contentsOf: $0) }
-                    if let decoded { folder.withLock { $0?.remove(decoded) } }
-                }
-            } catch let problem as POSIXError where problem.code == .ENOSPC || problem.code == .EDQUOT {
-                error = .make(NSURLErrorCannotWriteToFile, "There is no room to decode the file.", url: url)
-            } catch {
-                // Somebody has removed it from the service's own directory.
-            }
-            if error == nil && task.core.kind == .download && link == nil {
-                error = .make(NSURLErrorCannotOpenFile, "The finished file is gone.", url: url)
-            }
-        }
+        guard let outcome = failure.map({ Outcome(error: $0) }) ?? self.outcome(of: task, status, message.id, url: url)
+        else { return false }
         let news = task.core.takeProgress()
-        task.core.end(error: error)
-        callDelegate { [error, link, body] session, delegate in
-            if let news, error == nil { Self.report(news, of: task, session, delegate) }
-            if let link, let download = task as? BackgroundDownloadTask {
+        task.core.end(error: outcome.error)
+        callDelegate { session, delegate in
+            if let news, outcome.error == nil { Self.report(news, of: task, session, delegate) }
+            if let link = outcome.link, let download = task as? BackgroundDownloadTask {
                 (delegate as? any URLSessionDownloadDelegate)?.urlSession(
                     session, downloadTask: download, didFinishDownloadingTo: link)
             }
-            if let body, !body.isEmpty, let upload = task as? BackgroundUploadTask {
+            if let body = outcome.body, !body.isEmpty, let upload = task as? BackgroundUploadTask {
                 (delegate as? any URLSessionDataDelegate)?.urlSession(session, dataTask: upload, didReceive: body)
             }
-            (delegate as? any URLSessionTaskDelegate)?.urlSession(session, task: task, didCompleteWithError: error)
+            (delegate as? any URLSessionTaskDelegate)?.urlSession(
+                session, task: task, didCompleteWithError: outcome.error)
         }
-        if let link { folder.withLock { $0?.remove(link) } }
+        if let link = outcome.link { folder.withLock { $0?.remove(link) } }
+        return true
+    }
+
+    /// What has come of a task that has not failed.
+    ///
+    /// Trouble of this process or its disk says nothing of the transfer. The service keeps the file until the message is acknowledged,
+    /// so this tries again until the file can be handed over, and the messages behind it wait.
+    ///
+    /// - Returns: nil where the session has ended first.
+    private func outcome(of task: any BackgroundTask, _ status: TaskStatus, _ message: Int64, url: URL?) -> Outcome? {
+        var pause = Self.firstDeliveryPause
+        var isNews = true
+        while failure == nil, !state.withLock(\.isInvalid) {
+            do {
+                return try handOut(status, message, isDownload: task.core.kind == .download, url: url)
+            } catch {
+                if isNews {
+                    Notice.print(
+                        "A finished transfer of the session \(identifier) cannot be handed over yet, and is tried again: \(error)"
+                    )
+                }
+                isNews = false
+                Thread.sleep(forTimeInterval: pause)
+                pause = min(pause * 2, Self.longestDeliveryPause)
+            }
+        }
+        return nil
+    }
+
+    /// Seconds until a file that could not be handed over is tried again; they double.
+    private static let firstDeliveryPause = 0.02
+    private static let longestDeliveryPause = 30.0
+
+    /// - Throws: what may pass. Only a file that is not there any more, or would be too large, is an error of the task.
+    private func handOut(_ status: TaskStatus, _ message: Int64, isDownload: Bool, url: URL?) throws -> Outcome {
+        guard let file = status.file, !DeliveryFolder.isGone(file) else {
+            guard isDownload else { return Outcome() }
+            return Outcome(error: .make(NSURLErrorCannotOpenFile, "The finished file is gone.", url: url))
+        }
+        let decoded: URL?
+        do {
+            decoded = try self.decoded(file, status, message)
+        } catch let problem as POSIXError where problem.code == .EFBIG {
+            return Outcome(
+                error: .make(NSURLErrorCannotWriteToFile, "The file would be too large when decoded.", url: url))
+        }
+        guard !isDownload else { return try Outcome(link: decoded ?? link(file, message)) }
+        defer { if let decoded { folder.withLock { $0?.remove(decoded) } } }
+        return try Outcome(body: Data(contentsOf: decoded ?? URL(filePath: file)))
     }
 
     /// What is in a file that has come in a coding; nil for any other.
-    private func decoded(_ status: TaskStatus, _ message: Int64) throws -> URL? {
-        guard let file = status.file,
-            let coding = ContentCoding.coding(of: status.response, url: status.currentURL ?? status.url)
-        else { return nil }
+    private func decoded(_ file: String, _ status: TaskStatus, _ message: Int64) throws -> URL? {
+        guard let coding = ContentCoding.coding(of: status.response, url: status.currentURL ?? status.url) else {
+            return nil
+        }
         return try folder.withLock { try $0?.decode(file, coding: coding, message: message) }
     }
 
-    private func link(_ status: TaskStatus, _ message: Int64) throws -> URL? {
-        guard let file = status.file else { return nil }
-        return try folder.withLock { try $0?.link(to: file, message: message) }
+    private func link(_ file: String, _ message: Int64) throws -> URL? {
+        try folder.withLock { try $0?.link(to: file, message: message) }
     }
 
     // MARK: - Acknowledgement
